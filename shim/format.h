@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* format.h: the trace file (.gst) in C; FORMAT.md is the same in words and comes first.
+ *
+ * The one contract between the recorder and the analyzer: shim/ writes it, analyzer/reader.c checks it, nobody else
+ * includes both sides.  Little endian, fixed widths, no bit-fields, padding is explicit and zero.
+ *
+ * To change it: FORMAT.md, then this file, then the version table in FORMAT.md, in one commit.  A new record type or a
+ * use for a zero field keeps GST_VERSION (old readers skip unknown types); anything else raises it. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GST_VERSION 1u
+#define GST_MAGIC "\x89GST\r\n\x1a\n" /* 8 bytes, the terminator not counted; the form PNG uses, for the same reasons */
+
+#define GST_HEADER_BYTES 4096u
+#define GST_COUNTERS_OFFSET 4096u
+#define GST_COUNTERS_BYTES 4096u
+#define GST_DIRECTORY_OFFSET 8192u
+#define GST_SEGMENT_CAPACITY 65536u /* directory entries of 4 bytes each */
+#define GST_SEGMENTS_OFFSET (GST_DIRECTORY_OFFSET + 4u * GST_SEGMENT_CAPACITY)
+#define GST_SEGMENT_BYTES (256u * 1024u)
+#define GST_HOOK_MAX 480u /* hook ids are below this */
+#define GST_NONE UINT32_MAX
+
+enum gst_clock { /* what a tick is */
+	GST_CLOCK_TSC = 1,       /* x86-64 time stamp counter */
+	GST_CLOCK_MONOTONIC = 2, /* CLOCK_MONOTONIC nanoseconds */
+	GST_CLOCK_CNTVCT = 3,    /* aarch64 virtual counter */
+};
+
+enum gst_device_level { GST_LEVEL_HOST = 1, GST_LEVEL_EDGES = 2, GST_LEVEL_BURSTS = 3, GST_LEVEL_CUPTI = 4 };
+
+/* At byte 0. Written once, before the file gets its name; so every .gst has a whole header. */
+struct gst_file_header {
+	uint8_t magic[8];
+	uint32_t version;
+	uint32_t check; /* gst_hash32 over all GST_HEADER_BYTES with this field zero */
+	uint64_t segment_bytes;
+	uint32_t segment_capacity;
+	uint32_t clock;            /* enum gst_clock */
+	uint32_t device_level;     /* enum gst_device_level in force */
+	uint32_t pid;              /* as the process sees itself (its own PID namespace) */
+	uint32_t ppid;
+	uint32_t call_cost_ps;     /* calibrated: what recording one call adds, picoseconds; 0 unknown */
+	uint64_t start_ticks;      /* the same instant in three clocks */
+	uint64_t start_mono_ns;
+	uint64_t start_real_ns;
+	uint64_t process_start_mono_ns; /* from /proc/self/stat, 10 ms steps; 0 unknown */
+	char run_id[64];           /* GPUSHIM_RUN, NUL-terminated like every text here */
+	char host[64];
+	char shim[64];             /* version of the recorder */
+	char exe[512];
+	char cmdline[2048];        /* arguments separated by spaces */
+	uint8_t zero[GST_HEADER_BYTES - 2832];
+};
+_Static_assert(sizeof(struct gst_file_header) == GST_HEADER_BYTES, "file header");
+_Static_assert(offsetof(struct gst_file_header, run_id) == 80, "file header");
+
+/* At GST_COUNTERS_OFFSET. Live: each field only grows, by relaxed atomic adds from any thread. */
+struct gst_counters {
+	uint64_t records_dropped;      /* records that found no room (disk full, limit reached) */
+	uint64_t edges_skipped;        /* edge events not recorded (pool empty, a driver error) */
+	uint64_t entry_points_unknown; /* pointers the driver handed out that we do not wrap (cuGetProcAddress) */
+	uint64_t streams_untracked;    /* submissions to streams beyond the table; device times are then not to be trusted */
+	uint64_t injected_ticks;       /* time the program's own threads spent in driver calls we added */
+	uint64_t helper_cpu_ns;        /* CPU time of our helper thread */
+	uint64_t last_ticks;           /* last sign of life (helper heartbeat, exit) */
+	uint64_t exited;               /* 1: the process ended through exit(), all pending edges were read */
+	uint64_t zero[24];
+	uint64_t injected[GST_HOOK_MAX]; /* driver calls we added, by hook id */
+};
+_Static_assert(sizeof(struct gst_counters) == GST_COUNTERS_BYTES, "counters");
+
+/* Directory entry i: 0 = segment i not (yet) in use, else gst_directory_check(i): it lies whole in the file. */
+static inline uint32_t gst_directory_check(uint32_t index)
+{
+	return (index + 1u) * 0x9e3779b1u | 0x00010001u;
+}
+
+/* At the start of each segment: GST_SEGMENTS_OFFSET + index * GST_SEGMENT_BYTES. Records follow at once. */
+#define GST_SEGMENT_MAGIC 0x47455347u /* "GSEG" */
+struct gst_segment_header {
+	uint32_t magic;
+	uint32_t index;
+	uint32_t check;       /* gst_hash32 over these 64 bytes with this field zero */
+	uint32_t tid;         /* the thread that writes it (its own PID namespace) */
+	uint64_t begin_ticks; /* read before the segment was claimed: no record in it, nor in a later segment, ended earlier */
+	uint32_t thread_seq;  /* 0, 1, 2 … over the segments of this thread */
+	uint32_t previous;    /* index of this thread's segment before this one, or GST_NONE */
+	char thread_name[16];
+	uint8_t zero[16];
+};
+_Static_assert(sizeof(struct gst_segment_header) == 64, "segment header");
+
+/* Every record. size counts the header, is a multiple of 8. commit is written last: 0 = unfinished, else GST_COMMIT.
+ * Eight zero bytes (or fewer than 8 left) end a segment's records. */
+#define GST_COMMIT 0xc3a5u
+struct gst_record {
+	uint16_t type; /* enum gst_type */
+	uint16_t size;
+	uint16_t check; /* gst_record_check(type, size, offset in the segment) */
+	uint16_t commit;
+};
+_Static_assert(sizeof(struct gst_record) == 8, "record header");
+
+static inline uint16_t gst_record_check(uint16_t type, uint16_t size, uint32_t offset)
+{
+	uint32_t x = ((uint32_t)type << 16 | size) * 0x85ebca6bu ^ offset * 0xc2b2ae35u;
+
+	x ^= x >> 15;
+	x *= 0x2c1b3c6du;
+	return (uint16_t)(x >> 16 | 1u); /* never 0, so a header is never all zero */
+}
+
+/* FNV-1a, 32 bits (http://www.isthe.com/chongo/tech/comp/fnv/, public domain), for headers. */
+static inline uint32_t gst_hash32(const void *data, size_t bytes, size_t zero_at)
+{
+	const uint8_t *p = data;
+	uint32_t h = 0x811c9dc5u;
+
+	for (size_t i = 0; i < bytes; i++)
+		h = (h ^ (i >= zero_at && i < zero_at + 4 ? 0u : p[i])) * 0x01000193u;
+	return h;
+}
+
+enum gst_type {
+	GST_CALL = 1,
+	GST_NAME = 2,
+	GST_STREAM = 3,
+	GST_DEVICE = 4,
+	GST_ANCHOR = 5,
+	GST_EDGE = 6,
+	GST_POLL = 7,
+	GST_SAMPLE = 8,
+	GST_USAGE = 9,
+	GST_THREAD = 10,
+};
+
+/* What a call does; decides the meaning of gst_call.seq, detail, name and args (FORMAT.md, "Families"). */
+#define GST_FAMILIES(X)                                                                                        \
+	X(OTHER, 0) X(LAUNCH, 1) X(COPY, 2) X(MEMSET, 3) X(HOSTFN, 4) X(GRAPH_LAUNCH, 5) X(SYNC_STREAM, 6)     \
+	X(SYNC_CONTEXT, 7) X(SYNC_EVENT, 8) X(QUERY_STREAM, 9) X(QUERY_EVENT, 10) X(EVENT_RECORD, 11)          \
+	X(STREAM_WAIT, 12) X(ALLOC, 13) X(FREE, 14) X(HOST_ALLOC, 15) X(HOST_FREE, 16) X(MODULE, 17)           \
+	X(CONTEXT, 18) X(STREAM, 19) X(EVENT, 20) X(CAPTURE, 21) X(LOOKUP, 22) X(GRAPH, 23) X(MEMOP, 24)       \
+	X(POOL, 25) X(VMM, 26) X(IPC, 27)
+
+#define GST_FAMILY_ENUM(name, value) GST_FAMILY_##name = value,
+enum gst_family { GST_FAMILIES(GST_FAMILY_ENUM) GST_FAMILY_COUNT = 28 };
+
+enum gst_copy_kind { /* gst_call.detail of a COPY */
+	GST_COPY_UNKNOWN = 0,
+	GST_COPY_H2D_PAGEABLE = 1,
+	GST_COPY_H2D_PINNED = 2,
+	GST_COPY_D2H_PAGEABLE = 3,
+	GST_COPY_D2H_PINNED = 4,
+	GST_COPY_D2D = 5,
+	GST_COPY_PEER = 6,
+	GST_COPY_H2H = 7,
+};
+
+enum gst_call_flags {
+	GST_SUBMISSION = 1, /* seq is this call's own place in its stream */
+	GST_BLOCKING = 2,   /* by its contract, when it returned the device had finished this work and all before it in the stream */
+	GST_CAPTURED = 4,   /* went into a graph under capture, not to the device */
+};
+
+/* One driver call, written when it has returned. */
+struct gst_call {
+	struct gst_record record;
+	uint64_t begin; /* ticks, at entry and at return */
+	uint64_t end;
+	uint32_t seq; /* submissions: 1, 2, 3 … in the stream (modulo 2^32); else the last submission known before it, 0 none */
+	uint16_t hook; /* its GST_NAME in space GST_SPACE_HOOK */
+	uint8_t family;
+	uint8_t flags;  /* enum gst_call_flags */
+	int32_t result; /* CUresult */
+	uint32_t stream; /* id of a GST_STREAM, or GST_NONE */
+	uint16_t device; /* ordinal, or 0xffff */
+	uint16_t detail;
+	uint32_t name; /* id in the family's name space, or 0 */
+	uint64_t args[2];
+};
+_Static_assert(sizeof(struct gst_call) == 64, "call");
+
+enum gst_name_space {
+	GST_SPACE_HOOK = 1,   /* exported name of a driver call, "cuMemAlloc_v2" */
+	GST_SPACE_KERNEL = 2, /* kernel, mangled as the module has it */
+	GST_SPACE_FILE = 3,   /* path behind a descriptor, or "pipe:[inode]", "socket:[inode]" */
+};
+
+struct gst_name {
+	struct gst_record record;
+	uint32_t id;     /* > 0 in every space but HOOK */
+	uint16_t space;  /* enum gst_name_space */
+	uint16_t length; /* bytes of text, no terminator; zero padding to a multiple of 8 follows */
+	char text[];
+};
+_Static_assert(sizeof(struct gst_name) == 16, "name");
+
+enum gst_stream_kind { GST_STREAM_CREATED = 0, GST_STREAM_LEGACY = 1, GST_STREAM_PER_THREAD = 2 };
+
+struct gst_stream { /* first sight of a stream; a handle that is destroyed and made again is a new id */
+	struct gst_record record;
+	uint32_t id; /* 1, 2, 3 … */
+	uint16_t device;
+	uint16_t kind; /* enum gst_stream_kind */
+	uint64_t handle;
+	uint64_t context;
+	uint32_t flags; /* CU_STREAM_NON_BLOCKING … */
+	int32_t priority;
+};
+_Static_assert(sizeof(struct gst_stream) == 40, "stream");
+
+struct gst_device {
+	struct gst_record record;
+	uint32_t device;
+	uint32_t zero;
+	uint8_t uuid[16];
+	uint64_t memory_bytes;
+	char name[64];
+};
+_Static_assert(sizeof(struct gst_device) == 104, "device");
+
+struct gst_anchor { /* one instant read in both clocks: ticks is the middle of two reads around mono_ns */
+	struct gst_record record;
+	uint64_t ticks;
+	uint64_t mono_ns;
+	uint32_t width_ticks; /* distance of the two reads: the anchor's uncertainty */
+	uint32_t zero;
+};
+_Static_assert(sizeof(struct gst_anchor) == 32, "anchor");
+
+/* A timing event we recorded. When it fired, every submission of `stream` up to `covers` had finished; it cannot have
+ * fired before `begin`. Its device time is the base edge's device time + elapsed_ms (an edge with base == edge is zero). */
+struct gst_edge {
+	struct gst_record record;
+	uint32_t edge; /* 1, 2, 3 … in the process */
+	uint32_t base;
+	uint32_t stream;
+	uint32_t covers;
+	uint64_t begin; /* ticks around our cuEventRecord */
+	uint64_t end;
+	uint64_t done; /* ticks at which it was first seen complete (an upper bound), 0 never */
+	float elapsed_ms;
+	uint16_t device;
+	uint16_t kind; /* enum gst_edge_kind */
+};
+_Static_assert(sizeof(struct gst_edge) == 56, "edge");
+
+enum gst_edge_kind {
+	GST_EDGE_BLOCK = 1,  /* before the host blocks */
+	GST_EDGE_START = 2,  /* on a stream known empty: a clock anchor and a lower bound on the next start */
+	GST_EDGE_CLASS = 3,  /* between a large copy and other work */
+	GST_EDGE_HOSTFN_BEFORE = 4,
+	GST_EDGE_HOSTFN_AFTER = 5, /* covers the host function itself */
+};
+
+struct gst_poll { /* the helper's query of a silent stream */
+	struct gst_record record;
+	uint32_t stream;
+	uint32_t covers; /* last submission the query was about */
+	uint64_t begin;
+	uint64_t end;
+	uint32_t ready; /* 1: all of it had finished by `end`; 0: not all of it at `begin` */
+	uint32_t zero;
+};
+_Static_assert(sizeof(struct gst_poll) == 40, "poll");
+
+enum gst_fd_kind { GST_FD_NONE = 0, GST_FD_FILE = 1, GST_FD_PIPE = 2, GST_FD_SOCKET = 3, GST_FD_OTHER = 4 };
+
+struct gst_sample { /* what a silent thread was doing, from /proc */
+	struct gst_record record;
+	uint64_t ticks;
+	uint32_t tid;
+	int32_t syscall; /* number on `arch` of the file, -1 = on a CPU or runnable, -2 = blocked outside a system call, -3 unknown */
+	uint64_t arg;    /* first argument of the system call */
+	uint32_t file;   /* GST_SPACE_FILE name of the descriptor, 0 none */
+	uint16_t fd_kind;
+	char state; /* R S D T … of /proc/<tid>/stat */
+	uint8_t zero;
+};
+_Static_assert(sizeof(struct gst_sample) == 40, "sample");
+
+struct gst_usage { /* the writing thread's own accounts, so far, at `ticks` */
+	struct gst_record record;
+	uint64_t ticks;
+	uint64_t cpu_ns;       /* user + system time */
+	uint64_t run_delay_ns; /* time runnable but without a CPU (/proc/thread-self/schedstat), UINT64_MAX unknown */
+	uint32_t voluntary;    /* context switches */
+	uint32_t involuntary;
+	uint32_t major_faults;
+	uint32_t zero;
+};
+_Static_assert(sizeof(struct gst_usage) == 48, "usage");
+
+struct gst_thread { /* a segment changed hands: what follows in it is of this thread */
+	struct gst_record record;
+	uint32_t tid;
+	uint32_t zero;
+	char name[16];
+};
+_Static_assert(sizeof(struct gst_thread) == 32, "thread");
