@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# gpushim: one non-recursive Makefile. Sources are found by wildcard: a new file needs no edit here.
+# A folder's own exceptions (LDFLAGS_<program> = …) stand in that folder's build.mk.
+
+# ---- knobs: make VAR=value -----------------------------------------------------------------------------
+# BUILD=dir      where everything goes; several builds can live side by side
+# SAN=a,b        sanitizers: address,undefined or thread; its own build directory by default
+# WERROR=1       warnings are errors (CI)
+# V=1            show the commands
+SAN     ?=
+BUILD   ?= build$(if $(SAN),-san-$(subst $(comma),-,$(SAN)))
+PREFIX  ?= /usr/local
+DESTDIR ?=
+CLANG   ?= clang
+OPT     ?= -O2 -g
+PYTHON  ?= python3
+VERSION := 0.1.0-dev
+
+comma := ,
+ARCH  := $(shell uname -m)
+Q     := $(if $(V),,@)
+SHELL := /bin/bash
+
+MAKEFLAGS += --no-builtin-rules
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SUFFIXES:
+.DEFAULT_GOAL := all
+
+# ---- setup: find or install what is missing ------------------------------------------------------------
+# setup.mk says where the CUDA headers are. make builds it first and then reads this file again.
+needs_no_setup := help clean
+goals := $(or $(MAKECMDGOALS),all)
+ifneq ($(filter-out $(needs_no_setup),$(goals)),)
+-include $(BUILD)/setup.mk
+endif
+
+$(BUILD)/setup.mk: scripts/setup.sh scripts/cuda-include.sh
+	$(Q)BUILD=$(BUILD) scripts/setup.sh build
+
+# ---- flags ---------------------------------------------------------------------------------------------
+WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(if $(WERROR),-Werror)
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer $(if $(findstring undefined,$(SAN)),-fno-sanitize-recover=undefined))
+CPPFLAGS += -D_GNU_SOURCE= -DGPUSHIM_VERSION='"$(VERSION)"' -iquote .
+ALL_CFLAGS = -std=gnu11 $(OPT) $(WARN) $(SANFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP
+CUDA_FLAGS = -isystem $(CUDA_INC)
+LINK       = $(CC) $(SANFLAGS) $(LDFLAGS)
+
+# say,VERB: the one line printed for a step
+say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@)
+# Every object depends on this file, which changes when the compiler or its flags do.
+FLAGS_FILE := $(BUILD)/flags
+flags_now = $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(CUDA_INC)
+$(FLAGS_FILE): FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' $(call quote,$(flags_now)) | cmp -s - $@ || printf '%s\n' $(call quote,$(flags_now)) >$@
+quote = '$(subst ','\'',$(1))'
+.PHONY: FORCE
+FORCE:
+
+# obj,sources: their object files
+obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
+
+# ---- shim → libgpushim.so ------------------------------------------------------------------------------
+SHIM_C   := $(wildcard shim/*.c)
+SHIM_S   := $(wildcard shim/arch/*_$(ARCH).S)
+SHIM_OBJ := $(call obj,$(SHIM_C) $(SHIM_S))
+SHIM_SO  := $(if $(SHIM_C),$(BUILD)/libgpushim.so)
+SHIM_TEST_A := $(if $(SHIM_C),$(BUILD)/libshim_test.a)
+
+$(BUILD)/obj/shim/%.o: ALL_CFLAGS += -fPIC -fvisibility=hidden -ftls-model=initial-exec $(CUDA_FLAGS)
+
+# now: no lazy binding inside a traced call; nodelete: threads may still be in our code at dlclose.
+$(BUILD)/libgpushim.so: $(SHIM_OBJ)
+	$(call say,LINK)
+	$(Q)$(LINK) -shared -Wl,-soname,libgpushim.so -Wl,-z,now -Wl,-z,nodelete $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,--as-needed \
+		$(LDFLAGS_libgpushim) -o $@ $^
+
+# ---- analyzer → gpushim --------------------------------------------------------------------------------
+AN_C     := $(wildcard analyzer/*.c)
+AN_CLI_C := $(filter analyzer/main.c analyzer/cmd_%.c,$(AN_C))
+AN_LIB_C := $(filter-out $(AN_CLI_C),$(AN_C))
+AN_A     := $(if $(AN_LIB_C),$(BUILD)/libanalyzer.a)
+AN_LIBS  := -lyajl -lm
+GPUSHIM  := $(if $(filter analyzer/main.c,$(AN_C)),$(BUILD)/gpushim)
+
+$(BUILD)/obj/analyzer/%.o: ALL_CFLAGS += -iquote analyzer
+
+$(BUILD)/gpushim: $(call obj,$(AN_CLI_C)) $(AN_A)
+	$(call say,LINK)
+	$(Q)$(LINK) -o $@ $^ $(AN_LIBS)
+
+$(BUILD)/gpushim-static: $(call obj,$(AN_CLI_C)) $(AN_A)
+	$(call say,LINK)
+	$(Q)$(LINK) -static -o $@ $^ -l:libyajl_s.a -lm
+
+$(BUILD)/libanalyzer.a: $(call obj,$(AN_LIB_C))
+$(BUILD)/libshim_test.a: $(SHIM_OBJ)
+$(BUILD)/libanalyzer.a $(BUILD)/libshim_test.a:
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# ---- tests/simgpu → libcuda.so.1 -----------------------------------------------------------------------
+# generate.py writes an unknown number of files from cuda.h, so they become one object.
+SIM       := $(BUILD)/simgpu
+SIM_C     := $(wildcard tests/simgpu/*.c)
+SIM_GEN   := $(wildcard tests/simgpu/generate.py)
+SIM_STAMP := $(if $(SIM_GEN),$(SIM)/gen/stamp)
+SIM_GEN_O := $(if $(SIM_GEN),$(SIM)/gen/generated.o)
+SIM_SO    := $(if $(SIM_C),$(SIM)/libcuda.so.1)
+
+$(BUILD)/obj/tests/simgpu/%.o $(SIM)/gen/generated.o: ALL_CFLAGS += -fPIC -iquote tests/simgpu -I$(SIM)/gen $(CUDA_FLAGS)
+$(call obj,$(SIM_C)): | $(SIM_STAMP)
+
+$(SIM)/gen/stamp: $(SIM_GEN) $(wildcard tests/simgpu/*.py tests/simgpu/*.def tests/simgpu/*.txt) $(FLAGS_FILE)
+	$(call say,GEN)
+	$(Q)rm -rf $(@D) && mkdir -p $(@D)
+	$(Q)$(PYTHON) tests/simgpu/generate.py $(CUDA_INC) $(@D)
+	$(Q)touch $@
+
+$(SIM)/gen/generated.o: $(SIM_STAMP) $(FLAGS_FILE)
+	$(call say,CC)
+	$(Q)set -e; objs=; for c in $(@D)/*.c; do [ -e "$$c" ] || continue; \
+		$(CC) $(ALL_CFLAGS) -MT $@ -c -o "$${c%.c}.part" "$$c"; objs="$$objs $${c%.c}.part"; done; \
+	if [ -n "$$objs" ]; then $(LD) -r -o $@ $$objs; else echo | $(CC) -x c -c -o $@ -; fi
+
+$(SIM)/libcuda.so.1: $(call obj,$(SIM_C)) $(SIM_GEN_O)
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LINK) -shared -Wl,-Bsymbolic -Wl,-soname,libcuda.so.1 $(LDFLAGS_libcuda) -o $@ $^ -lpthread -lm
+	$(Q)ln -sf libcuda.so.1 $(@D)/libcuda.so
+
+# ---- test programs: one per file -----------------------------------------------------------------------
+# prog,dir,sources: the programs made of dir's sources. common*.c are linked into each of them.
+prog = $(patsubst tests/$(1)/%.c,$(BUILD)/$(1)/%,$(filter-out tests/$(1)/common%,$(2)))
+common = $(call obj,$(wildcard tests/$(1)/common*.c))
+
+UNIT_C     := $(wildcard tests/unit/test_*.c)
+UNIT       := $(call prog,unit,$(UNIT_C))
+UNIT_SIM   := $(filter $(BUILD)/unit/test_simgpu%,$(UNIT))
+UNIT_SHIM  := $(filter $(BUILD)/unit/test_shim_%,$(UNIT))
+UNIT_AN    := $(filter-out $(UNIT_SIM) $(UNIT_SHIM),$(UNIT))
+UNIT_O     := $(call common,unit)
+
+$(BUILD)/obj/tests/unit/%.o: ALL_CFLAGS += -iquote analyzer -iquote shim $(CUDA_FLAGS)
+$(BUILD)/obj/tests/unit/test_shim_%.o: ALL_CFLAGS += -iquote shim
+$(BUILD)/obj/tests/unit/test_simgpu%.o: ALL_CFLAGS += -iquote tests/simgpu
+
+$(UNIT_AN): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(UNIT_O) $(AN_A)
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LINK) $(LDFLAGS_$(@F)) -o $@ $^ -lcmocka $(AN_LIBS)
+
+$(UNIT_SHIM): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(UNIT_O) $(SHIM_TEST_A)
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LINK) $(LDFLAGS_$(@F)) -o $@ $^ -lcmocka -lpthread -lm
+
+$(UNIT_SIM): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(UNIT_O) $(SIM_SO)
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LINK) $(LDFLAGS_$(@F)) -o $@ $(filter %.o,$^) -L$(SIM) -lcuda -Wl,-rpath,'$$ORIGIN/../simgpu' -lcmocka -lpthread -lm
+
+# tests/workloads: C programs to record. *_linked.c name libcuda.so.1 in DT_NEEDED; the others find it themselves.
+WL_C      := $(wildcard tests/workloads/*.c)
+WL        := $(call prog,workloads,$(WL_C))
+WL_LINKED := $(filter %_linked,$(WL))
+WL_O      := $(call common,workloads)
+
+$(BUILD)/obj/tests/workloads/%.o: ALL_CFLAGS += -iquote tests/workloads $(CUDA_FLAGS)
+
+$(filter-out $(WL_LINKED),$(WL)): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(WL_O)
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LINK) $(LDFLAGS_$(@F)) -o $@ $^ -lpthread -ldl -lm
+
+$(WL_LINKED): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(WL_O) $(SIM_SO)
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LINK) $(LDFLAGS_$(@F)) -o $@ $(filter %.o,$^) -L$(SIM) -lcuda -lpthread -ldl -lm
+
+# tests/tools: small programs the tests call, with the analyzer at hand.
+TOOLS_C := $(wildcard tests/tools/*.c)
+TOOLS   := $(call prog,tools,$(TOOLS_C))
+TOOLS_O := $(call common,tools)
+
+$(BUILD)/obj/tests/tools/%.o: ALL_CFLAGS += -iquote analyzer -iquote shim -iquote tests/tools
+
+$(TOOLS): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(TOOLS_O) $(AN_A)
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LINK) $(LDFLAGS_$(@F)) -o $@ $^ $(AN_LIBS)
+
+# tests/fuzz: libFuzzer programs, clang only, from the analyzer's sources.
+FUZZ_C := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ   := $(call prog,fuzz,$(FUZZ_C))
+
+$(FUZZ): $(BUILD)/fuzz/%: tests/fuzz/%.c $(AN_LIB_C) $(wildcard analyzer/*.h analyzer/*.def shim/format.h)
+	$(call say,FUZZ)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -std=gnu11 -O1 -g $(CPPFLAGS) -iquote analyzer -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+		-o $@ $< $(AN_LIB_C) $(AN_LIBS)
+
+# ---- compiling -----------------------------------------------------------------------------------------
+$(BUILD)/obj/%.o: %.c $(FLAGS_FILE)
+	$(call say,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(BUILD)/obj/%.o: %.S $(FLAGS_FILE)
+	$(call say,AS)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+-include $(wildcard shim/build.mk analyzer/build.mk tests/*/build.mk)
+-include $(shell find $(BUILD)/obj $(SIM)/gen -name '*.d' 2>/dev/null)
+
+# ---- what to call --------------------------------------------------------------------------------------
+PRODUCTS := $(SHIM_SO) $(GPUSHIM) $(SIM_SO)
+TESTS    := $(UNIT) $(WL) $(TOOLS)
+
+.PHONY: all static tests workloads fuzz check unit demo lint format install clean help compile_commands.json
+
+all: $(PRODUCTS) ## build the shim, the analyzer and the simulated driver (the default)
+	@:
+
+static: $(if $(GPUSHIM),$(BUILD)/gpushim-static) ## build gpushim-static, to carry to other machines
+
+tests: all $(TESTS) ## build every test program and workload as well
+	@:
+
+unit: $(UNIT) ## build the unit tests only
+	@:
+
+workloads: $(WL) ## build the programs to record
+	@:
+
+fuzz: $(FUZZ) ## build the fuzzers (needs clang)
+	@:
+
+# The Python environment of the tests; made once.
+$(BUILD)/setup-test: scripts/setup.sh scripts/requirements.txt
+	$(Q)BUILD=$(BUILD) scripts/setup.sh test
+
+check: tests static $(BUILD)/setup-test ## run every test; ends with "N passed, N failed"
+	$(Q)BUILD=$(BUILD) SAN=$(SAN) $(PYTHON) scripts/check.py $(CHECK)
+
+demo: all workloads ## record a real training script and print its report
+	$(Q)BUILD=$(BUILD) scripts/demo.sh
+
+lint: ## check format, layers and likely mistakes
+	$(Q)BUILD=$(BUILD) scripts/setup.sh lint
+	$(Q)BUILD=$(BUILD) scripts/lint.sh
+
+format: ## rewrite the C sources in the house style
+	$(Q)scripts/lint.sh --fix
+
+install: $(SHIM_SO) $(GPUSHIM) ## install into DESTDIR/PREFIX
+	$(if $(SHIM_SO),install -D -m 755 $(SHIM_SO) $(DESTDIR)$(PREFIX)/lib/libgpushim.so)
+	$(if $(GPUSHIM),install -D -m 755 $(GPUSHIM) $(DESTDIR)$(PREFIX)/bin/gpushim)
+	$(foreach m,$(wildcard analyzer/man/*.1),install -D -m 644 $(m) $(DESTDIR)$(PREFIX)/share/man/man1/$(notdir $(m));)
+
+compile_commands.json: ## for editors and clang-tidy
+	$(Q)$(MAKE) --no-print-directory -B -n V=1 BUILD=$(BUILD) tests | $(PYTHON) scripts/compile_commands.py >$@
+
+clean: ## remove the build directory
+	rm -rf $(BUILD) compile_commands.json
+
+help: ## this list
+	@echo "make [BUILD=dir] [SAN=address,undefined|thread] [WERROR=1] [V=1] <target>"
+	@sed -n 's/^\([a-z_.]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | column -t -s '|' 2>/dev/null || true

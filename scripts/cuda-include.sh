@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# cuda-include.sh: prints the directory that holds cuda.h and cudaTypedefs.h; exit 1 where there is none.
+# CUDA_HOME first, then /usr/local/cuda, then what setup.sh put under $BUILD/deps.
+# GPUSHIM_NO_SYSTEM_CUDA=1 looks only at the last (to test it).
+set -euo pipefail
+
+build=${BUILD:-build}
+places=()
+if [ -z "${GPUSHIM_NO_SYSTEM_CUDA:-}" ]; then
+	places+=("${CUDA_HOME:+$CUDA_HOME/include}" /usr/local/cuda/include)
+fi
+places+=("$build/deps/cuda/include")
+
+for dir in "${places[@]}"; do
+	if [ -n "$dir" ] && [ -e "$dir/cuda.h" ] && [ -e "$dir/cudaTypedefs.h" ]; then
+		echo "$dir"
+		exit 0
+	fi
+done
+exit 1

@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# setup.sh build|test|lint: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
+#   build  compiler, libraries, CUDA headers     → $BUILD/setup.mk
+#   test   pytest                                → $BUILD/venv, $BUILD/setup-test
+#   lint   clang-format, cppcheck, shellcheck
+# BUILD is the build directory (build). Run by make; installs nothing where everything is there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=${BUILD:-build}
+# The packages that carry the CUDA headers where no toolkit is installed.
+cuda_wheels=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88)
+
+say() { echo "setup: $*"; }
+die() { echo "setup: $*" >&2; exit 1; }
+
+# has_header NAME: the compiler finds <NAME>
+has_header() { echo "#include <stddef.h>
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <$1>" | ${CC:-cc} -E -x c - >/dev/null 2>&1; }
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# need PACKAGE TEST…: the package is installed later if the test fails
+missing=()
+need() {
+	local package=$1
+	shift
+	"$@" || missing+=("$package")
+}
+
+install_missing() {
+	[ ${#missing[@]} -gt 0 ] || return 0
+	local sudo=
+	has apt-get || die "missing: ${missing[*]}; install them with this system's package manager"
+	if [ "$(id -u)" != 0 ]; then
+		has sudo || die "missing: ${missing[*]}; run as root: apt-get install ${missing[*]}"
+		sudo=sudo
+	fi
+	say "installing ${missing[*]}"
+	mkdir -p "$build"
+	if ! { $sudo apt-get update && $sudo env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y --no-install-recommends "${missing[@]}"; } >"$build/apt.log" 2>&1; then
+		tail -5 "$build/apt.log" >&2
+		die "apt-get failed; see $build/apt.log"
+	fi
+	missing=()
+}
+
+# A throw-away environment, because a distribution's own pip refuses to install.
+venv() { [ -x "$build/venv/bin/python" ] || python3 -m venv "$build/venv"; }
+pip() { "$build/venv/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
+
+cuda_headers() {
+	cuda_inc=$(scripts/cuda-include.sh) && return 0
+	say "no CUDA toolkit: fetching its headers (${cuda_wheels[*]})"
+	need python3 has python3
+	need python3-venv python3 -c 'import ensurepip'
+	install_missing
+	local deps=$build/deps
+	mkdir -p "$deps/wheels"
+	venv
+	pip download --no-deps --dest "$deps/wheels" "${cuda_wheels[@]}" || die "could not fetch the CUDA headers; set CUDA_HOME to a CUDA 13 toolkit"
+	rm -rf "$deps/unpacked" "$deps/cuda"
+	for wheel in "$deps"/wheels/*.whl; do
+		python3 -m zipfile -e "$wheel" "$deps/unpacked"
+	done
+	mkdir -p "$deps/cuda/include"
+	find "$deps/unpacked" -type d -name include -exec cp -r {}/. "$deps/cuda/include/" \;
+	rm -rf "$deps/unpacked"
+	cuda_inc=$(scripts/cuda-include.sh) || die "the fetched packages hold no cuda.h and cudaTypedefs.h"
+}
+
+case ${1:-} in
+build)
+	need gcc has "${CC:-cc}"
+	need binutils has ld
+	need python3 has python3
+	need libc6-dev has_header stdlib.h
+	need libyajl-dev has_header yajl/yajl_gen.h
+	need uthash-dev has_header uthash.h
+	need libcmocka-dev has_header cmocka.h
+	install_missing
+	cuda_headers
+	mkdir -p "$build"
+	echo "CUDA_INC = $cuda_inc" >"$build/setup.mk"
+	;;
+test)
+	need python3-venv python3 -c 'import ensurepip'
+	install_missing
+	venv
+	pip install -r scripts/requirements.txt || die "could not install pytest; see the lines above"
+	touch "$build/setup-test"
+	;;
+lint)
+	need clang-format has clang-format
+	need cppcheck has cppcheck
+	need shellcheck has shellcheck
+	install_missing
+	;;
+*)
+	die "usage: scripts/setup.sh build|test|lint"
+	;;
+esac
