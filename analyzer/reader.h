@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* reader.h: bytes -> checked records. The only code that meets untrusted .gst input: whatever it hands out lies inside the
+ * file, has a size that its type requires, and names a commit that holds. It trusts no number it has not checked.
+ *
+ *   struct reader *r;
+ *   if (reader_open(&r, path, &err)) return err.kind;
+ *   while (reader_next(r, &view)) …            records of one segment after another
+ *   if (reader_damage(r)) …                     what stopped it early, if anything did
+ *   reader_free(r);
+ *
+ * A file that is still being written reads as far as it is finished. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../shim/format.h"
+#include "error.h"
+
+struct reader;
+
+struct record_view {
+	const struct gst_record *record; /* borrowed, valid until reader_free; size already checked against its type */
+	uint64_t byte;                   /* where it lies in the file */
+	uint32_t segment;                /* index */
+	uint32_t tid;                    /* thread that wrote it */
+};
+
+/* Damage does not stop the opening of a file whose header is whole. cut_ticks: nothing after that instant is known to be complete. */
+struct damage {
+	struct error error;
+	uint64_t cut_ticks;
+};
+
+enum err_kind reader_open(struct reader **out, const char *path, struct error *e);
+/* buf is borrowed until reader_free. name is what errors call it. */
+enum err_kind reader_open_mem(struct reader **out, const void *buf, size_t len, const char *name, struct error *e);
+void reader_free(struct reader *r);
+
+const struct gst_file_header *reader_header(const struct reader *r);
+const struct gst_counters *reader_counters(const struct reader *r);
+
+/* Next record, in segment order; false at the end. Skips unknown types and unfinished records. */
+bool reader_next(struct reader *r, struct record_view *out);
+void reader_rewind(struct reader *r);
+
+/* NULL while the file read so far is sound; the earliest cut when several places are damaged, with the first place. Complete once
+ * reader_next has returned false. */
+const struct damage *reader_damage(const struct reader *r);

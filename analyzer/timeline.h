@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* timeline.h: when was each device surely busy, surely idle, and where can we not tell.
+ *
+ * Nothing here is a guess presented as a fact. For each stream the records give, for submission k:
+ *   earliest start   its call's entry, or a start edge            latest start   its call's return + LATENCY
+ *   latest end       an edge, a sync return, a ready query        earliest end   an exact edge, a not-ready query,
+ *                                                                                a blocking return less the wake-up
+ * From these, per device, two unions over all streams:
+ *   outer = where work may have run (its complement is surely idle)
+ *   inner = where work surely ran, or where this level cannot tell (`unresolved`, counted as busy)
+ * A gap's stated ends lie midway between inner and outer, its errors are half the distance. */
+#pragma once
+
+#include "trace.h"
+#include "run.h"
+
+enum op_class { OP_KERNEL, OP_COMM, OP_COPY, OP_MEMSET, OP_HOSTFN };
+
+/* One thing the device did, placed as well as this level of timing can: its stretch is known, its place in it is not. */
+struct op {
+	int64_t begin_ns, end_ns; /* placed end to end within the known stretch of its stream; what the partition uses */
+	int64_t stretch_begin_ns, stretch_end_ns; /* what is known: it ran inside */
+	const struct call *call;
+	const struct trace *trace;
+	uint32_t stream;  /* index into trace->streams */
+	uint8_t class;    /* enum op_class */
+	uint8_t copy;     /* enum gst_copy_kind for OP_COPY */
+	bool exact;       /* begin and end are measured (imported or CUPTI), not placed */
+};
+
+struct interval {
+	int64_t begin_ns, end_ns;
+};
+
+/* Why a busy stretch's end, that is a gap's begin, is known; the best of several. */
+enum boundary { BOUNDARY_NONE, BOUNDARY_EDGE, BOUNDARY_BLOCKING_RETURN, BOUNDARY_QUERY, BOUNDARY_POLL };
+
+struct gap {
+	int64_t begin_ns, end_ns;
+	int64_t begin_error_ns, end_error_ns; /* the true end lies within ± of each */
+	uint8_t begin_known_by;               /* enum boundary */
+	const struct op *before, *after;      /* work that ended last and began first; after may be NULL in host-function gaps */
+	const struct call *hostfn;            /* the host function the queued work waited for, or NULL */
+};
+
+struct device_timeline {
+	struct device device;
+	int64_t begin_ns, end_ns; /* first start, last end (best estimates) */
+	int64_t process_start_ns;
+	struct op *ops;                size_t n_ops;    /* by begin_ns; host functions are among them, not counted as operations */
+	struct interval *unresolved;   size_t n_unresolved; /* inside busy time */
+	struct gap *gaps;              size_t n_gaps;   /* in time order, disjoint */
+	uint32_t n_streams;
+	uint64_t operations;          /* kernels, copies, memsets */
+	uint64_t operations_unlinked; /* work whose stream or end is not known */
+	/* exact: end - begin = compute + comm + sum(copy) + memset + sum of gaps */
+	int64_t compute_ns, comm_ns, memset_ns;
+	int64_t copy_ns[8]; /* by enum gst_copy_kind */
+	int64_t idle_ns, idle_error_ns, unresolved_ns;
+	double clock_offset_error_ns; /* half width of the device-to-host mapping, worst used */
+};
+
+struct timeline {
+	struct device_timeline *devices; size_t n_devices;
+	const struct run *run; /* borrowed */
+};
+
+enum err_kind timeline_build(struct timeline *out, const struct run *run, struct error *e);
+void timeline_free(struct timeline *t);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* trace.h: one process's recording, decoded: every time in CLOCK_MONOTONIC nanoseconds, every name resolved, every array
+ * sorted by time. Later stages see this, never the file. Importers of other tools' traces will fill the same structures. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../shim/format.h"
+#include "error.h"
+
+struct call { /* a driver call; fields as in FORMAT.md */
+	int64_t begin_ns, end_ns;
+	uint64_t seq; /* unwrapped to 64 bits */
+	uint32_t stream; /* index into trace.streams, or GST_NONE */
+	uint32_t tid;
+	uint32_t name; /* kernel name id, index into trace.kernels, or 0 */
+	int32_t result;
+	uint16_t hook; /* index into trace.hooks */
+	uint16_t device;
+	uint16_t detail;
+	uint8_t family; /* enum gst_family */
+	uint8_t flags;
+	uint64_t args[2];
+	uint64_t byte; /* in the file: evidence names it */
+};
+
+struct stream {
+	uint64_t handle, context;
+	uint32_t id, flags;
+	uint16_t device, kind;
+	int32_t priority;
+};
+
+struct device {
+	uint32_t device;
+	uint8_t uuid[16];
+	uint64_t memory_bytes;
+	char name[64];
+};
+
+struct edge {
+	int64_t begin_ns, end_ns;
+	int64_t done_ns; /* INT64_MAX = never seen complete */
+	double device_ns; /* on the device's own clock, from the chain of bases; NAN if its chain is broken */
+	uint64_t covers;
+	uint32_t stream; /* index */
+	uint32_t id;
+	uint16_t device, kind;
+};
+
+struct poll {
+	int64_t begin_ns, end_ns;
+	uint64_t covers;
+	uint32_t stream; /* index */
+	bool ready;
+};
+
+struct sample {
+	int64_t time_ns;
+	uint64_t arg;
+	const char *file; /* borrowed from the trace; NULL none */
+	uint32_t tid;
+	int32_t syscall;
+	uint16_t fd_kind;
+	char state;
+};
+
+struct usage {
+	int64_t time_ns;
+	uint64_t cpu_ns, run_delay_ns;
+	uint32_t tid, voluntary, involuntary, major_faults;
+};
+
+struct trace {
+	struct gst_file_header header;
+	struct gst_counters counters;
+	char *path;
+	int64_t begin_ns, end_ns;   /* first and last sign of life in the file */
+	int64_t process_start_ns;   /* or begin_ns where unknown */
+	int64_t cut_ns;             /* INT64_MAX, or: damaged; nothing is known after this (everything later was dropped) */
+	struct error damage;        /* kind ERR_NONE if sound */
+	struct call *calls;         size_t n_calls;   /* by begin_ns; begin_ns > cut_ns dropped */
+	struct edge *edges;         size_t n_edges;   /* by begin_ns */
+	struct poll *polls;         size_t n_polls;
+	struct sample *samples;     size_t n_samples;
+	struct usage *usages;       size_t n_usages;
+	struct stream *streams;     size_t n_streams;
+	struct device *devices;     size_t n_devices;
+	const char **hooks;         size_t n_hooks;   /* by hook id; NULL where the name was lost */
+	const char **kernels;       size_t n_kernels; /* by name id; [0] is "" */
+	/* counted while decoding */
+	uint64_t records, unfinished, unknown_records, names_missing;
+	uint64_t injected[GST_HOOK_MAX];
+};
+
+/* Reads and decodes one .gst. Damage is not a failure: see trace.damage. */
+enum err_kind trace_open(struct trace **out, const char *path, struct error *e);
+enum err_kind trace_open_mem(struct trace **out, const void *buf, size_t len, const char *name, struct error *e);
+void trace_free(struct trace *t);
