@@ -47,14 +47,15 @@ CUDA_FLAGS = -isystem $(CUDA_INC)
 LINK       = $(CC) $(SANFLAGS) $(LDFLAGS)
 
 # say,VERB: the one line printed for a step
-say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@)
+quiet = $(findstring s,$(firstword -$(MAKEFLAGS)))
+say = $(if $(V)$(quiet),,@printf '  %-5s %s\n' $(1) $@)
+quote = '$(subst ','\'',$(1))'
 # Every object depends on this file, which changes when the compiler or its flags do.
 FLAGS_FILE := $(BUILD)/flags
-flags_now = $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(CUDA_INC)
+flags_now := $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(CUDA_INC)
 $(FLAGS_FILE): FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' $(call quote,$(flags_now)) | cmp -s - $@ || printf '%s\n' $(call quote,$(flags_now)) >$@
-quote = '$(subst ','\'',$(1))'
 .PHONY: FORCE
 FORCE:
 

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What every Python test shares: where the build is, and an environment in which libcuda is the simulated driver."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def build() -> Path:
+    """The build directory: $BUILD, else build."""
+    return (ROOT / os.environ.get("BUILD", "build")).resolve()
+
+
+def built(path: Path) -> Path:
+    assert path.exists(), f"{path} is not built: make tests"
+    return path
+
+
+@pytest.fixture(scope="session")
+def shim(build) -> Path:
+    """libgpushim.so, for LD_PRELOAD."""
+    return built(build / "libgpushim.so")
+
+
+@pytest.fixture(scope="session")
+def gpushim(build) -> Path:
+    """The command line program."""
+    return built(build / "gpushim")
+
+
+@pytest.fixture
+def sim_env(build) -> dict:
+    """A fresh environment in which libcuda.so.1 is simgpu; the test adds what it needs."""
+    built(build / "simgpu" / "libcuda.so.1")
+    drop = ("GPUSHIM", "SIMGPU_", "LD_PRELOAD", "LD_LIBRARY_PATH", "CUDA_")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(drop)}
+    env["LD_LIBRARY_PATH"] = str(build / "simgpu")
+    return env
