@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# setup.sh build|test|lint: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
+# setup.sh build|test|lint|fuzz: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
 #   build  compiler, libraries, CUDA headers     → $BUILD/setup.mk
 #   test   pytest                                → $BUILD/venv, $BUILD/setup-test
 #   lint   clang-format, cppcheck, shellcheck
+#   fuzz   clang and its libFuzzer
 # BUILD is the build directory (build). Run by make; installs nothing where everything is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,6 +22,8 @@ has_header() { echo "#include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <$1>" | ${CC:-cc} -E -x c - >/dev/null 2>&1; }
+has_fuzzer() { echo 'int LLVMFuzzerTestOneInput(const char *d, long n); int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n; }' |
+	clang -fsanitize=fuzzer -x c -o /dev/null - >/dev/null 2>&1; }
 has() { command -v "$1" >/dev/null 2>&1; }
 
 # need PACKAGE TEST…: the package is installed later if the test fails
@@ -100,7 +103,12 @@ lint)
 	need shellcheck has shellcheck
 	install_missing
 	;;
+fuzz)
+	need clang has clang
+	need "libclang-rt-dev" has_fuzzer
+	install_missing
+	;;
 *)
-	die "usage: scripts/setup.sh build|test|lint"
+	die "usage: scripts/setup.sh build|test|lint|fuzz"
 	;;
 esac

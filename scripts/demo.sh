@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# demo.sh: records tests/workloads/train.py under the shim, prints the report and writes a timeline. Run by `make demo`.
+# It runs on the simulated driver. GPU=1 takes the machine's own libcuda. STEPS=N (60) sets the length.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=$(realpath "${BUILD:-build}")
+demo=$build/demo
+out=$demo/gpushim-out
+trace=$demo/trace.json
+train=tests/workloads/train.py
+
+for file in "$build/libgpushim.so" "$build/gpushim" "$build/simgpu/libcuda.so.1" "$train"; do
+	[ -e "$file" ] || { echo "demo: $file is missing; run make" >&2; exit 1; }
+done
+
+# A real device only where it is asked for and there.
+libraries=$build/simgpu
+device="simulated driver"
+if [ -n "${GPU:-}" ]; then
+	if ! ldconfig -p | grep -q 'libcuda\.so\.1' || [ ! -e /dev/nvidiactl ]; then
+		echo "demo: GPU=1, but there is no libcuda.so.1 with a device here" >&2
+		exit 1
+	fi
+	libraries=
+	device="this machine's GPU"
+fi
+
+# Only what an earlier demo left.
+mkdir -p "$demo"
+rm -rf "$out" "$trace"
+
+echo "demo: recording $train on the $device"
+LD_PRELOAD=$build/libgpushim.so LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+${libraries:+:}$LD_LIBRARY_PATH} \
+	GPUSHIM_OUT=$out python3 "$train" --steps "${STEPS:-60}"
+
+echo
+"$build/gpushim" report "$out"
+"$build/gpushim" export "$out" --chrome "$trace"
+
+cat <<END
+
+demo: the trace     $out
+demo: the timeline  $trace
+demo: open the timeline in https://ui.perfetto.dev or chrome://tracing; the report again: $build/gpushim report $out
+END

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""layers.py [TREE]: data flows one way. A file includes its own stage and what its stage's row allows, nothing else;
+and the analyzer's library neither prints nor exits. The list below is the whole rule."""
+
+import re
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+
+# Of the shim, the analyzer sees the file format only.
+FORMAT = ["shim/format.h"]
+
+# Walls between folders: files → what they may include from other folders.
+FOLDERS = [
+    ("shim/probes/*", FORMAT),
+    ("shim/*", []),
+    ("analyzer/cmd_run.c", FORMAT + ["shim/probes/*"]),
+    ("analyzer/cmd_host.c", FORMAT + ["shim/probes/*"]),
+    ("analyzer/*", FORMAT),
+    ("tests/simgpu/*", []),
+    ("tests/workloads/*", []),
+]
+
+# Stages within the analyzer, in the order data takes. A stage includes itself and the stages above it.
+STAGES = [
+    "error alloc duration options json version",
+    "trace reader run import_*",
+    "timeline clock merge",
+    "gaps",
+    "chain",
+    "cause cause_* causes",
+    "steps memory",
+    "summary",
+    "report_* export_* diff",
+    "cmd cmd_* main",
+]
+
+# In the analyzer's library (all but main.c and cmd_*.c). Writing to a FILE that was handed in is fine.
+FORBIDDEN = re.compile(r"(?<![A-Za-z0-9_.>])(?:(?:v?printf|puts|putchar|perror|exit|_exit|_Exit|abort|errx?|warnx?)\s*\(|(?:stdout|stderr)\b)")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"', re.S)
+
+
+def folder_of(name):
+    """A stage's folder; shim/arch belongs to shim."""
+    parent = Path(name).parent
+    return parent.parent if parent.name == "arch" else parent
+
+
+def stage_of(name):
+    stem = Path(name).name.split(".")[0]
+    for number, row in enumerate(STAGES):
+        if any(fnmatch(stem, word) for word in row.split()):
+            return number
+    return None
+
+
+def resolve(tree, file, target):
+    """The included file from the top of the tree; None for one that is generated."""
+    for place in (file.parent / target, tree / target, tree / "analyzer" / target, tree / "shim" / target):
+        if place.exists():
+            return str(place.resolve().relative_to(tree))
+    return None
+
+
+def check_include(name, target):
+    if folder_of(name) != folder_of(target):
+        allowed = next((may for pattern, may in FOLDERS if fnmatch(name, pattern)), None)
+        if allowed is not None and not any(fnmatch(target, pattern) for pattern in allowed):
+            return f"may not include {target}"
+    elif name.startswith("analyzer/"):
+        mine, theirs = stage_of(name), stage_of(target)
+        if mine is None:
+            return "is in no stage; give it a place in scripts/layers.py"
+        if theirs is not None and theirs > mine:
+            return f"includes {target}, which comes later"
+    return None
+
+
+def check_library(name, text):
+    base = Path(name).name
+    if not fnmatch(name, "analyzer/*.c") or base == "main.c" or fnmatch(base, "cmd_*.c"):
+        return
+    code = NOT_CODE.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+    for match in FORBIDDEN.finditer(code):
+        yield code.count("\n", 0, match.start()) + 1, f"library code prints or exits: {match.group().strip()}"
+
+
+def main():
+    tree = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
+    complaints = []
+    files = [p for top in ("shim", "analyzer", "tests/simgpu", "tests/workloads") for p in (tree / top).rglob("*")]
+    for file in sorted(p for p in files if p.suffix in (".c", ".h", ".S", ".def")):
+        name, text = str(file.relative_to(tree)), file.read_text()
+        for match in INCLUDE.finditer(text):
+            target = resolve(tree, file, match.group(1))
+            why = check_include(name, target) if target else None
+            if why:
+                complaints.append(f"{name}:{text.count(chr(10), 0, match.start(1)) + 1}: {why}")
+        complaints += [f"{name}:{line}: {why}" for line, why in check_library(name, text)]
+    print("\n".join(complaints) or "layers: fine")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
