@@ -10,8 +10,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build=${BUILD:-build}
-# The packages that carry the CUDA headers where no toolkit is installed.
-cuda_wheels=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88)
+# The package that carries the driver's headers where no toolkit is installed.
+cuda_wheel=nvidia-cuda-runtime==13.0.96
 
 say() { echo "setup: $*"; }
 die() { echo "setup: $*" >&2; exit 1; }
@@ -58,14 +58,14 @@ pip() { "$build/venv/bin/python" -m pip --disable-pip-version-check --quiet "$@"
 
 cuda_headers() {
 	cuda_inc=$(scripts/cuda-include.sh) && return 0
-	say "no CUDA toolkit: fetching its headers (${cuda_wheels[*]})"
+	say "no CUDA 13 toolkit: fetching its headers ($cuda_wheel)"
 	need python3 has python3
 	need python3-venv python3 -c 'import ensurepip'
 	install_missing
 	local deps=$build/deps
 	mkdir -p "$deps/wheels"
 	venv
-	pip download --no-deps --dest "$deps/wheels" "${cuda_wheels[@]}" || die "could not fetch the CUDA headers; set CUDA_HOME to a CUDA 13 toolkit"
+	pip download --no-deps --dest "$deps/wheels" "$cuda_wheel" || die "could not fetch the CUDA headers; set CUDA_HOME to a CUDA 13 toolkit"
 	rm -rf "$deps/unpacked" "$deps/cuda"
 	for wheel in "$deps"/wheels/*.whl; do
 		python3 -m zipfile -e "$wheel" "$deps/unpacked"

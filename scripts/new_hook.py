@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Print the hooks.def row of driver calls, from the prototypes in cuda.h.
+
+usage: new_hook.py CUDA_INCLUDE_DIR cuFoo [cuBar …]
+
+The row is a start to review: the rules below know which calls put work into a stream, wait, allocate or load code;
+what they do not know becomes a plain HOOK of family OTHER. Paste the row into shim/hooks.def where it belongs."""
+import re
+import subprocess
+import sys
+
+
+def prototypes(include_dir):
+    source = "#define __CUDA_API_VERSION_INTERNAL\n#include <cuda.h>\n"
+    text = subprocess.run(["gcc", "-E", "-P", "-I", include_dir, "-x", "c", "-"], input=source, text=True,
+                          capture_output=True, check=True).stdout
+    found = {}
+    for name, params in re.findall(r"\bCUresult\s+(cu[A-Z]\w*)\s*\(([^;]*?)\)\s*;", text):
+        found[name] = re.sub(r"\s+", " ", params).strip()
+    return found
+
+
+def split_params(params):
+    if params in ("", "void"):
+        return []
+    names = []
+    for p in params.split(","):
+        m = re.search(r"\(\s*\*\s*(\w+)\s*\)|(\w+)\s*(?:\[\w*\])?$", p.strip())
+        names.append(m.group(1) or m.group(2))
+    return names
+
+
+def find(args, *wanted):
+    for w in wanted:
+        for a in args:
+            if a.lower() == w.lower():
+                return a
+    return None
+
+
+def rule(name, args):
+    """-> (family, before, after)"""
+    base = re.sub(r"_pt[sd][sz]$", "", name)
+    base = re.sub(r"_v\d+$", "", base)
+    per_thread = name.endswith(("_ptsz", "_ptds"))
+    s = find(args, "hStream", "stream", "hstream")
+    stream = (f"per_thread({s})" if per_thread else s) if s else ("PER_THREAD" if per_thread else "LEGACY")
+    mode = "WAITS" if s is None else "ASYNC"
+    size = find(args, "ByteCount", "bytesize", "N", "size", "bytes")
+
+    if base in ("cuLaunchKernel", "cuLaunchCooperativeKernel"):
+        return "LAUNCH", (f"launch_kernel(&c, {stream}, f, gridDimX, gridDimY, gridDimZ, "
+                          "blockDimX * blockDimY * blockDimZ)"), ""
+    if base == "cuLaunchKernelEx":
+        return "LAUNCH", f"launch_config(&c, config, f, {'true' if per_thread else 'false'})", ""
+    if base in ("cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync"):
+        grid = "grid_width, grid_height" if "Grid" in base else "1, 1"
+        return "LAUNCH", f"launch_kernel(&c, {stream}, f, {grid}, 1, 0)", ""
+    if base in ("cuLaunchHostFunc", "cuStreamAddCallback"):
+        return "HOSTFN", f"launch_host_function(&c, {stream}, (void *){args[1]})", ""
+    if base == "cuGraphLaunch":
+        return "GRAPH_LAUNCH", f"launch_graph(&c, {stream}, {args[0]})", ""
+    m = re.match(r"cuMemcpy(HtoD|DtoH|DtoD|Peer|)(Async)?$", base)
+    if m:
+        kind = {"HtoD": "COPY_H2D", "DtoH": "COPY_D2H", "DtoD": "COPY_D2D", "Peer": "COPY_PEER", "": "COPY_ANY"}[m.group(1)]
+        dst, src = args[0], args[2] if m.group(1) == "Peer" else args[1]
+        return "COPY", f"copy(&c, {stream}, {kind}, (uintptr_t){dst}, (uintptr_t){src}, {size}, {mode})", ""
+    m = re.match(r"cuMemcpy(2D|3D)(Unaligned)?(Async)?$", base)
+    if m:
+        old = "_v" not in name
+        if old:
+            return "COPY", f"copy(&c, {stream}, COPY_OTHER, 0, 0, 0, {mode})", ""
+        return "COPY", f"copy_{m.group(1).lower()}(&c, {stream}, {args[0]}, {mode})", ""
+    if re.match(r"cuMemcpy(AtoA|AtoD|AtoH|DtoA|HtoA|3DPeer|BatchAsync|3DBatchAsync)", base):
+        bytes_ = size if size and "Batch" not in base else "0"
+        return "COPY", f"copy(&c, {stream}, COPY_OTHER, 0, 0, {bytes_}, {mode})", ""
+    m = re.match(r"cuMemset(D2)?D(8|16|32)(Async)?$", base)
+    if m:
+        width = int(m.group(2)) // 8
+        count = "Width * Height" if m.group(1) else "N"
+        factor = f"{width} * (size_t)" if width > 1 else ""
+        count = f"((size_t){count})" if m.group(1) else count
+        return "MEMSET", f"memset_work(&c, {stream}, {args[0]}, {factor}{count})", ""
+    table = {
+        "cuStreamSynchronize": ("SYNC_STREAM", f"sync_stream(&c, {stream})", ""),
+        "cuStreamQuery": ("QUERY_STREAM", f"query_stream(&c, {stream})", ""),
+        "cuCtxSynchronize": ("SYNC_CONTEXT", f"sync_context(&c, {args[0] if args and args[0] != 'void' else 'NULL'})", ""),
+        "cuEventSynchronize": ("SYNC_EVENT", "sync_event(&c, hEvent)", ""),
+        "cuEventQuery": ("QUERY_EVENT", "name_event(&c, hEvent)", ""),
+        "cuEventRecord": ("EVENT_RECORD", f"record_event(&c, {stream}, hEvent)", ""),
+        "cuEventRecordWithFlags": ("EVENT_RECORD", f"record_event(&c, {stream}, hEvent)", ""),
+        "cuStreamWaitEvent": ("STREAM_WAIT", f"wait_event(&c, {stream}, hEvent)", ""),
+        "cuStreamBeginCapture": ("CAPTURE", "capture_begin(&c)", "capture_began(&c, rc)"),
+        "cuStreamBeginCaptureToGraph": ("CAPTURE", "capture_begin(&c)", "capture_began(&c, rc)"),
+        "cuStreamEndCapture": ("CAPTURE", "", "capture_ended(&c, rc)"),
+        "cuStreamDestroy": ("STREAM", "stream_destroy(&c, hStream)", "stream_destroyed(&c)"),
+        "cuCtxDestroy": ("CONTEXT", "context_destroy(&c, ctx)", "context_destroyed(&c)"),
+        "cuDevicePrimaryCtxReset": ("CONTEXT", "context_release(&c, dev)", "context_destroyed(&c)"),
+        "cuDevicePrimaryCtxRelease": ("CONTEXT", "context_release(&c, dev)", "context_destroyed(&c)"),
+        "cuModuleGetFunction": ("MODULE", "", "function_named(&c, rc, hfunc, name)"),
+        "cuLibraryGetKernel": ("MODULE", "", "function_named(&c, rc, pKernel, name)"),
+        "cuKernelGetFunction": ("MODULE", "", "function_alias(&c, rc, pFunc, kernel)"),
+        "cuGetProcAddress": ("LOOKUP", "", "entry_point_found(&c, rc, symbol, pfn)"),
+        "cuInit": ("CONTEXT", "", ""),
+    }
+    if base in table:
+        return table[base]
+    if re.match(r"cuMemAlloc(Managed|Pitch)?$", base):
+        bytes_ = "WidthInBytes * Height" if "Pitch" in base else size
+        return "ALLOC", "", f"allocated(&c, rc, (uintptr_t *)dptr, {bytes_})" if "_v" in name or "Managed" in base else ""
+    if base == "cuMemFree":
+        return "FREE", "freeing(&c, dptr)", ""
+    if base in ("cuMemAllocHost", "cuMemHostAlloc"):
+        return "HOST_ALLOC", "", f"host_memory_changed(&c, rc, *pp, {size})"
+    if base == "cuMemHostRegister":
+        return "HOST_ALLOC", "", f"host_memory_changed(&c, rc, p, {size})"
+    if base in ("cuMemFreeHost", "cuMemHostUnregister"):
+        return "HOST_FREE", "", "host_memory_changed(&c, rc, p, 0)"
+    patterns = [
+        (r"cu(Array|Mipmapped)", "ALLOC"), (r"cuMem(Alloc|Free)", "POOL"), (r"cu.*MemPool", "POOL"), (r"cuMemPool", "POOL"),
+        (r"cuIpc|cuImport|cuDestroyExternal|cuMem(Export|Import)", "IPC"),
+        (r"cuMulticast|cuMem(Address|Create|Map|Release|Retain|SetAccess|Unmap)", "VMM"),
+        (r"cuModule|cuLibrary|cuLink|cuKernel|cuFunc", "MODULE"),
+        (r"cu(Stream|Ctx|GreenCtx)?(Wait|Signal)|cuStream(Batch|Write)", "MEMOP"),
+        (r"cuStream.*Capture|cuThreadExchange", "CAPTURE"), (r"cuGraph|cuDevice.*Graph", "GRAPH"),
+        (r"cuEvent|cuCtxRecordEvent|cuGreenCtxRecordEvent", "EVENT"), (r"cuStream|cuGreenCtxStream", "STREAM"),
+        (r"cuCtx|cuDevicePrimaryCtx|cuGreenCtx", "CONTEXT"), (r"cuGetExportTable", "LOOKUP"),
+    ]
+    family = next((f for p, f in patterns if re.match(p, base)), "OTHER")
+    after = ""
+    if re.match(r"cuCtx(Create|PushCurrent|PopCurrent|SetCurrent|Attach|Detach)$", base):
+        after = "context_changed(&c)"
+    return family, "", after
+
+
+def row(name, params):
+    args = split_params(params)
+    family, before, after = rule(name, args)
+    tail = "".join(f", {a}" for a in args)
+    if before or after:
+        return (f"HOOKX({name}, {family}, {before or 'NOTHING'}, {after or 'NOTHING'},\n"
+                f"      ({params or 'void'}){tail})")
+    return f"HOOK({name}, {family}, ({params or 'void'}){tail})"
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    known = prototypes(sys.argv[1])
+    for name in sys.argv[2:]:
+        if name not in known:
+            sys.exit(f"new_hook.py: cuda.h has no {name}")
+        print(row(name, known[name]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The layer check finds what it is there for. Each case is a tree of one or two files."""
+
+import subprocess
+
+import pytest
+
+CASES = {
+    "the analyzer may include the format": ({"analyzer/reader.c": '#include "../shim/format.h"', "shim/format.h": ""}, None),
+    "the analyzer may include nothing else of the shim": (
+        {"analyzer/reader.c": '#include "../shim/ring.h"', "shim/ring.h": ""}, "analyzer/reader.c:1: may not include shim/ring.h"),
+    "the shim includes nothing of the analyzer": (
+        {"shim/ring.c": '#include "analyzer/error.h"', "analyzer/error.h": ""}, "shim/ring.c:1: may not include analyzer/error.h"),
+    "simgpu knows nothing of the shim": (
+        {"tests/simgpu/op.c": '#include "shim/ring.h"', "shim/ring.h": ""}, "tests/simgpu/op.c:1: may not include shim/ring.h"),
+    "a later stage may include an earlier one": ({"analyzer/gaps.c": '#include "timeline.h"', "analyzer/timeline.h": ""}, None),
+    "an earlier stage may not include a later one": (
+        {"analyzer/gaps.c": '\n#include "cause.h"', "analyzer/cause.h": ""}, "analyzer/gaps.c:2: includes analyzer/cause.h, which comes later"),
+    "library code does not print": ({"analyzer/gaps.c": 'void f(void)\n{\n\tprintf("x");\n}\n'}, "analyzer/gaps.c:3: library code prints or exits: printf("),
+    "library code does not exit": ({"analyzer/gaps.c": "void f(void) { exit(1); }"}, "analyzer/gaps.c:1: library code prints or exits: exit("),
+    "library code does not choose stderr": ({"analyzer/gaps.c": 'void f(void) { fputs("x", stderr); }'}, "prints or exits: stderr"),
+    "a FILE that was handed in is fine": ({"analyzer/gaps.c": 'void f(FILE *o) { fprintf(o, "printf("); snprintf(b, 1, "x"); /* exit(1) */ }'}, None),
+    "commands print and exit": ({"analyzer/cmd_info.c": 'void f(void) { printf("x"); exit(2); }'}, None),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_layers(root, tmp_path, case):
+    files, complaint = CASES[case]
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    run = subprocess.run([root / "scripts/check-layers.sh", tmp_path], capture_output=True, text=True)
+    if complaint is None:
+        assert (run.returncode, run.stdout) == (0, "layers: fine\n")
+    else:
+        assert run.returncode == 1
+        assert complaint in run.stdout
