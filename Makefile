@@ -227,11 +227,12 @@ all: $(PRODUCTS) ## build the shim, the analyzer and the simulated driver (the d
 
 static: $(if $(GPUSHIM),$(BUILD)/gpushim-static) ## build gpushim-static, to carry to other machines
 
-tests: all $(TESTS) ## build every test program and workload as well
+tests: all unit $(TESTS) ## build every test program and workload as well
 	@:
 
+# A test whose source is gone must not go on passing.
 unit: $(UNIT) ## build the unit tests only
-	@:
+	@rm -f $(filter-out $(UNIT),$(wildcard $(BUILD)/unit/test_*))
 
 workloads: $(WL) ## build the programs to record
 	@:
