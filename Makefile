@@ -270,4 +270,4 @@ clean: ## remove the build directory
 
 help: ## this list
 	@echo "make [BUILD=dir] [SAN=address,undefined|thread] [WERROR=1] [V=1] <target>"
-	@sed -n 's/^\([a-z_.]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | column -t -s '|' 2>/dev/null || true
+	@awk -F ':.*## ' '/^[a-z_.]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
