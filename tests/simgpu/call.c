@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* call.c: what happens before any implementation runs: counting, fork, initialisation, the context, injected failures. */
+#include "call.h"
+
+#include "call_names.h"
+#include "context.h"
+#include "settings.h"
+#include "timeline.h"
+#include "truth_log.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_FAILURES = 32 };
+
+/* name:call:code of SIMGPU_FAIL: the name's call-th call returns code. */
+struct failure {
+	char name[96];
+	unsigned long long at;
+	CUresult code;
+	atomic_ullong seen;
+};
+
+static struct failure failures[MAX_FAILURES];
+static unsigned failure_count;
+static pthread_once_t failures_once = PTHREAD_ONCE_INIT;
+
+static void failures_load(void)
+{
+	const char *text = settings()->fail;
+
+	while (text && *text && failure_count < MAX_FAILURES) {
+		struct failure *failure = &failures[failure_count];
+		int code;
+
+		if (sscanf(text, "%95[^:,]:%llu:%d", failure->name, &failure->at, &code) == 3) {
+			failure->code = (CUresult)code;
+			failure_count++;
+		}
+		text = strchr(text, ',');
+		text = text ? text + 1 : NULL;
+	}
+}
+
+/* cuMemAlloc in SIMGPU_FAIL means cuMemAlloc_v2 too, cuLaunchKernel also cuLaunchKernel_ptsz. */
+static bool names_call(const char *name, const char *exported)
+{
+	size_t length = strlen(name);
+
+	return !strncmp(name, exported, length) &&
+	       (!exported[length] || (exported[length] == '_' && (exported[length + 1] == 'v' || exported[length + 1] == 'p')));
+}
+
+static CUresult injected(unsigned call_id)
+{
+	for (unsigned i = 0; i < failure_count; i++)
+		if (names_call(failures[i].name, call_name(call_id)) && atomic_fetch_add(&failures[i].seen, 1) + 1 == failures[i].at)
+			return failures[i].code;
+	return CUDA_SUCCESS;
+}
+
+/* Errors after which a real context is of no use any more. */
+static bool sticky(CUresult code)
+{
+	switch ((int)code) {
+	case CUDA_ERROR_ECC_UNCORRECTABLE:
+	case CUDA_ERROR_ILLEGAL_ADDRESS:
+	case CUDA_ERROR_LAUNCH_TIMEOUT:
+	case CUDA_ERROR_ASSERT:
+	case CUDA_ERROR_HARDWARE_STACK_ERROR:
+	case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+	case CUDA_ERROR_MISALIGNED_ADDRESS:
+	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+	case CUDA_ERROR_INVALID_PC:
+	case CUDA_ERROR_LAUNCH_FAILED:
+	case CUDA_ERROR_EXTERNAL_DEVICE: return true;
+	default: return false;
+	}
+}
+
+CUresult call_enter(struct call *call, unsigned call_id, enum need need, bool per_thread)
+{
+	CUresult result = CUDA_SUCCESS, current;
+
+	truth_log_count(call_id);
+	call->entry_ns = clock_now_ns();
+	call->per_thread = per_thread;
+	call->context = NULL;
+	pthread_once(&failures_once, failures_load);
+	if (sim_forked() && (need != NEED_NOTHING || !strcmp(call_name(call_id), "cuInit")))
+		return CUDA_ERROR_NOT_INITIALIZED;
+	if (need >= NEED_INIT) {
+		if (!sim_initialised())
+			return CUDA_ERROR_NOT_INITIALIZED;
+		if (timeline_in_host_function())
+			return CUDA_ERROR_NOT_PERMITTED;
+		current = context_current(&call->context);
+		if (need == NEED_CONTEXT) {
+			if (current)
+				return current;
+			if (!call->context)
+				return CUDA_ERROR_INVALID_CONTEXT;
+			result = __atomic_load_n(&call->context->sticky, __ATOMIC_RELAXED);
+			if (result)
+				return result;
+		}
+	}
+	if (failure_count)
+		result = injected(call_id);
+	if (result && call->context && sticky(result))
+		__atomic_store_n(&call->context->sticky, result, __ATOMIC_RELAXED);
+	return result;
+}

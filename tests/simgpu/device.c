@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* device.c: cuInit and what can be asked of a device. */
+#include "device.h"
+
+#include "call.h"
+#include "settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+CUresult api_init(CALL, unsigned int flags)
+{
+	if (flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (settings()->devices == 0)
+		return CUDA_ERROR_NO_DEVICE;
+	sim_lock();
+	if (!sim_initialised())
+		sim_set_initialised();
+	sim_unlock();
+	return CUDA_SUCCESS;
+}
+
+bool device_exists(CUdevice device)
+{
+	return device >= 0 && device < settings()->devices;
+}
+
+CUresult api_device_get(CALL, CUdevice *device, int ordinal)
+{
+	if (!device)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!device_exists(ordinal))
+		return CUDA_ERROR_INVALID_DEVICE;
+	*device = ordinal;
+	return CUDA_SUCCESS;
+}
+
+CUresult api_device_count(CALL, int *count)
+{
+	if (!count)
+		return CUDA_ERROR_INVALID_VALUE;
+	*count = settings()->devices;
+	return CUDA_SUCCESS;
+}
+
+CUresult api_device_name(CALL, char *name, int len, CUdevice dev)
+{
+	if (!name || len <= 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!device_exists(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	snprintf(name, (size_t)len, "simgpu H200 (simulated)");
+	return CUDA_SUCCESS;
+}
+
+CUresult api_device_uuid(CALL, CUuuid *uuid, CUdevice dev)
+{
+	if (!uuid)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!device_exists(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	memcpy(uuid->bytes, "simgpu\x40\x00\x80\x00simgpu", 16);
+	uuid->bytes[15] = (char)dev;
+	return CUDA_SUCCESS;
+}
+
+CUresult api_device_luid(CALL, char *luid, unsigned int *mask, CUdevice dev)
+{
+	(void)luid;
+	(void)mask;
+	(void)dev;
+	return CUDA_ERROR_NOT_SUPPORTED; /* Windows only */
+}
+
+CUresult api_device_memory(CALL, size_t *bytes, CUdevice dev)
+{
+	if (!bytes)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!device_exists(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	*bytes = settings()->memory_bytes;
+	return CUDA_SUCCESS;
+}
+
+CUresult api_device_attribute(CALL, int *value, CUdevice_attribute attribute, CUdevice dev)
+{
+	if (!value || attribute < 1 || attribute >= CU_DEVICE_ATTRIBUTE_MAX)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!device_exists(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	switch ((int)attribute) {
+#define ATTRIBUTE(name, number) case CU_DEVICE_ATTRIBUTE_##name: *value = number; break;
+#include "device_attributes.def"
+	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: *value = dev + 1; break;
+	default: *value = 0;
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult api_device_capability(CALL, int *major, int *minor, CUdevice dev)
+{
+	if (!major || !minor)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!device_exists(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	*major = 9;
+	*minor = 0;
+	return CUDA_SUCCESS;
+}
+
+CUresult api_device_pci_id(CALL, char *id, int len, CUdevice dev)
+{
+	if (!id || len < 13)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!device_exists(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	snprintf(id, (size_t)len, "0000:%02X:00.0", (unsigned)dev + 1);
+	return CUDA_SUCCESS;
+}
+
+CUresult api_device_by_pci_id(CALL, CUdevice *dev, const char *id)
+{
+	unsigned domain = 0, bus, slot, function = 0;
+
+	if (!dev || !id)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) < 3) {
+		domain = 0;
+		if (sscanf(id, "%x:%x.%x", &bus, &slot, &function) < 2)
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	if (domain || slot || function || !bus || !device_exists((CUdevice)bus - 1))
+		return CUDA_ERROR_INVALID_DEVICE;
+	*dev = (CUdevice)bus - 1;
+	return CUDA_SUCCESS;
+}
+
+CUresult api_device_can_access_peer(CALL, int *can, CUdevice dev, CUdevice peer)
+{
+	if (!can)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!device_exists(dev) || !device_exists(peer))
+		return CUDA_ERROR_INVALID_DEVICE;
+	*can = 0;
+	return CUDA_SUCCESS;
+}
+
+CUresult api_profiler_start(CALL)
+{
+	return CUDA_SUCCESS;
+}
+
+CUresult api_profiler_stop(CALL)
+{
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* event.c: an event is a reference to the operation its last record submitted. */
+#include "context.h"
+#include "stream.h"
+
+struct slab event_slab = SLAB(struct CUevent_st, 1 << 20);
+
+CUresult api_event_create(CALL, CUevent *event, unsigned int flags)
+{
+	const unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+	struct CUevent_st *made;
+
+	if (!event || (flags & ~known) || ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING)))
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	made = slab_take(&event_slab);
+	if (made) {
+		made->context = call->context;
+		made->flags = flags;
+	}
+	sim_unlock();
+	*event = made;
+	return made ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult api_event_destroy(CALL, CUevent event)
+{
+	CUresult result = CUDA_ERROR_INVALID_HANDLE;
+
+	sim_lock();
+	if (slab_holds(&event_slab, event)) {
+		op_unref(event->op);
+		slab_give(&event_slab, event);
+		result = CUDA_SUCCESS;
+	}
+	sim_unlock();
+	return result;
+}
+
+static CUresult record(const struct call *call, CUevent event, CUstream s)
+{
+	struct CUstream_st *stream;
+	struct op *op;
+	CUresult result = stream_resolve(call, s, &stream);
+
+	if (result)
+		return result;
+	if (!slab_holds(&event_slab, event) || event->context != stream->context)
+		return CUDA_ERROR_INVALID_HANDLE;
+	op = op_new(OP_EVENT, stream->context->device);
+	if (!op)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	stream_submit(call, stream, op);
+	op_unref(event->op);
+	event->op = op;
+	return CUDA_SUCCESS;
+}
+
+CUresult api_event_record_flags(CALL, CUevent event, CUstream s, unsigned int flags)
+{
+	CUresult result;
+
+	if (flags) /* CU_EVENT_RECORD_EXTERNAL is for streams that capture, and none does */
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	result = record(call, event, s);
+	sim_unlock();
+	return result;
+}
+
+CUresult api_event_record(CALL, CUevent event, CUstream s)
+{
+	return api_event_record_flags(call, event, s, CU_EVENT_RECORD_DEFAULT);
+}
+
+CUresult api_event_query(CALL, CUevent event)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	sim_lock();
+	if (!slab_holds(&event_slab, event)) {
+		result = CUDA_ERROR_INVALID_HANDLE;
+	} else if (event->op) {
+		timeline_advance(clock_now_ns());
+		if (!op_done(event->op))
+			result = CUDA_ERROR_NOT_READY;
+	}
+	sim_unlock();
+	return result;
+}
+
+CUresult api_event_synchronize(CALL, CUevent event)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	sim_lock();
+	if (!slab_holds(&event_slab, event))
+		result = CUDA_ERROR_INVALID_HANDLE;
+	else if (event->op)
+		op_wait(event->op, event->flags & CU_EVENT_BLOCKING_SYNC ? WAIT_SLEEP : context_wait_how(event->context));
+	sim_unlock();
+	return result;
+}
+
+static CUresult elapsed(CUevent from, CUevent to, float *ms)
+{
+	if (!slab_holds(&event_slab, from) || !slab_holds(&event_slab, to))
+		return CUDA_ERROR_INVALID_HANDLE;
+	if ((from->flags | to->flags) & CU_EVENT_DISABLE_TIMING)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (!from->op || !to->op || from->context != to->context)
+		return CUDA_ERROR_INVALID_HANDLE;
+	timeline_advance(clock_now_ns());
+	if (!op_done(from->op) || !op_done(to->op))
+		return CUDA_ERROR_NOT_READY;
+	*ms = (float)clock_device_ms(from->op->end_ns, to->op->end_ns);
+	return CUDA_SUCCESS;
+}
+
+CUresult api_event_elapsed(CALL, float *ms, CUevent from, CUevent to)
+{
+	CUresult result;
+
+	if (!ms)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	result = elapsed(from, to, ms);
+	sim_unlock();
+	return result;
+}

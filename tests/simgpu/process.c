@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* process.c: the lock, initialisation, and what fork does to both.
+ * The page with `alive` is wiped in a child of fork, whichever way it was forked. A child of an initialised process
+ * therefore sees initialised && !alive and is refused at the door, before the lock another thread may have held. */
+#include "sim.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool initialised;
+static atomic_uchar *_Atomic alive;
+
+void sim_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void sim_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+pthread_mutex_t *sim_mutex(void)
+{
+	return &lock;
+}
+
+void *sim_wiped_page(size_t bytes)
+{
+	void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return NULL;
+	madvise(page, bytes, MADV_WIPEONFORK);
+	return page;
+}
+
+bool sim_initialised(void)
+{
+	return atomic_load_explicit(&initialised, memory_order_acquire);
+}
+
+bool sim_forked(void)
+{
+	atomic_uchar *flag;
+
+	if (!sim_initialised())
+		return false;
+	flag = atomic_load_explicit(&alive, memory_order_relaxed);
+	return flag && !atomic_load_explicit(flag, memory_order_relaxed);
+}
+
+void sim_set_initialised(void)
+{
+	atomic_uchar *flag = sim_wiped_page(4096);
+
+	if (flag)
+		atomic_store(flag, 1);
+	atomic_store(&alive, flag);
+	atomic_store_explicit(&initialised, true, memory_order_release);
+}

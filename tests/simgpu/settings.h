@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* settings.h: the SIMGPU_* variables, read once at the first call. */
+#pragma once
+
+#include <stdint.h>
+
+struct settings {
+	char log_path[4096]; /* %p already replaced; empty: no log */
+	int log_per_process; /* the path had a %p */
+	int devices;
+	uint64_t kernel_ns;
+	double pinned_bytes_per_ns;
+	double pageable_bytes_per_ns;
+	double memset_bytes_per_ns;
+	double device_bytes_per_ns; /* device to device */
+	uint64_t memory_bytes;
+	uint64_t latency_ns;
+	uint64_t launch_ns;
+	double drift_ppm;
+	unsigned queue_depth;
+	const char *fail; /* SIMGPU_FAIL as it stands */
+};
+
+const struct settings *settings(void);
+void settings_log_path(char *path, unsigned size); /* SIMGPU_LOG for the process that asks */

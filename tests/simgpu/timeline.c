@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* timeline.c: the discrete-event model. Two heaps by time: operations whose next step is due (actions), operations whose
+ * end is known (endings). timeline_advance takes the earlier of the two tops until it reaches now, so steps happen in the
+ * order of their times however late anyone calls, and bytes move in the order of the dependencies.
+ * Work that takes real time has no known end until it was done; what waits for it stays BLOCKED and is resolved then. */
+#include "timeline.h"
+
+#include "driver_thread.h"
+#include "op.h"
+#include "settings.h"
+#include "truth_log.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+enum {
+	SPIN_NS = 120000,      /* a sleeping waiter wakes this long before the end and spins */
+	WAKE_NS = 80000,       /* what a sleeping waiter needs to be awake; see finish_real_time */
+	STALL_NS = 1000000     /* how long to sleep for something whose time is unknown */
+};
+
+struct device {
+	uint64_t slot_free_ns[SIM_KERNEL_SLOTS];
+	struct engine to_device, to_host;
+	unsigned outstanding; /* launches not yet done */
+};
+
+static struct device devices[SIM_MAX_DEVICES];
+static struct op_heap actions, endings;
+static struct op_queue due_host_functions, due_transfers;
+static struct op_queue unblocked; /* ready, next step not yet decided: a queue instead of recursion over long streams */
+static unsigned small_transfers;  /* in endings, with bytes to move */
+static unsigned sleepers;         /* threads asleep until an unknown end becomes known */
+static bool host_function_running;
+static bool finishing;
+
+static pthread_cond_t progress;
+static pthread_once_t progress_once = PTHREAD_ONCE_INIT;
+
+static void progress_init(void)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&progress, &attributes);
+}
+
+struct engine *timeline_engine(int device, enum copy_kind copy)
+{
+	switch (copy) {
+	case COPY_H2D_PAGEABLE:
+	case COPY_H2D_PINNED: return &devices[device].to_device;
+	case COPY_D2H_PAGEABLE:
+	case COPY_D2H_PINNED: return &devices[device].to_host;
+	default: return NULL;
+	}
+}
+
+/* The slot that has been free for the shortest time, or else the first to become free. */
+static uint64_t take_kernel_slot(struct op *op)
+{
+	uint64_t *slots = devices[op->device].slot_free_ns;
+	unsigned best = 0;
+
+	for (unsigned i = 1; i < SIM_KERNEL_SLOTS; i++) {
+		bool fits = slots[i] <= op->ready_ns, best_fits = slots[best] <= op->ready_ns;
+
+		if (fits ? !best_fits || slots[i] > slots[best] : !best_fits && slots[i] < slots[best])
+			best = i;
+		if (slots[best] == op->ready_ns)
+			break;
+	}
+	op->start_ns = op->ready_ns > slots[best] ? op->ready_ns : slots[best];
+	slots[best] = op->start_ns + op->duration_ns;
+	return op->start_ns;
+}
+
+/* The end is known: tell the waiters. Those that wait for nothing more go to `unblocked`. */
+static void resolve(struct op *op, uint64_t end_ns)
+{
+	op->stage = STAGE_RESOLVED;
+	op->end_ns = end_ns;
+	if (op->release_ns < end_ns)
+		op->release_ns = end_ns;
+	op->due_ns = end_ns;
+	if (op->transfer.bytes)
+		small_transfers++;
+	op_heap_push(&endings, op_ref(op));
+	for (unsigned i = 0; i < op->waiter_count; i++) {
+		struct op *waiter = op->waiters[i];
+
+		if (op->release_ns > waiter->ready_ns)
+			waiter->ready_ns = op->release_ns;
+		if (--waiter->blockers == 0 && waiter->stage == STAGE_BLOCKED)
+			op_queue_push(&unblocked, waiter); /* with the reference it was waiting under */
+		else
+			op_unref(waiter);
+	}
+	op->waiter_count = 0;
+}
+
+static void schedule(struct op *op, enum op_stage stage, uint64_t due_ns)
+{
+	op->stage = stage;
+	op->due_ns = due_ns;
+	op_heap_push(&actions, op_ref(op));
+	if (!op->owned)
+		driver_thread_expect(due_ns);
+}
+
+/* An operation that is ready takes its engine, unless one before it has no end yet. */
+static void place(struct op *op)
+{
+	struct engine *engine = op->engine;
+
+	if (engine->holder) {
+		op_queue_push(&engine->queue, op_ref(op));
+		return;
+	}
+	op->start_ns = op->ready_ns > engine->free_ns ? op->ready_ns : engine->free_ns;
+	if (op->takes_real_time) {
+		engine->holder = op;
+		schedule(op, STAGE_SCHEDULED, op->start_ns);
+		return;
+	}
+	engine->free_ns = op->start_ns + op->duration_ns;
+	resolve(op, engine->free_ns);
+	driver_thread_expect_data(op->end_ns);
+}
+
+static void release_engine(struct op *op)
+{
+	struct engine *engine = op->engine;
+	struct op *next;
+
+	if (!engine || engine->holder != op)
+		return;
+	engine->holder = NULL;
+	engine->free_ns = op->end_ns;
+	while (!engine->holder && (next = op_queue_pop(&engine->queue))) {
+		place(next);
+		op_unref(next);
+	}
+}
+
+/* Nothing submitted from now on can be ready earlier, and nothing known will be: no need to wait for the moment. */
+static bool can_place_now(const struct op *op)
+{
+	return op->engine->approaching == 0 && op->ready_ns <= clock_now_ns() + settings()->latency_ns;
+}
+
+static void take_next_step(struct op *op)
+{
+	switch (op->kind) {
+	case OP_EVENT:
+	case OP_WAIT:
+		op->start_ns = op->ready_ns;
+		resolve(op, op->ready_ns);
+		break;
+	case OP_HOSTFN:
+		schedule(op, STAGE_SCHEDULED, op->ready_ns);
+		break;
+	default:
+		if (op->engine && can_place_now(op)) {
+			place(op);
+		} else if (op->engine) {
+			op->engine->approaching++;
+			schedule(op, STAGE_PLACING, op->ready_ns);
+		} else if (op->takes_real_time) {
+			op->start_ns = op->ready_ns;
+			schedule(op, STAGE_SCHEDULED, op->start_ns);
+		} else {
+			uint64_t start_ns = take_kernel_slot(op);
+
+			resolve(op, start_ns + op->duration_ns);
+			if (op->transfer.bytes)
+				driver_thread_expect_data(op->end_ns);
+		}
+	}
+}
+
+static void drain_unblocked(void)
+{
+	struct op *op;
+
+	while ((op = op_queue_pop(&unblocked))) {
+		take_next_step(op);
+		op_unref(op);
+	}
+}
+
+void op_submit(struct op *op)
+{
+	if (op->blockers == 0) {
+		op_queue_push(&unblocked, op_ref(op));
+		drain_unblocked();
+	}
+}
+
+static void take_action(struct op *op)
+{
+	if (op->stage == STAGE_PLACING) {
+		op->engine->approaching--;
+		place(op);
+	} else if (finishing && op->kind != OP_HOSTFN) {
+		resolve(op, op->start_ns + op->duration_ns);
+		release_engine(op);
+	} else {
+		op->stage = STAGE_DUE;
+		if (op->kind == OP_HOSTFN)
+			op_queue_push(&due_host_functions, op_ref(op));
+		else if (!op->owned)
+			op_queue_push(&due_transfers, op_ref(op));
+		if (!op->owned)
+			driver_thread_expect(op->due_ns);
+	}
+	drain_unblocked();
+}
+
+static void finish(struct op *op)
+{
+	if (op->transfer.bytes) {
+		small_transfers--;
+		if (!op->takes_real_time && !finishing)
+			transfer_move(&op->transfer);
+	}
+	if (op->counted)
+		devices[op->device].outstanding--;
+	op->stage = STAGE_DONE;
+	truth_log_op(op);
+}
+
+void timeline_advance(uint64_t now_ns)
+{
+	for (;;) {
+		struct op *action = op_heap_top(&actions), *ending = op_heap_top(&endings);
+
+		/* On a tie the ending goes first: its bytes may be what the action copies on. */
+		if (ending && ending->due_ns <= now_ns && (!action || ending->due_ns <= action->due_ns)) {
+			finish(op_heap_pop(&endings));
+			op_unref(ending);
+		} else if (action && action->due_ns <= now_ns) {
+			take_action(op_heap_pop(&actions));
+			op_unref(action);
+		} else {
+			return;
+		}
+	}
+}
+
+/* Something really happened just now. Who sleeps until then needs time to wake: where the end is ours to choose it lies that
+ * far ahead, so that a synchronise still returns at the true end. A host function ends when it ended; there the operations
+ * behind it start later instead. */
+static void finish_real_time(struct op *op, uint64_t now_ns)
+{
+	uint64_t wake_ns = sleepers ? WAKE_NS : 0;
+	uint64_t end_ns = now_ns;
+
+	if (op->kind == OP_HOSTFN) {
+		op->release_ns = now_ns + (wake_ns > settings()->latency_ns ? wake_ns : settings()->latency_ns);
+	} else if (end_ns < op->start_ns + op->duration_ns) {
+		end_ns = op->start_ns + op->duration_ns;
+	} else {
+		end_ns += wake_ns;
+	}
+	resolve(op, end_ns);
+	release_engine(op);
+	drain_unblocked();
+	pthread_once(&progress_once, progress_init);
+	pthread_cond_broadcast(&progress);
+}
+
+static __thread bool in_host_function;
+
+bool timeline_in_host_function(void)
+{
+	return in_host_function;
+}
+
+static void call_host(const struct host_call *call)
+{
+	in_host_function = true;
+	if (call->callback)
+		call->callback(call->stream, CUDA_SUCCESS, call->argument);
+	else
+		call->function(call->argument);
+	in_host_function = false;
+}
+
+void op_run_due(struct op *op)
+{
+	uint64_t now_ns;
+
+	op->stage = STAGE_RUNNING;
+	if (op->kind == OP_HOSTFN) {
+		op->start_ns = clock_now_ns();
+		host_function_running = true;
+	}
+	sim_unlock();
+	if (op->kind == OP_HOSTFN)
+		call_host(&op->call);
+	else
+		transfer_move(&op->transfer);
+	now_ns = clock_now_ns();
+	sim_lock();
+	if (op->kind == OP_HOSTFN)
+		host_function_running = false;
+	finish_real_time(op, now_ns);
+}
+
+static void sleep_for_progress(uint64_t until_ns)
+{
+	struct timespec until = { .tv_sec = (time_t)(until_ns / NSEC_PER_SEC), .tv_nsec = (long)(until_ns % NSEC_PER_SEC) };
+
+	pthread_once(&progress_once, progress_init);
+	sleepers++;
+	pthread_cond_timedwait(&progress, sim_mutex(), &until);
+	sleepers--;
+}
+
+static uint64_t next_step_ns(void)
+{
+	struct op *action = op_heap_top(&actions), *ending = op_heap_top(&endings);
+	uint64_t next_ns = action ? action->due_ns : UINT64_MAX;
+
+	return ending && ending->due_ns < next_ns ? ending->due_ns : next_ns;
+}
+
+/* One round of waiting for a moment that may move: asleep while it is far, spinning when it is near. */
+static void wait_for_step(uint64_t next_ns, enum wait_how how)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (next_ns == UINT64_MAX) {
+		sleep_for_progress(now_ns + STALL_NS);
+	} else if (how == WAIT_SLEEP) {
+		sleep_for_progress(next_ns);
+	} else if (next_ns > now_ns + SPIN_NS) {
+		sleep_for_progress(next_ns - SPIN_NS);
+	} else {
+		sim_unlock();
+		clock_spin_until(next_ns);
+		sim_lock();
+	}
+}
+
+/* The end does not move any more. */
+static void wait_for_end(uint64_t end_ns, enum wait_how how)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	sim_unlock();
+	if (how == WAIT_SLEEP)
+		clock_sleep_until(end_ns);
+	else if (end_ns > now_ns + SPIN_NS)
+		clock_sleep_until(end_ns - SPIN_NS);
+	clock_spin_until(end_ns);
+	sim_lock();
+}
+
+/* A waiter moves the bytes it waits for, and any bytes while the driver thread is inside a host function. */
+static bool help(struct op *op)
+{
+	struct op *due = NULL;
+
+	if (op && op->stage == STAGE_DUE && op_queue_remove(&due_transfers, op))
+		due = op;
+	else if (host_function_running)
+		due = timeline_due_transfer();
+	if (!due)
+		return false;
+	op_run_due(due);
+	op_unref(due);
+	return true;
+}
+
+void op_wait(struct op *op, enum wait_how how)
+{
+	op_ref(op);
+	for (;;) {
+		timeline_advance(clock_now_ns());
+		if (op->stage == STAGE_DONE)
+			break;
+		if (op->stage == STAGE_RESOLVED)
+			wait_for_end(op->end_ns, how);
+		else if (!help(op))
+			wait_for_step(next_step_ns(), how);
+	}
+	op_unref(op);
+}
+
+void op_run_owned(struct op *op)
+{
+	for (;;) {
+		timeline_advance(clock_now_ns());
+		if (op->stage == STAGE_DUE) {
+			op_run_due(op);
+			return;
+		}
+		wait_for_step(next_step_ns(), WAIT_SPIN);
+	}
+}
+
+void timeline_wait_for_room(int device)
+{
+	for (;;) {
+		timeline_advance(clock_now_ns());
+		if (devices[device].outstanding < settings()->queue_depth)
+			break;
+		if (!help(NULL))
+			wait_for_step(next_step_ns(), WAIT_SPIN);
+	}
+	devices[device].outstanding++;
+}
+
+void timeline_finish(void)
+{
+	finishing = true;
+	timeline_advance(UINT64_MAX);
+}
+
+struct op *timeline_due_host_function(void)
+{
+	return op_queue_pop(&due_host_functions);
+}
+
+struct op *timeline_due_transfer(void)
+{
+	return op_queue_pop(&due_transfers);
+}
+
+uint64_t timeline_next_action_ns(void)
+{
+	struct op *action = op_heap_top(&actions);
+
+	return action ? action->due_ns : UINT64_MAX;
+}
+
+uint64_t timeline_next_data_ns(void)
+{
+	return small_transfers ? op_heap_top(&endings)->due_ns : UINT64_MAX;
+}
