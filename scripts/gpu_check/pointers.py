@@ -5,8 +5,10 @@ For every function in cuda.h, every API version that ever changed a meaning and 
     equal     the address of the name itself or of one of its versions (cuX, cuX_v2, cuX_ptsz, …)
     other     an export, but of another name
     unequal   no export at all: the shim could not see calls through it
-A function that cuGetProcAddress never finds is counted as unknown."""
+A function that cuGetProcAddress never finds is counted as unknown. "wrapped" counts the exports that are the shim's own: none
+without it, its hooks under it."""
 
+import ctypes
 import re
 from pathlib import Path
 
@@ -26,6 +28,17 @@ def exported_names():
 def base(name):
     """cuMemcpyHtoDAsync_v2_ptsz → cuMemcpyHtoDAsync: what cuGetProcAddress is asked for."""
     return re.sub(r"(_v\d+)?(_ptsz|_ptds)?$", "", name)
+
+
+class DlInfo(ctypes.Structure):
+    _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("symbol", ctypes.c_char_p), ("address", ctypes.c_void_p)]
+
+
+def is_shim(address):
+    """Whether the address lies in libgpushim.so; dladdr is in every process, in libc or libdl."""
+    info = DlInfo()
+    found = ctypes.CDLL(None).dladdr(ctypes.c_void_p(address), ctypes.byref(info))
+    return bool(found and info.file and info.file.endswith(b"libgpushim.so"))
 
 
 def measure(_args, result):
@@ -57,7 +70,7 @@ def measure(_args, result):
                 equal += 1
             else:
                 other.append(f"{request} is {' '.join(sorted(names))}")
-    result.update(names=len(asked), exports=sum(len(n) for n in exports.values()), absent=absent, equal=equal,
+    result.update(names=len(asked), exports=len(exports), wrapped=sum(map(is_shim, exports)), absent=absent, equal=equal,
                   other=len(other), unequal=len(unequal), unknown=len(unknown),
                   other_list=other, unequal_list=unequal, unknown_list=unknown)
 

@@ -60,6 +60,11 @@ def test_every_pointer_is_an_export(check, part):
     assert result["equal"] >= result["names"] - result["unknown"] > 400
 
 
+def test_the_same_under_the_shim_goes_through_its_hooks(check):
+    assert check["parts"]["pointers"]["result"]["wrapped"] == 0
+    assert check["parts"]["pointers_under_shim"]["result"]["wrapped"] > 100
+
+
 def test_event_costs_are_times(check):
     result = check["parts"]["events"]["result"]
     for name in ("overhead_ns", "record_ns", "record_sustained_ns", "fire_latency_ns", "elapsed_read_ns", "query_complete_ns"):
