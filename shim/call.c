@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The parts of a call that only some calls need. */
+#include "call.h"
+
+#include "edge.h"
+#include "helper.h"
+#include "stream.h"
+
+void call_enter_slow(struct call *c)
+{
+	/* The thread did something else for a while: what it used of a CPU meanwhile tells computing from waiting. */
+	thread_account(c->thread, c->record.begin, false);
+}
+
+static void submitted(struct call *c)
+{
+	struct stream *s = c->stream;
+	struct thread *t = c->thread;
+
+	__atomic_store_n(&s->last_submit, c->record.end, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&s->returned, 1, __ATOMIC_ACQ_REL);
+	stream_submitted(s);
+	t->slot->submits = 1;
+	helper_start(t);
+}
+
+/* The stream's full count that a record's 32 bits stand for. */
+static uint64_t whole_seq(const struct stream *s, uint32_t seq)
+{
+	uint64_t entered = __atomic_load_n(&s->entered, __ATOMIC_RELAXED);
+
+	return entered - ((uint32_t)entered - seq);
+}
+
+static void finished(struct call *c)
+{
+	if (c->record.result != CUDA_SUCCESS)
+		return;
+	if (c->stream && c->record.seq)
+		stream_finished(c->stream, whole_seq(c->stream, c->record.seq));
+	else if (c->role == CALL_AWAITS && c->record.args[0])
+		streams_finished_context(c->record.args[0], c->record.begin);
+}
+
+void call_exit_slow(struct call *c)
+{
+	struct thread *t = c->thread;
+	bool ok = c->record.result == CUDA_SUCCESS;
+
+	if (c->role == CALL_SUBMITS)
+		submitted(c);
+	/* The record before any edge behind it: whoever finds the edge must find the work it covers. */
+	ring_append(&t->ring, GST_CALL, sizeof(c->record), &c->record);
+	if (c->role == CALL_AWAITS || c->role == CALL_QUERIES || (c->record.flags & GST_BLOCKING))
+		finished(c);
+	if (c->edge_after && ok && c->stream)
+		edge_record(t, c->stream, c->record.family == GST_FAMILY_HOSTFN ? GST_EDGE_HOSTFN_AFTER : GST_EDGE_BLOCK,
+			    stream_covers(c->stream));
+	if (c->account)
+		thread_account(t, clock_ticks(), c->role == CALL_SUBMITS);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* call.h: one intercepted driver call, from entry to its record. This is the path every launch takes: no lock, no
+ * allocation, no system call. */
+#pragma once
+
+#include "hooks.h"
+#include "thread.h"
+
+struct stream;
+
+enum call_role { /* what the call means for its stream, set by capture.c, acted on when it returns */
+	CALL_PLAIN,
+	CALL_SUBMITS, /* puts work into call.stream */
+	CALL_AWAITS,  /* returns when the stream (or, without one, the context) is done */
+	CALL_QUERIES, /* success means the stream is done */
+};
+
+struct call {
+	struct thread *thread; /* NULL: not recorded (off, or inside another of our calls) */
+	struct stream *stream;
+	enum call_role role;
+	bool edge_after; /* record an edge behind it */
+	bool account;    /* note the thread's accounts when it returns */
+	struct gst_call record;
+};
+
+void call_enter_slow(struct call *c);
+void call_exit_slow(struct call *c);
+
+static inline void call_enter(struct call *c, enum hook_id hook, enum gst_family family)
+{
+	struct thread *t = thread_self();
+
+	c->thread = NULL;
+	if (__builtin_expect(!t || t->depth, 0))
+		return;
+	t->depth = 1;
+	c->thread = t;
+	c->stream = NULL;
+	c->role = CALL_PLAIN;
+	c->edge_after = c->account = false;
+	c->record = (struct gst_call){ .hook = (uint16_t)hook, .family = (uint8_t)family, .stream = GST_NONE,
+				       .device = 0xffff, .begin = clock_ticks() };
+	__atomic_store_n(&t->slot->in_call, 1, __ATOMIC_RELAXED);
+	if (__builtin_expect(c->record.begin - t->slot->last_end > thread_silence_ticks, 0))
+		call_enter_slow(c);
+}
+
+static inline void call_exit(struct call *c, CUresult rc)
+{
+	struct thread *t = c->thread;
+
+	if (__builtin_expect(!t, 0))
+		return;
+	c->record.end = clock_ticks();
+	c->record.result = (int32_t)rc;
+	if (c->role != CALL_PLAIN || c->account)
+		call_exit_slow(c);
+	else
+		ring_append(&t->ring, GST_CALL, sizeof(c->record), &c->record);
+	__atomic_store_n(&t->slot->last_end, c->record.end, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->slot->in_call, 0, __ATOMIC_RELAXED);
+	t->depth = 0;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Work for the device, waits and queries. The rest of capture.h is in capture_objects.c. */
+#include "capture.h"
+
+#include "edge.h"
+#include "gate.h"
+#include "memory_kind.h"
+#include "names.h"
+#include "stream.h"
+
+/* A copy of this many bytes takes some 10 us on any link: worth its own edges, so that copies and kernels are told apart. */
+#define LARGE_COPY_BYTES (256u * 1024u)
+
+static bool being_captured(const struct stream *s)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+	return __atomic_load_n(&gate.captures, __ATOMIC_RELAXED) &&
+	       (INJECT(cuStreamIsCapturing, (CUstream)(uintptr_t)s->handle, &status) != CUDA_SUCCESS ||
+		status != CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+static void set_stream(struct call *c, struct stream *s)
+{
+	c->stream = s;
+	c->record.stream = s->id;
+	c->record.device = s->device;
+}
+
+/* Gives the work its number in its stream. False: the call is not work (not recorded, no context, captured into a graph). */
+static bool submit(struct call *c, CUstream handle, uint32_t large)
+{
+	struct thread *t = c->thread;
+	struct stream *s = t ? stream_get(t, handle) : NULL;
+
+	if (!s)
+		return false;
+	set_stream(c, s);
+	if (being_captured(s)) {
+		c->record.flags |= GST_CAPTURED;
+		return false;
+	}
+	edge_before_submit(t, s, large);
+	c->role = CALL_SUBMITS;
+	c->record.flags |= GST_SUBMISSION;
+	c->record.seq = (uint32_t)__atomic_add_fetch(&s->entered, 1, __ATOMIC_ACQ_REL);
+	return true;
+}
+
+void launch_kernel(struct call *c, CUstream s, CUfunction f, uint64_t grid_x, uint64_t grid_y, uint64_t grid_z,
+		   uint64_t block_threads)
+{
+	if (!c->thread)
+		return;
+	submit(c, s, 0);
+	c->record.name = names_kernel(c->thread, f);
+	c->record.args[0] = grid_x | grid_y << 32;
+	c->record.args[1] = grid_z | block_threads << 32;
+}
+
+void launch_config(struct call *c, const CUlaunchConfig *config, CUfunction f, bool ptsz)
+{
+	if (!c->thread || !config)
+		return;
+	launch_kernel(c, ptsz ? per_thread(config->hStream) : config->hStream, f, config->gridDimX, config->gridDimY,
+		      config->gridDimZ, config->blockDimX * config->blockDimY * config->blockDimZ);
+}
+
+void launch_host_function(struct call *c, CUstream s, void *function)
+{
+	struct stream *stream = c->thread ? stream_get(c->thread, s) : NULL;
+
+	if (!stream)
+		return;
+	/* Where the stream's earlier work ended and where the host function ended: between them the device waits for the host. */
+	if (!being_captured(stream) && stream_covers(stream))
+		edge_record(c->thread, stream, GST_EDGE_HOSTFN_BEFORE, stream_covers(stream));
+	c->edge_after = submit(c, s, 0);
+	c->record.args[0] = (uintptr_t)function;
+}
+
+void launch_graph(struct call *c, CUstream s, CUgraphExec exec)
+{
+	submit(c, s, 0);
+	c->record.args[0] = (uintptr_t)exec;
+}
+
+void memset_work(struct call *c, CUstream s, CUdeviceptr to, size_t bytes)
+{
+	submit(c, s, 0);
+	c->record.args[0] = bytes;
+	c->record.args[1] = to;
+}
+
+static enum gst_copy_kind copy_kind(struct thread *t, enum copy_direction direction, uintptr_t dst, uintptr_t src)
+{
+	enum memory_kind from, to;
+
+	switch (direction) {
+	case COPY_H2D:
+		return memory_kind(t, src) == MEMORY_PAGEABLE ? GST_COPY_H2D_PAGEABLE : GST_COPY_H2D_PINNED;
+	case COPY_D2H:
+		return memory_kind(t, dst) == MEMORY_PAGEABLE ? GST_COPY_D2H_PAGEABLE : GST_COPY_D2H_PINNED;
+	case COPY_D2D:
+		return GST_COPY_D2D;
+	case COPY_PEER:
+		return GST_COPY_PEER;
+	case COPY_OTHER:
+		return GST_COPY_UNKNOWN;
+	case COPY_ANY:
+		break;
+	}
+	from = memory_kind(t, src);
+	to = memory_kind(t, dst);
+	if (from == MEMORY_DEVICE && to == MEMORY_DEVICE)
+		return GST_COPY_D2D;
+	if (to == MEMORY_DEVICE)
+		return from == MEMORY_PAGEABLE ? GST_COPY_H2D_PAGEABLE : GST_COPY_H2D_PINNED;
+	if (from == MEMORY_DEVICE)
+		return to == MEMORY_PAGEABLE ? GST_COPY_D2H_PAGEABLE : GST_COPY_D2H_PINNED;
+	return GST_COPY_H2H;
+}
+
+/* CUDA driver API, "API synchronization behavior". */
+static bool waits_for_end(enum gst_copy_kind kind, enum copy_mode mode)
+{
+	if (kind == GST_COPY_D2H_PAGEABLE)
+		return true; /* even the Async form returns when the copy has completed */
+	return mode == WAITS && (kind == GST_COPY_H2D_PINNED || kind == GST_COPY_D2H_PINNED || kind == GST_COPY_H2H);
+}
+
+static void copy_work(struct call *c, CUstream s, enum gst_copy_kind kind, uintptr_t device_pointer, size_t bytes,
+		      enum copy_mode mode)
+{
+	/* From pageable memory the host waits for the stream, then stages; the last piece may still be on its way at return. */
+	bool stages = kind == GST_COPY_H2D_PAGEABLE && (mode == WAITS || bytes >= LARGE_COPY_BYTES);
+	bool waits = waits_for_end(kind, mode);
+	struct stream *stream = stream_get(c->thread, s);
+
+	c->record.detail = (uint16_t)kind;
+	c->record.args[0] = bytes;
+	c->record.args[1] = device_pointer;
+	if (!stream)
+		return;
+	if (waits || stages) {
+		if (!being_captured(stream))
+			edges_before_block(c->thread, stream);
+		c->account = true;
+		thread_account(c->thread, clock_ticks(), true);
+	}
+	if (waits && stream_covers(stream) == __atomic_load_n(&stream->entered, __ATOMIC_RELAXED))
+		c->record.flags |= GST_BLOCKING; /* no other thread is putting work in front of it right now */
+	if (!submit(c, s, bytes >= LARGE_COPY_BYTES ? kind : 0))
+		c->record.flags &= (uint8_t)~GST_BLOCKING;
+	else
+		c->edge_after = stages;
+}
+
+void copy(struct call *c, CUstream s, enum copy_direction direction, uintptr_t dst, uintptr_t src, size_t bytes,
+	  enum copy_mode mode)
+{
+	if (c->thread)
+		copy_work(c, s, copy_kind(c->thread, direction, dst, src), direction == COPY_D2H ? src : dst, bytes, mode);
+}
+
+static enum gst_copy_kind kind_between(struct thread *t, CUmemorytype from_type, const void *from_host, CUdeviceptr from,
+				       CUmemorytype to_type, const void *to_host, CUdeviceptr to)
+{
+	if (from_type == CU_MEMORYTYPE_HOST && to_type == CU_MEMORYTYPE_HOST)
+		return GST_COPY_H2H;
+	if (from_type == CU_MEMORYTYPE_HOST)
+		return copy_kind(t, COPY_H2D, 0, (uintptr_t)from_host);
+	if (to_type == CU_MEMORYTYPE_HOST)
+		return copy_kind(t, COPY_D2H, (uintptr_t)to_host, 0);
+	if (from_type == CU_MEMORYTYPE_UNIFIED || to_type == CU_MEMORYTYPE_UNIFIED)
+		return copy_kind(t, COPY_ANY, to, from);
+	return GST_COPY_D2D;
+}
+
+void copy_2d(struct call *c, CUstream s, const CUDA_MEMCPY2D *p, enum copy_mode mode)
+{
+	if (c->thread && p)
+		copy_work(c, s, kind_between(c->thread, p->srcMemoryType, p->srcHost, p->srcDevice, p->dstMemoryType, p->dstHost,
+					     p->dstDevice),
+			  p->dstDevice, p->WidthInBytes * p->Height, mode);
+}
+
+void copy_3d(struct call *c, CUstream s, const CUDA_MEMCPY3D *p, enum copy_mode mode)
+{
+	if (c->thread && p)
+		copy_work(c, s, kind_between(c->thread, p->srcMemoryType, p->srcHost, p->srcDevice, p->dstMemoryType, p->dstHost,
+					     p->dstDevice),
+			  p->dstDevice, p->WidthInBytes * p->Height * p->Depth, mode);
+}
+
+/* ---- waiting and asking ---------------------------------------------------------------------------------------------- */
+
+static void await(struct call *c, struct stream *s)
+{
+	c->role = CALL_AWAITS;
+	c->account = true;
+	edges_before_block(c->thread, s);
+}
+
+void sync_stream(struct call *c, CUstream handle)
+{
+	struct stream *s = c->thread ? stream_get(c->thread, handle) : NULL;
+
+	if (!s)
+		return;
+	set_stream(c, s);
+	c->record.seq = (uint32_t)stream_covers(s);
+	await(c, s);
+}
+
+void sync_context(struct call *c, CUcontext context)
+{
+	if (!c->thread)
+		return;
+	c->record.args[0] = context ? (uintptr_t)context : thread_context(c->thread);
+	if (c->record.args[0] && c->thread->context_known)
+		c->record.device = c->thread->device;
+	await(c, NULL);
+}
+
+void sync_event(struct call *c, CUevent e)
+{
+	static const struct stream no_stream; /* awaited, but never a stream of the table: the legacy stream stays unmarked */
+
+	if (!c->thread)
+		return;
+	c->record.args[0] = (uintptr_t)e;
+	edges_before_block(c->thread, &no_stream);
+	c->account = true;
+}
+
+void query_stream(struct call *c, CUstream handle)
+{
+	struct stream *s = c->thread ? stream_get(c->thread, handle) : NULL;
+
+	if (!s)
+		return;
+	set_stream(c, s);
+	c->role = CALL_QUERIES;
+	c->record.seq = (uint32_t)stream_covers(s);
+}
+
+void name_event(struct call *c, CUevent e)
+{
+	c->record.args[0] = (uintptr_t)e;
+}
+
+void record_event(struct call *c, CUstream handle, CUevent e)
+{
+	struct stream *s = c->thread ? stream_get(c->thread, handle) : NULL;
+
+	c->record.args[0] = (uintptr_t)e;
+	if (!s)
+		return;
+	set_stream(c, s);
+	if (being_captured(s))
+		c->record.flags |= GST_CAPTURED;
+	else
+		c->record.seq = (uint32_t)stream_covers(s);
+}
+
+void wait_event(struct call *c, CUstream handle, CUevent e)
+{
+	record_event(c, handle, e);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* capture.h: what the rows of hooks.def say before and after the driver is called: which arguments are worth keeping and
+ * what the call means for its stream. Every function here does nothing for a call that is not recorded. */
+#pragma once
+
+#include "call.h"
+
+#define LEGACY ((CUstream)0)
+#define PER_THREAD CU_STREAM_PER_THREAD
+
+/* _ptsz variants: the default stream is the thread's own. */
+static inline CUstream per_thread(CUstream s)
+{
+	return s ? s : PER_THREAD;
+}
+
+enum copy_direction { COPY_H2D, COPY_D2H, COPY_D2D, COPY_PEER, COPY_ANY, COPY_OTHER };
+enum copy_mode { WAITS, ASYNC }; /* cuMemcpyX, cuMemcpyXAsync */
+
+/* ---- before: work for the device ------------------------------------------------------------------------------------- */
+void launch_kernel(struct call *c, CUstream s, CUfunction f, uint64_t grid_x, uint64_t grid_y, uint64_t grid_z,
+		   uint64_t block_threads);
+void launch_config(struct call *c, const CUlaunchConfig *config, CUfunction f, bool ptsz);
+void launch_host_function(struct call *c, CUstream s, void *function);
+void launch_graph(struct call *c, CUstream s, CUgraphExec exec);
+void copy(struct call *c, CUstream s, enum copy_direction direction, uintptr_t dst, uintptr_t src, size_t bytes,
+	  enum copy_mode mode);
+void copy_2d(struct call *c, CUstream s, const CUDA_MEMCPY2D *p, enum copy_mode mode);
+void copy_3d(struct call *c, CUstream s, const CUDA_MEMCPY3D *p, enum copy_mode mode);
+void memset_work(struct call *c, CUstream s, CUdeviceptr to, size_t bytes);
+
+/* ---- before: waiting and asking ---------------------------------------------------------------------------------------- */
+void sync_stream(struct call *c, CUstream s);
+void sync_context(struct call *c, CUcontext context); /* NULL: the current one */
+void sync_event(struct call *c, CUevent e);
+void query_stream(struct call *c, CUstream s);
+void name_event(struct call *c, CUevent e);
+void record_event(struct call *c, CUstream s, CUevent e);
+void wait_event(struct call *c, CUstream s, CUevent e);
+
+/* ---- memory ---------------------------------------------------------------------------------------------------------- */
+void allocated(struct call *c, CUresult rc, const uintptr_t *pointer, size_t bytes);
+void freeing(struct call *c, uintptr_t pointer);
+void host_memory_changed(struct call *c, CUresult rc, void *pointer, size_t bytes);
+
+/* ---- names, entry points ------------------------------------------------------------------------------------------------ */
+void function_named(struct call *c, CUresult rc, void *handle, const char *name); /* handle: where the driver put it */
+void function_alias(struct call *c, CUresult rc, CUfunction *to, CUkernel from);
+void entry_point_found(struct call *c, CUresult rc, const char *name, void **pointer); /* swaps *pointer for ours */
+
+/* ---- what comes and goes ------------------------------------------------------------------------------------------------ */
+void context_changed(struct call *c);
+void context_destroy(struct call *c, CUcontext context); /* closes the gate; context_destroyed opens it */
+void context_destroyed(struct call *c, CUresult rc);
+void context_release(struct call *c, CUdevice device); /* … of a primary context, which may have other users */
+void context_released(struct call *c, CUresult rc, CUdevice device);
+void stream_destroy(struct call *c, CUstream s); /* closes the gate; stream_destroyed opens it */
+void stream_destroyed(struct call *c);
+void capture_begin(struct call *c); /* closes the gate; capture_began opens it */
+void capture_began(struct call *c, CUresult rc);
+void capture_ended(struct call *c, CUresult rc);

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Memory, names, contexts, streams and captures: see capture.h. */
+#include "capture.h"
+
+#include "edge.h"
+#include "file.h"
+#include "gate.h"
+#include "memory_kind.h"
+#include "names.h"
+#include "resolve.h"
+#include "settings.h"
+#include "stream.h"
+
+void allocated(struct call *c, CUresult rc, const uintptr_t *pointer, size_t bytes)
+{
+	if (!c->thread)
+		return;
+	memory_kinds_changed();
+	c->record.args[0] = rc == CUDA_SUCCESS && pointer ? *pointer : 0;
+	c->record.args[1] = bytes;
+	if (thread_context(c->thread))
+		c->record.device = c->thread->device;
+}
+
+void freeing(struct call *c, uintptr_t pointer)
+{
+	if (!c->thread)
+		return;
+	memory_kinds_changed();
+	c->record.args[0] = pointer;
+	if (thread_context(c->thread))
+		c->record.device = c->thread->device;
+}
+
+void host_memory_changed(struct call *c, CUresult rc, void *pointer, size_t bytes)
+{
+	memory_kinds_changed();
+	if (!c->thread)
+		return;
+	c->record.args[0] = rc == CUDA_SUCCESS ? (uintptr_t)pointer : 0;
+	c->record.args[1] = bytes;
+}
+
+void function_named(struct call *c, CUresult rc, void *handle, const char *name)
+{
+	if (c->thread && rc == CUDA_SUCCESS && handle && name)
+		c->record.name = names_kernel_set(c->thread, *(void **)handle, name);
+}
+
+void function_alias(struct call *c, CUresult rc, CUfunction *to, CUkernel from)
+{
+	if (c->thread && rc == CUDA_SUCCESS && to)
+		c->record.name = names_kernel_alias(c->thread, *to, from);
+}
+
+void entry_point_found(struct call *c, CUresult rc, const char *name, void **pointer)
+{
+	void *ours;
+
+	if (!settings.enabled || rc != CUDA_SUCCESS || !pointer || !*pointer)
+		return;
+	resolve_driver();
+	ours = resolve_swap(*pointer);
+	if (ours == *pointer && c->thread && name && !resolve_is_export(name, ours))
+		__atomic_fetch_add(&file_counters()->entry_points_unknown, 1, __ATOMIC_RELAXED);
+	*pointer = ours;
+}
+
+void context_changed(struct call *c)
+{
+	if (c->thread)
+		c->thread->context_known = false;
+}
+
+/* ---- closing the gate: what goes must not be in one of our calls ------------------------------------------------------- */
+
+/* Before: what its edges say is read while they can be. After: they went with it. */
+static void context_goes(struct call *c, uint64_t context)
+{
+	c->record.args[0] = context;
+	edges_before_block(c->thread, NULL);
+	gate_close();
+	edges_harvest(&c->thread->ring, edges_context_is_current);
+}
+
+static void context_gone(struct call *c)
+{
+	edges_context_gone(c->record.args[0]);
+	streams_destroy(0, c->record.args[0]);
+	c->thread->last_stream = NULL;
+	memory_kinds_changed();
+}
+
+void context_destroy(struct call *c, CUcontext context)
+{
+	if (c->thread)
+		context_goes(c, (uintptr_t)context);
+}
+
+void context_destroyed(struct call *c, CUresult rc)
+{
+	if (!c->thread)
+		return;
+	if (rc == CUDA_SUCCESS && c->record.args[0])
+		context_gone(c);
+	c->thread->context_known = false;
+	gate_open();
+}
+
+void context_release(struct call *c, CUdevice device)
+{
+	uint64_t context = c->thread ? thread_context(c->thread) : 0;
+
+	if (!c->thread)
+		return;
+	/* Only the current context can be told to be this device's primary one; another's streams just stay as they are. */
+	context_goes(c, context && c->thread->device == (uint16_t)device ? context : 0);
+}
+
+void context_released(struct call *c, CUresult rc, CUdevice device)
+{
+	unsigned flags;
+	int active = 1;
+
+	if (!c->thread)
+		return;
+	if (rc == CUDA_SUCCESS && c->record.args[0] &&
+	    INJECT(cuDevicePrimaryCtxGetState, device, &flags, &active) == CUDA_SUCCESS && !active)
+		context_gone(c);
+	c->thread->context_known = false;
+	gate_open();
+}
+
+void stream_destroy(struct call *c, CUstream handle)
+{
+	struct stream *s = c->thread && (uintptr_t)handle > (uintptr_t)CU_STREAM_PER_THREAD ? stream_find(c->thread, handle) : NULL;
+
+	if (!c->thread)
+		return;
+	c->record.args[0] = (uintptr_t)handle;
+	if (s && !stream_is_empty(s) && stream_covers(s) > s->marked) /* its work goes on without it: mark the end while we can */
+		edge_record(c->thread, s, GST_EDGE_BLOCK, stream_covers(s));
+	gate_close();
+	streams_destroy((uintptr_t)handle, 0);
+	c->thread->last_stream = NULL;
+}
+
+void stream_destroyed(struct call *c)
+{
+	if (c->thread)
+		gate_open();
+}
+
+void capture_begin(struct call *c)
+{
+	if (c->thread)
+		gate_close();
+}
+
+void capture_began(struct call *c, CUresult rc)
+{
+	if (!c->thread)
+		return;
+	if (rc == CUDA_SUCCESS)
+		__atomic_fetch_add(&gate.captures, 1, __ATOMIC_SEQ_CST);
+	gate_open();
+}
+
+void capture_ended(struct call *c, CUresult rc)
+{
+	uint32_t n = __atomic_load_n(&gate.captures, __ATOMIC_SEQ_CST);
+
+	/* An invalidated capture ends too (CUDA_ERROR_STREAM_CAPTURE_INVALIDATED); other errors leave it as it was. */
+	if (!c->thread || (rc != CUDA_SUCCESS && rc != CUDA_ERROR_STREAM_CAPTURE_INVALIDATED))
+		return;
+	while (n && !__atomic_compare_exchange_n(&gate.captures, &n, n - 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}

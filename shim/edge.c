@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "edge.h"
+
+#include <string.h>
+
+#include "file.h"
+#include "gate.h"
+#include "settings.h"
+
+struct gate gate;
+
+#define POOLS 32       /* contexts */
+#define POOL_EVENTS 256
+#define ANCHOR_NS 100000000ull /* a stream known empty gets a start edge this often: enough to hold the device clock */
+#define FIRST_ANCHORS 8        /* … and the first few at once, so that a short run has some */
+#define BASE_NS 2000000000ull  /* a float of milliseconds keeps 0.25 us up to 4 s: change the base well before */
+
+enum slot_state { SLOT_NEW, /* no event yet */ SLOT_FREE, SLOT_TAKEN, SLOT_PENDING, SLOT_BASE };
+
+struct slot {
+	uint32_t state;
+	CUevent event;
+	struct gst_edge edge; /* what is known of it so far */
+	struct stream *stream;
+	uint64_t covers;
+};
+
+static struct pool { /* of one context */
+	uint64_t context; /* 0: free */
+	struct slot slots[POOL_EVENTS];
+	uint32_t pending;
+	uint32_t anchors;
+	uint64_t last_anchor; /* ticks */
+	struct slot *base;    /* harvester's own */
+} pools[POOLS];
+
+static uint32_t last_edge;
+static uint32_t harvesting;
+
+static struct pool *pool_of(uint64_t context)
+{
+	for (unsigned i = 0; i < POOLS; i++) {
+		uint64_t owner = __atomic_load_n(&pools[i].context, __ATOMIC_ACQUIRE);
+
+		if (owner == context || (!owner && __atomic_compare_exchange_n(&pools[i].context, &owner, context, false,
+									    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)))
+			return &pools[i];
+		if (owner == context)
+			return &pools[i];
+	}
+	return NULL;
+}
+
+static bool slot_change(struct slot *s, uint32_t from, uint32_t to)
+{
+	return __atomic_compare_exchange_n(&s->state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* A slot with an event of this context (which is current). Low slots first: few events are made and they stay warm. */
+static struct slot *slot_take(struct pool *p)
+{
+	for (uint32_t i = 0; i < POOL_EVENTS; i++) {
+		struct slot *s = &p->slots[i];
+		uint32_t state = __atomic_load_n(&s->state, __ATOMIC_RELAXED);
+
+		if (state > SLOT_FREE || !slot_change(s, state, SLOT_TAKEN))
+			continue;
+		if (state == SLOT_FREE || INJECT(cuEventCreate, &s->event, CU_EVENT_DEFAULT) == CUDA_SUCCESS)
+			return s;
+		__atomic_store_n(&s->state, SLOT_NEW, __ATOMIC_RELEASE);
+		return NULL;
+	}
+	return NULL;
+}
+
+/* The event must be of the stream's context, and that context the current one. */
+static bool may_touch(struct thread *t, const struct stream *s)
+{
+	return settings.level >= GST_LEVEL_EDGES && s->context && thread_context(t) == s->context &&
+	       (s->kind != GST_STREAM_PER_THREAD || s->tid == t->tid);
+}
+
+void edge_record(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers)
+{
+	struct pool *p;
+	struct slot *slot = NULL;
+	uint64_t begin, end;
+	CUresult rc = CUDA_ERROR_NOT_READY;
+
+	if (!may_touch(t, s) || !gate_enter())
+		return;
+	begin = clock_ticks();
+	p = pool_of(s->context);
+	if (p && (slot = slot_take(p)))
+		rc = INJECT(cuEventRecord, slot->event, (CUstream)(uintptr_t)s->handle);
+	end = clock_ticks();
+	if (rc == CUDA_SUCCESS) {
+		slot->edge = (struct gst_edge){
+			.edge = __atomic_add_fetch(&last_edge, 1, __ATOMIC_RELAXED),
+			.stream = s->id,
+			.covers = (uint32_t)covers,
+			.begin = begin,
+			.end = end,
+			.device = s->device,
+			.kind = (uint16_t)kind,
+		};
+		slot->stream = s;
+		slot->covers = covers;
+		__atomic_fetch_add(&p->pending, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&slot->state, SLOT_PENDING, __ATOMIC_RELEASE);
+		stream_marked(s, covers);
+	} else {
+		if (slot)
+			__atomic_store_n(&slot->state, SLOT_FREE, __ATOMIC_RELEASE);
+		__atomic_fetch_add(&file_counters()->edges_skipped, 1, __ATOMIC_RELAXED);
+	}
+	__atomic_fetch_add(&file_counters()->injected_ticks, end - begin, __ATOMIC_RELAXED);
+	gate_leave();
+}
+
+struct block {
+	struct thread *thread;
+	const struct stream *awaited;
+};
+
+static void mark_before_block(struct stream *s, void *arg)
+{
+	const struct block *b = arg;
+	uint64_t covers = stream_covers(s);
+
+	if (!covers || (s->kind == GST_STREAM_LEGACY && b->awaited && b->awaited != s))
+		return;
+	edge_record(b->thread, s, GST_EDGE_BLOCK, covers);
+}
+
+void edges_before_block(struct thread *t, const struct stream *awaited)
+{
+	struct block b = { t, awaited };
+
+	if (settings.level >= GST_LEVEL_EDGES)
+		streams_each_unmarked(mark_before_block, &b);
+}
+
+void edge_before_submit(struct thread *t, struct stream *s, uint32_t large)
+{
+	uint64_t entered, now;
+	struct pool *p;
+
+	if (settings.level < GST_LEVEL_EDGES)
+		return;
+	entered = __atomic_load_n(&s->entered, __ATOMIC_RELAXED);
+	if (stream_is_empty(s)) {
+		now = clock_ticks();
+		p = pool_of(s->context);
+		if (p && (now - p->last_anchor > clock_ticks_in(ANCHOR_NS) || p->anchors < FIRST_ANCHORS)) {
+			p->last_anchor = now;
+			p->anchors++;
+			edge_record(t, s, GST_EDGE_START, entered);
+		}
+	} else if (large != s->last_class && s->marked < entered && stream_covers(s) == entered) {
+		edge_record(t, s, GST_EDGE_CLASS, entered);
+	}
+	s->last_class = large;
+}
+
+/* ---- reading them --------------------------------------------------------------------------------------------------- */
+
+bool edges_any_pending(void)
+{
+	for (unsigned i = 0; i < POOLS && pools[i].context; i++)
+		if (__atomic_load_n(&pools[i].pending, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+/* The pending slot whose edge was recorded first after edge number `after`. */
+static struct slot *next_pending(struct pool *p, uint32_t after)
+{
+	struct slot *oldest = NULL;
+
+	for (unsigned i = 0; i < POOL_EVENTS; i++) {
+		struct slot *s = &p->slots[i];
+
+		if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == SLOT_PENDING && s->edge.edge > after &&
+		    (!oldest || s->edge.edge < oldest->edge.edge))
+			oldest = s;
+	}
+	return oldest;
+}
+
+/* After it is read: its time against the base, or it becomes the base. */
+static void place_on_chain(struct pool *p, struct slot *s)
+{
+	struct slot *base = p->base;
+	float ms = 0;
+
+	s->edge.base = s->edge.edge;
+	if (base && INJECT(cuEventElapsedTime, &ms, base->event, s->event) != CUDA_SUCCESS)
+		base = NULL;
+	if (base) {
+		s->edge.base = base->edge.edge;
+		s->edge.elapsed_ms = ms;
+	}
+	if (!base || s->edge.begin - base->edge.begin > clock_ticks_in(BASE_NS)) {
+		if (p->base)
+			__atomic_store_n(&p->base->state, SLOT_FREE, __ATOMIC_RELEASE);
+		p->base = s;
+		__atomic_store_n(&s->state, SLOT_BASE, __ATOMIC_RELEASE);
+	} else {
+		__atomic_store_n(&s->state, SLOT_FREE, __ATOMIC_RELEASE);
+	}
+}
+
+static void harvest_one(struct ring *r, struct pool *p, struct slot *s)
+{
+	CUresult rc = INJECT(cuEventQuery, s->event);
+	struct gst_edge edge;
+
+	if (rc == CUDA_ERROR_NOT_READY)
+		return;
+	if (rc == CUDA_SUCCESS) {
+		s->edge.done = clock_ticks();
+		if (s->stream->id == s->edge.stream)
+			stream_finished(s->stream, s->covers);
+		edge = s->edge;
+		place_on_chain(p, s);
+		edge.base = s->edge.base;
+		edge.elapsed_ms = s->edge.elapsed_ms;
+		ring_append(r, GST_EDGE, sizeof(edge), &edge);
+	} else {
+		__atomic_fetch_add(&file_counters()->edges_skipped, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&s->state, SLOT_FREE, __ATOMIC_RELEASE);
+	}
+	__atomic_fetch_sub(&p->pending, 1, __ATOMIC_RELAXED);
+}
+
+static void harvest_pool(struct ring *r, struct pool *p)
+{
+	uint32_t after = 0;
+	struct slot *s;
+
+	while (__atomic_load_n(&p->pending, __ATOMIC_RELAXED) && (s = next_pending(p, after))) {
+		after = s->edge.edge;
+		harvest_one(r, p, s);
+	}
+}
+
+void edges_harvest(struct ring *r, bool (*usable)(uint64_t context))
+{
+	if (__atomic_exchange_n(&harvesting, 1, __ATOMIC_ACQUIRE))
+		return;
+	for (unsigned i = 0; i < POOLS && pools[i].context; i++)
+		if (__atomic_load_n(&pools[i].pending, __ATOMIC_RELAXED) && usable(pools[i].context))
+			harvest_pool(r, &pools[i]);
+	__atomic_store_n(&harvesting, 0, __ATOMIC_RELEASE);
+}
+
+bool edges_context_is_current(uint64_t context)
+{
+	return thread_context(&thread_storage) == context;
+}
+
+void edges_context_gone(uint64_t context)
+{
+	for (unsigned i = 0; i < POOLS; i++) {
+		struct pool *p = &pools[i];
+
+		if (p->context != context)
+			continue;
+		__atomic_fetch_add(&file_counters()->edges_skipped, p->pending, __ATOMIC_RELAXED);
+		memset(p->slots, 0, sizeof(p->slots));
+		p->base = NULL;
+		p->pending = 0;
+	}
+}
+
+void edges_forget(void)
+{
+	memset(pools, 0, sizeof(pools));
+	memset(&gate, 0, sizeof(gate));
+	last_edge = harvesting = 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* edge.h: timing level L1. A timing event where the device's state changes from the host's point of view: before the host
+ * blocks, on a stream known to be empty, around large copies and host functions. Never around every launch.
+ *
+ * An edge is recorded by the program's own thread and read later: by the helper thread, or at exit. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stream.h"
+#include "thread.h"
+
+/* Puts an edge into s that covers everything up to covers. Does nothing at level `host`, during a capture, on another
+ * context's stream. */
+void edge_record(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers);
+
+/* The host is about to wait for `awaited` (NULL: for the whole context): an edge on every stream with unmarked work, on the
+ * legacy default stream only if it is itself awaited. */
+void edges_before_block(struct thread *t, const struct stream *awaited);
+
+/* Work is about to be put into s. large: a copy big enough to be told apart from its neighbours, as its copy kind. */
+void edge_before_submit(struct thread *t, struct stream *s, uint32_t large);
+
+/* Reads the edges that have fired and writes their records into ring r, of those contexts that usable() says (or makes) current
+ * in this thread: the driver wants one. Inside the gate, or with it closed. */
+void edges_harvest(struct ring *r, bool (*usable)(uint64_t context));
+bool edges_context_is_current(uint64_t context);
+bool edges_any_pending(void);
+
+/* The context is gone, and its events with it. Gate closed. */
+void edges_context_gone(uint64_t context);
+
+void edges_forget(void);

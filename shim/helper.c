@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "helper.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "edge.h"
+#include "file.h"
+#include "gate.h"
+#include "hooks.h"
+#include "names.h"
+#include "once.h"
+#include "sample.h"
+#include "settings.h"
+#include "stream.h"
+
+/* How long it sleeps. While work may be outstanding unmarked, a silence must be seen within 200 us and its end located within
+ * 500; otherwise once a millisecond is enough, and when nothing has happened for a while less. */
+#define TICK_UNMARKED_NS 300000
+#define TICK_NS 1000000
+#define TICK_QUIET_NS 10000000
+#define QUIET_NS 200000000ull
+#define SILENCE_NS 200000ull
+#define STACK_BYTES (256u * 1024u)
+
+static struct once started;
+static uint32_t stopping; /* 1: asked to stop, 2: has stopped */
+static struct thread *self;
+static uint64_t helper_context; /* current in this thread */
+static uint64_t anchors_due_ns[2] = { 10000000, 100000000 };
+
+/* A stream still busy when last asked: written only once the answer changes, or every 10 ms. */
+static struct gst_poll unsaid;
+static uint64_t unsaid_since;
+
+static void poll_write(const struct gst_poll *p)
+{
+	ring_append(&self->ring, GST_POLL, sizeof(*p), p);
+}
+
+static void unsaid_flush(void)
+{
+	if (unsaid.stream)
+		poll_write(&unsaid);
+	unsaid.stream = 0;
+}
+
+static void poll_note(const struct gst_poll *p)
+{
+	if (p->ready || unsaid.stream != p->stream || unsaid.covers != p->covers ||
+	    p->begin - unsaid_since > clock_ticks_in(TICK_QUIET_NS)) {
+		unsaid_flush();
+		unsaid_since = p->begin;
+	}
+	if (p->ready)
+		poll_write(p);
+	else
+		unsaid = *p;
+}
+
+static bool make_current(uint64_t context)
+{
+	if (helper_context != context &&
+	    INJECT(cuCtxSetCurrent, (CUcontext)(uintptr_t)context) == CUDA_SUCCESS)
+		helper_context = context;
+	return helper_context == context;
+}
+
+/* Has a stream that nobody has put work into for a while, and that no edge marks, finished? */
+static void poll_silent(struct stream *s, void *arg)
+{
+	struct gst_poll p = { .stream = s->id };
+	uint64_t now = clock_ticks(), covers;
+	CUresult rc;
+
+	(void)arg;
+	if (s->kind == GST_STREAM_PER_THREAD || now - __atomic_load_n(&s->last_submit, __ATOMIC_RELAXED) < clock_ticks_in(SILENCE_NS))
+		return;
+	if (!gate_enter())
+		return;
+	covers = stream_covers(s);
+	if (covers && __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == STREAM_LIVE && make_current(s->context)) {
+		p.covers = (uint32_t)covers;
+		p.begin = clock_ticks();
+		rc = INJECT(cuStreamQuery, (CUstream)(uintptr_t)s->handle);
+		p.end = clock_ticks();
+		p.ready = rc == CUDA_SUCCESS;
+		if (rc == CUDA_SUCCESS || rc == CUDA_ERROR_NOT_READY)
+			poll_note(&p);
+		if (p.ready)
+			stream_finished(s, covers);
+	}
+	gate_leave();
+}
+
+/* Reading an edge needs its context alive, which an open gate promises. */
+static void harvest(void)
+{
+	if (!edges_any_pending() || !gate_enter())
+		return;
+	edges_harvest(&self->ring, make_current);
+	gate_leave();
+}
+
+static void keep_clock(uint64_t now_ns, uint64_t start_ns, uint64_t *last_anchor_ns)
+{
+	struct gst_counters *counters = file_counters();
+	struct timespec cpu;
+	unsigned early = *last_anchor_ns == start_ns ? 0 : 1;
+
+	if (now_ns - *last_anchor_ns < 1000000000u &&
+	    (*last_anchor_ns - start_ns >= anchors_due_ns[1] || now_ns - start_ns < anchors_due_ns[early]))
+		return;
+	names_anchor(&self->ring);
+	*last_anchor_ns = now_ns;
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
+		counters->helper_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+}
+
+/* Ticks of the last driver call of any thread that puts work into streams; now while one is inside a call. */
+static uint64_t last_activity(uint64_t now)
+{
+	uint64_t last = 0;
+
+	for (unsigned i = 0; i < THREAD_SLOTS && thread_slots[i].tid; i++) {
+		uint64_t end = __atomic_load_n(&thread_slots[i].last_end, __ATOMIC_RELAXED);
+
+		if (thread_slots[i].in_call)
+			return now;
+		last = end > last ? end : last;
+	}
+	return last;
+}
+
+static void helper_sleep(void)
+{
+	uint64_t now = clock_ticks();
+	struct timespec t = { 0, TICK_NS };
+
+	if (settings.level >= GST_LEVEL_EDGES && streams_any_unmarked())
+		t.tv_nsec = TICK_UNMARKED_NS;
+	else if (now - last_activity(now) > clock_ticks_in(QUIET_NS))
+		t.tv_nsec = TICK_QUIET_NS;
+	nanosleep(&t, NULL);
+}
+
+static void *helper_main(void *arg)
+{
+	uint64_t start_ns = clock_mono_ns(), last_anchor_ns = start_ns;
+	CUstreamCaptureMode relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+	(void)arg;
+	prctl(PR_SET_NAME, "gpushim");
+	prctl(PR_SET_TIMERSLACK, 1000);
+	self = thread_self();
+	if (!self)
+		return NULL;
+	self->depth = 1; /* nothing this thread does is the program's doing */
+	INJECT(cuThreadExchangeStreamCaptureMode, &relaxed); /* our queries must not break a capture of the program's */
+	while (!__atomic_load_n(&stopping, __ATOMIC_ACQUIRE)) {
+		helper_sleep();
+		keep_clock(clock_mono_ns(), start_ns, &last_anchor_ns);
+		file_counters()->last_ticks = clock_ticks();
+		harvest();
+		if (settings.level >= GST_LEVEL_EDGES)
+			streams_each_unmarked(poll_silent, NULL);
+		sample_silent_threads(&self->ring, clock_ticks_in(SILENCE_NS));
+	}
+	unsaid_flush();
+	__atomic_store_n(&stopping, 2, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+void helper_start(struct thread *t)
+{
+	sigset_t all, old;
+	pthread_attr_t attr;
+	pthread_t id;
+	int saved_errno = errno;
+
+	(void)t;
+	if (once_is_done(&started) || !once_begin(&started))
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old); /* the program's signals are for the program's threads */
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	if (pthread_create(&id, &attr, helper_main, NULL) != 0) {
+		settings_log("no helper thread: device times will be coarse");
+		stopping = 2;
+	}
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	once_end(&started, true);
+	errno = saved_errno;
+}
+
+void helper_stop(void)
+{
+	struct thread *t = thread_self();
+	struct timespec ms = { 0, 1000000 };
+
+	if (!t || !once_is_done(&started))
+		return;
+	if (__atomic_load_n(&stopping, __ATOMIC_ACQUIRE) == 0)
+		__atomic_store_n(&stopping, 1, __ATOMIC_RELEASE);
+	for (int i = 0; i < 100 && __atomic_load_n(&stopping, __ATOMIC_ACQUIRE) != 2; i++)
+		nanosleep(&ms, NULL); /* it is in a driver call, or starved; the program's end does not wait for it for long */
+	t->depth++;
+	if (gate_enter()) {
+		edges_harvest(&t->ring, edges_context_is_current);
+		gate_leave();
+	}
+	names_anchor(&t->ring);
+	t->depth--;
+}
+
+void helper_forget(void)
+{
+	memset(&started, 0, sizeof(started));
+	memset(&unsaid, 0, sizeof(unsaid));
+	stopping = 0;
+	self = NULL;
+	helper_context = 0;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "file.h"
+#include "once.h"
+
+#define KERNELS 16384 /* power of two: handles remembered */
+#define FILES 512
+#define NAME_BYTES_MAX 4000u
+
+static struct kernel {
+	uint64_t handle; /* 0 free */
+	uint32_t id;
+	uint32_t hash; /* of the name */
+} kernels[KERNELS];
+static uint32_t last_kernel;
+
+static uint32_t file_hashes[FILES];
+static uint32_t n_files;
+
+static struct once begun;
+static uint64_t devices_seen[4]; /* bits */
+
+static void write_name(struct ring *r, enum gst_name_space space, uint32_t id, const char *text)
+{
+	size_t length = strnlen(text, NAME_BYTES_MAX);
+	uint16_t size = (uint16_t)((sizeof(struct gst_name) + length + 7) & ~7u);
+	struct gst_name *n = ring_reserve(r, GST_NAME, size);
+
+	if (!n)
+		return;
+	n->id = id;
+	n->space = (uint16_t)space;
+	n->length = (uint16_t)length;
+	memcpy(n->text, text, length);
+	ring_commit(n);
+}
+
+void names_anchor(struct ring *r)
+{
+	struct clock_anchor a = clock_anchor_now();
+	struct gst_anchor record = { .ticks = a.ticks, .mono_ns = a.mono_ns, .width_ticks = a.width_ticks };
+
+	ring_append(r, GST_ANCHOR, sizeof(record), &record);
+}
+
+/* What recording one call adds: two reads of the clock and one append, here into memory of our own. */
+static uint32_t calibrate_call_cost_ps(void)
+{
+	enum { CALLS = 512 };
+	static uint8_t scratch[CALLS * sizeof(struct gst_call) + sizeof(struct gst_segment_header)];
+	struct ring r = { .segment = scratch, .at = sizeof(struct gst_segment_header) };
+	struct gst_call c = { .hook = 1 };
+	uint64_t best_ns = UINT64_MAX;
+
+	for (int round = 0; round < 3; round++) { /* the first one pays for the pages */
+		uint64_t begin = clock_mono_ns(), ns;
+
+		r.at = sizeof(struct gst_segment_header);
+		for (int i = 0; i < CALLS; i++) {
+			c.begin = clock_ticks();
+			c.end = clock_ticks();
+			ring_append(&r, GST_CALL, sizeof(c), &c);
+		}
+		ns = clock_mono_ns() - begin;
+		best_ns = ns < best_ns ? ns : best_ns;
+	}
+	return (uint32_t)(best_ns * 1000 / CALLS);
+}
+
+void names_begin(struct thread *t)
+{
+	if (!once_begin(&begun))
+		return;
+	names_anchor(&t->ring);
+	for (uint32_t i = 0; i < HOOK_COUNT; i++)
+		write_name(&t->ring, GST_SPACE_HOOK, i, hooks[i].name);
+	file_set_call_cost(calibrate_call_cost_ps());
+	names_anchor(&t->ring);
+	once_end(&begun, true);
+}
+
+/* ---- kernels -------------------------------------------------------------------------------------------------------- */
+
+static struct kernel *kernel_at(const void *handle)
+{
+	uint64_t h = (uintptr_t)handle * 0x9e3779b97f4a7c15u >> 40, none = 0;
+
+	for (unsigned i = 0; i < 64; i++) {
+		struct kernel *k = &kernels[(h + i) % KERNELS];
+
+		none = __atomic_load_n(&k->handle, __ATOMIC_ACQUIRE);
+		if (none == (uintptr_t)handle ||
+		    (!none && __atomic_compare_exchange_n(&k->handle, &none, (uintptr_t)handle, false, __ATOMIC_ACQ_REL,
+							  __ATOMIC_ACQUIRE)) ||
+		    none == (uintptr_t)handle)
+			return k;
+	}
+	return NULL;
+}
+
+uint32_t names_kernel_set(struct thread *t, const void *handle, const char *name)
+{
+	uint32_t hash = gst_hash32(name, strnlen(name, NAME_BYTES_MAX), SIZE_MAX - 4), id;
+	struct kernel *k = handle ? kernel_at(handle) : NULL;
+
+	if (!k)
+		return 0;
+	id = __atomic_load_n(&k->id, __ATOMIC_ACQUIRE);
+	if (id && k->hash == hash)
+		return id;
+	id = __atomic_add_fetch(&last_kernel, 1, __ATOMIC_RELAXED);
+	write_name(&t->ring, GST_SPACE_KERNEL, id, name);
+	k->hash = hash;
+	__atomic_store_n(&k->id, id, __ATOMIC_RELEASE);
+	return id;
+}
+
+uint32_t names_kernel_alias(struct thread *t, const void *handle, const void *of)
+{
+	uint32_t id = names_kernel(t, of);
+	struct kernel *k = handle ? kernel_at(handle) : NULL, *source = of ? kernel_at(of) : NULL;
+
+	if (k && source) {
+		k->hash = source->hash;
+		__atomic_store_n(&k->id, id, __ATOMIC_RELEASE);
+	}
+	return id;
+}
+
+uint32_t names_kernel(struct thread *t, const void *handle)
+{
+	struct kernel *k = handle ? kernel_at(handle) : NULL;
+	uint32_t id = k ? __atomic_load_n(&k->id, __ATOMIC_ACQUIRE) : 0;
+	const char *name = NULL;
+	char unnamed[40];
+
+	if (id || !k)
+		return id;
+	if (INJECT(cuFuncGetName, &name, (CUfunction)(uintptr_t)handle) != CUDA_SUCCESS || !name) {
+		snprintf(unnamed, sizeof(unnamed), "kernel@%p", handle);
+		name = unnamed;
+	}
+	return names_kernel_set(t, handle, name);
+}
+
+/* ---- files, devices ------------------------------------------------------------------------------------------------- */
+
+uint32_t names_file(struct ring *r, const char *path)
+{
+	uint32_t hash = gst_hash32(path, strlen(path), SIZE_MAX - 4);
+
+	for (uint32_t i = 0; i < n_files; i++)
+		if (file_hashes[i] == hash)
+			return i + 1;
+	if (n_files == FILES)
+		return 0;
+	file_hashes[n_files++] = hash;
+	write_name(r, GST_SPACE_FILE, n_files, path);
+	return n_files;
+}
+
+void names_device(struct thread *t, uint16_t device)
+{
+	struct gst_device d = { .device = device };
+	uint64_t bit = 1ull << device % 64, *word = &devices_seen[device / 64 % 4];
+	CUuuid uuid;
+	size_t bytes = 0;
+
+	if (__atomic_fetch_or(word, bit, __ATOMIC_RELAXED) & bit)
+		return;
+	if (INJECT(cuDeviceGetUuid_v2, &uuid, device) == CUDA_SUCCESS)
+		memcpy(d.uuid, &uuid, sizeof(d.uuid));
+	if (INJECT(cuDeviceTotalMem_v2, &bytes, device) == CUDA_SUCCESS)
+		d.memory_bytes = bytes;
+	if (INJECT(cuDeviceGetName, d.name, sizeof(d.name) - 1, device) != CUDA_SUCCESS)
+		d.name[0] = 0;
+	ring_append(&t->ring, GST_DEVICE, sizeof(d), &d);
+}
+
+void names_forget(void)
+{
+	memset(kernels, 0, sizeof(kernels));
+	memset(devices_seen, 0, sizeof(devices_seen));
+	memset(&begun, 0, sizeof(begun));
+	last_kernel = n_files = 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "process.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "edge.h"
+#include "file.h"
+#include "helper.h"
+#include "names.h"
+#include "once.h"
+#include "resolve.h"
+#include "settings.h"
+#include "stream.h"
+#include "thread.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+static uint32_t not_armed; /* 0: no thread's generation */
+uint32_t *process_generation = &not_armed;
+
+static uint32_t generation;  /* of the file in force; 0 none yet */
+static struct once arming;   /* for the generation in force */
+static bool impossible;      /* no file can be had: forward everything */
+
+__attribute__((constructor)) static void process_start(void)
+{
+	settings_read();
+	resolve_start();
+}
+
+static void wipe_in_child(void)
+{
+	*process_generation = 0;
+}
+
+static bool make_generation_page(void)
+{
+	void *p;
+
+	if (process_generation != &not_armed)
+		return true;
+	p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return false;
+	if (madvise(p, 4096, MADV_WIPEONFORK) != 0) /* before Linux 4.14: fork() alone is seen, not raw clone */
+		pthread_atfork(NULL, NULL, wipe_in_child);
+	process_generation = p;
+	return true;
+}
+
+/* Everything a parent left in our memory is its own business. */
+static void forget_parent(void)
+{
+	helper_forget();
+	edges_forget();
+	streams_forget();
+	names_forget();
+	rings_forget();
+	threads_forget();
+	file_forget();
+}
+
+static bool start_recording(void)
+{
+	int saved_errno = errno;
+	bool ok;
+
+	if (generation)
+		forget_parent();
+	if (!generation) {
+		clock_choose();
+		thread_silence_ticks = clock_ticks_in(100000);
+	}
+	ok = make_generation_page() && file_create();
+	if (ok)
+		*process_generation = ++generation;
+	errno = saved_errno;
+	return ok;
+}
+
+bool process_arm(void)
+{
+	if (!settings.enabled || __atomic_load_n(&impossible, __ATOMIC_RELAXED))
+		return false;
+	if (generation && !*process_generation)
+		__atomic_store_n(&arming.done, 0, __ATOMIC_RELEASE); /* a child: what the parent armed is not ours */
+	if (once_begin(&arming)) {
+		bool ok = start_recording();
+
+		__atomic_store_n(&impossible, !ok, __ATOMIC_RELAXED);
+		once_end(&arming, true);
+	}
+	return *process_generation != 0;
+}
+
+__attribute__((destructor)) static void process_end(void)
+{
+	struct gst_counters *counters = file_counters();
+
+	if (!*process_generation || !file_is_open())
+		return;
+	helper_stop();
+	counters->last_ticks = clock_ticks();
+	__atomic_store_n(&counters->exited, 1, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Three routes lead to the driver (INTERPOSE facts, measured on CUDA 13.0):
+ *   linked programs          find our exported cu* first, because we are preloaded
+ *   dlopen + dlsym           our dlsym (arch/dlsym_*.S) asks dlsym_hook below and otherwise jumps on to the real one, so that
+ *                            RTLD_NEXT still means the caller's next
+ *   cuGetProcAddress         our wrapper swaps the answer by pointer identity (capture.c, entry_point_found)
+ * No libc string functions in the first lines of dlsym_hook: AddressSanitizer calls dlsym before libc is usable. */
+#include "resolve.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "once.h"
+#include "settings.h"
+
+#define SWAPS 2048 /* power of two, more than twice the hooks */
+
+typedef void *dlsym_fn(void *handle, const char *name);
+
+#if defined(__x86_64__)
+#define DLSYM_VERSION "GLIBC_2.2.5"
+#else
+#define DLSYM_VERSION "GLIBC_2.17"
+#endif
+
+/* For arch/dlsym_*.S: the real dlsym, and whether it is to be asked at all. */
+struct dlsym_answer {
+	void *result;
+	uintptr_t final; /* 0: go on to the real dlsym */
+};
+__attribute__((visibility("hidden"))) dlsym_fn *gpushim_real_dlsym;
+__attribute__((visibility("hidden"))) struct dlsym_answer gpushim_dlsym_hook(void *handle, const char *name, uintptr_t caller);
+
+static struct swap {
+	void *real, *wrapper;
+} swaps[SWAPS];
+static bool started;
+static struct once resolving;
+static void *driver;
+static uintptr_t driver_begin, driver_end;
+
+static dlsym_fn *real_dlsym(void)
+{
+	if (!gpushim_real_dlsym)
+		gpushim_real_dlsym = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", DLSYM_VERSION);
+	return gpushim_real_dlsym;
+}
+
+void resolve_start(void)
+{
+	real_dlsym();
+	started = settings.enabled;
+}
+
+/* ---- pointers ------------------------------------------------------------------------------------------------------- */
+
+static struct swap *swap_at(void *p)
+{
+	uintptr_t h = (uintptr_t)p * 0x9e3779b97f4a7c15u >> 40;
+
+	while (swaps[h % SWAPS].real && swaps[h % SWAPS].real != p)
+		h++;
+	return &swaps[h % SWAPS];
+}
+
+void *resolve_swap(void *p)
+{
+	struct swap *s = p ? swap_at(p) : NULL;
+
+	return s && s->real ? s->wrapper : p;
+}
+
+bool resolve_is_export(const char *name, void *p)
+{
+	static const char *const suffixes[] = { "", "_v2", "_v3", "_v4", "_ptsz", "_v2_ptsz", "_v3_ptsz", "_ptds", "_v2_ptds" };
+	char full[256];
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		snprintf(full, sizeof(full), "%s%s", name, suffixes[i]);
+		if (driver && real_dlsym()(driver, full) == p)
+			return true;
+	}
+	return false;
+}
+
+static int find_driver_range(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	uintptr_t inside = (uintptr_t)arg;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && inside >= begin && inside < begin + info->dlpi_phdr[i].p_memsz) {
+			driver_begin = begin;
+			driver_end = begin + info->dlpi_phdr[i].p_memsz;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+void resolve_driver(void)
+{
+	void *handle, *p;
+
+	if (once_is_done(&resolving) || !once_begin(&resolving))
+		return;
+	handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	if (!handle)
+		handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+	for (unsigned i = 0; i < HOOK_COUNT; i++) {
+		p = handle ? real_dlsym()(handle, hooks[i].name) : NULL;
+		if (p && p != hooks[i].wrapper && hooks[i].wrapper)
+			*swap_at(p) = (struct swap){ p, hooks[i].wrapper };
+		__atomic_store_n(hooks[i].real, p && p != hooks[i].wrapper ? p : hooks[i].absent, __ATOMIC_RELEASE);
+	}
+	driver = handle;
+	if (handle)
+		dl_iterate_phdr(find_driver_range, (void *)(uintptr_t)*hooks[HOOK_cuInit].real);
+	once_end(&resolving, true);
+}
+
+/* ---- dlsym ---------------------------------------------------------------------------------------------------------- */
+
+static const struct hook *hook_by_name(const char *name)
+{
+	for (unsigned i = 0; i < HOOK_COUNT; i++)
+		if (hooks[i].wrapper && strcmp(hooks[i].name, name) == 0)
+			return &hooks[i];
+	return NULL;
+}
+
+struct dlsym_answer gpushim_dlsym_hook(void *handle, const char *name, uintptr_t caller)
+{
+	const struct dlsym_answer pass = { NULL, 0 };
+	const struct hook *h;
+	void *p;
+
+	if (!real_dlsym() || !started || !name || name[0] != 'c' || name[1] != 'u' || name[2] < 'A' || name[2] > 'Z')
+		return pass;
+	h = hook_by_name(name);
+	if (!h || handle == RTLD_NEXT || (caller >= driver_begin && caller < driver_end))
+		return pass;
+	if (handle == RTLD_DEFAULT) /* what it would find without us: the objects behind us */
+		return (struct dlsym_answer){ resolve_swap(real_dlsym()(RTLD_NEXT, name)), 1 };
+	p = real_dlsym()(handle, name);
+	if (!p)
+		return pass; /* the real one fails again, with the caller's own error text */
+	resolve_driver();
+	return (struct dlsym_answer){ resolve_swap(p), 1 };
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ring.h"
+
+#include <string.h>
+
+#include "file.h"
+
+static inline struct gst_record *place(struct ring *r, uint32_t at, uint16_t type, uint16_t size)
+{
+	struct gst_record header = { type, size, gst_record_check(type, size, at), 0 };
+
+	memcpy(r->segment + at, &header, sizeof(header)); /* one 8-byte store */
+	return (struct gst_record *)(r->segment + at);
+}
+
+static struct gst_record *reserve_in_new_segment(struct ring *r, uint16_t type, uint16_t size)
+{
+	struct file_segment s;
+
+	if (r->moving || !r->segment) {
+		file_count_dropped(1);
+		return NULL;
+	}
+	r->moving = true;
+	if (!file_segment_new(&s, r->index, r->thread_seq + 1)) {
+		r->moving = false;
+		file_count_dropped(1);
+		return NULL;
+	}
+	file_segment_release(r->segment);
+	r->segment = s.base;
+	r->index = s.index;
+	r->thread_seq++;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	r->at = sizeof(struct gst_segment_header) + size;
+	r->moving = false;
+	return place(r, sizeof(struct gst_segment_header), type, size);
+}
+
+void *ring_reserve(struct ring *r, uint16_t type, uint16_t size)
+{
+	uint32_t at = arch_local_add(&r->at, size);
+
+	if (__builtin_expect(at + size <= GST_SEGMENT_BYTES && !r->moving, 1))
+		return place(r, at, type, size);
+	if (r->at > GST_SEGMENT_BYTES * 2)
+		r->at = GST_SEGMENT_BYTES + 8; /* full and no new segment to be had: do not wrap around in the end */
+	return reserve_in_new_segment(r, type, size);
+}
+
+void ring_append(struct ring *r, uint16_t type, uint16_t size, const void *record)
+{
+	uint8_t *to = ring_reserve(r, type, size);
+
+	if (!to)
+		return;
+	memcpy(to + sizeof(struct gst_record), (const uint8_t *)record + sizeof(struct gst_record),
+	       size - sizeof(struct gst_record));
+	ring_commit(to);
+}
+
+/* ---- segments given back by threads that ended -------------------------------------------------------------------- */
+
+#define SPARE_SLOTS 64
+
+static struct spare {
+	uint8_t *segment; /* NULL: free slot. Taken and given by exchange, so a slot has one owner. */
+	uint32_t at, index, thread_seq;
+	uint32_t state; /* 0 free, 1 being changed, 2 holds one */
+} spares[SPARE_SLOTS];
+
+static bool spare_change(struct spare *s, uint32_t from)
+{
+	return __atomic_compare_exchange_n(&s->state, &from, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static bool spare_take(struct ring *r)
+{
+	for (unsigned i = 0; i < SPARE_SLOTS; i++) {
+		struct spare *s = &spares[i];
+
+		if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) != 2 || !spare_change(s, 2))
+			continue;
+		*r = (struct ring){ .segment = s->segment, .at = s->at, .index = s->index, .thread_seq = s->thread_seq };
+		__atomic_store_n(&s->state, 0, __ATOMIC_RELEASE);
+		return true;
+	}
+	return false;
+}
+
+bool ring_attach(struct ring *r)
+{
+	struct file_segment s;
+
+	if (spare_take(r))
+		return true;
+	if (!file_segment_new(&s, GST_NONE, 0))
+		return false;
+	*r = (struct ring){ .segment = s.base, .at = sizeof(struct gst_segment_header), .index = s.index };
+	return true;
+}
+
+void ring_detach(struct ring *r)
+{
+	if (r->segment && r->at + sizeof(struct gst_thread) < GST_SEGMENT_BYTES) {
+		for (unsigned i = 0; i < SPARE_SLOTS; i++) {
+			struct spare *s = &spares[i];
+
+			if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) != 0 || !spare_change(s, 0))
+				continue;
+			s->segment = r->segment;
+			s->at = r->at;
+			s->index = r->index;
+			s->thread_seq = r->thread_seq;
+			__atomic_store_n(&s->state, 2, __ATOMIC_RELEASE);
+			r->segment = NULL;
+			return;
+		}
+	}
+	if (r->segment)
+		file_segment_release(r->segment);
+	r->segment = NULL;
+}
+
+void rings_forget(void)
+{
+	memset(spares, 0, sizeof(spares));
+}

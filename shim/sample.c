@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sample.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "names.h"
+#include "thread.h"
+
+#define SAMPLE_NS 1000000ull
+#define SAMPLE_LONG_NS 10000000ull
+#define LONG_SILENCE_NS 50000000ull
+
+#define ON_CPU (-1)
+#define BLOCKED_ELSEWHERE (-2)
+#define UNKNOWN (-3)
+
+/* System calls whose first argument is a descriptor worth naming. */
+static bool takes_descriptor(long nr)
+{
+	switch (nr) {
+	case SYS_read: case SYS_write: case SYS_pread64: case SYS_pwrite64: case SYS_readv: case SYS_writev:
+	case SYS_recvfrom: case SYS_recvmsg: case SYS_sendto: case SYS_sendmsg: case SYS_fsync: case SYS_fdatasync:
+	case SYS_ftruncate: case SYS_fallocate: case SYS_flock: case SYS_copy_file_range: case SYS_sync_file_range:
+		return true;
+	}
+	return false;
+}
+
+/* The first descriptor of a poll: the array is in our own memory, but may vanish while we look, so the kernel copies it. */
+static long first_polled(uint64_t array)
+{
+	struct pollfd first;
+	struct iovec to = { &first, sizeof(first) }, from = { (void *)(uintptr_t)array, sizeof(first) };
+
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)sizeof(first) ? first.fd : -1;
+}
+
+static long descriptor_of(const struct gst_sample *s)
+{
+	if (takes_descriptor(s->syscall))
+		return (long)s->arg;
+#ifdef SYS_poll
+	if (s->syscall == SYS_poll)
+		return first_polled(s->arg);
+#endif
+	if (s->syscall == SYS_ppoll)
+		return first_polled(s->arg);
+	return -1;
+}
+
+static void name_descriptor(struct ring *r, struct gst_sample *s)
+{
+	long fd = descriptor_of(s);
+	char link[48], path[512];
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	snprintf(link, sizeof(link), "/proc/self/fd/%ld", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n <= 0)
+		return;
+	path[n] = 0;
+	s->fd_kind = strncmp(path, "pipe:", 5) == 0	? GST_FD_PIPE
+		     : strncmp(path, "socket:", 7) == 0 ? GST_FD_SOCKET
+		     : path[0] == '/'			? GST_FD_FILE
+							: GST_FD_OTHER;
+	s->file = names_file(r, path);
+}
+
+/* /proc/self/task/<tid>/syscall: "running", or "-1 sp pc" (blocked outside a call), or "nr a0 … a5 sp pc". */
+static void look(struct gst_sample *s)
+{
+	char path[64], text[256];
+	char *end;
+	ssize_t n;
+	int fd;
+
+	s->syscall = UNKNOWN;
+	s->state = '?';
+	snprintf(path, sizeof(path), "/proc/self/task/%u/syscall", s->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return;
+	text[n] = 0;
+	if (strncmp(text, "running", 7) == 0) {
+		s->syscall = ON_CPU;
+		s->state = 'R';
+		return;
+	}
+	s->state = 'S';
+	s->syscall = (int32_t)strtol(text, &end, 10);
+	if (s->syscall < 0)
+		s->syscall = BLOCKED_ELSEWHERE;
+	else
+		s->arg = strtoull(end, NULL, 16);
+}
+
+void sample_silent_threads(struct ring *r, uint64_t silence_ticks)
+{
+	for (unsigned i = 0; i < THREAD_SLOTS; i++) {
+		struct thread_slot *slot = &thread_slots[i];
+		uint64_t now = clock_ticks(), silent = now - __atomic_load_n(&slot->last_end, __ATOMIC_RELAXED);
+		struct gst_sample s = { .tid = __atomic_load_n(&slot->tid, __ATOMIC_RELAXED) };
+
+		if (!s.tid || !slot->submits || __atomic_load_n(&slot->in_call, __ATOMIC_RELAXED) || (int64_t)silent < 0 ||
+		    silent < silence_ticks)
+			continue;
+		if (now - slot->last_sample <
+		    clock_ticks_in((silent > clock_ticks_in(LONG_SILENCE_NS) ? SAMPLE_LONG_NS : SAMPLE_NS) * 3 / 4))
+			continue;
+		slot->last_sample = now;
+		s.ticks = now;
+		look(&s);
+		name_descriptor(r, &s);
+		ring_append(r, GST_SAMPLE, sizeof(s), &s);
+	}
+}

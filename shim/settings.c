@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "settings.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIMIT_DEFAULT (2ull << 30)
+
+struct settings settings;
+
+/* "2G" -> bytes; 0 if it is no number. */
+static uint64_t parse_bytes(const char *text)
+{
+	char *end;
+	uint64_t n = strtoull(text, &end, 10);
+	unsigned shift = 0;
+
+	switch (*end | 0x20) {
+	case 'k': shift = 10; break;
+	case 'm': shift = 20; break;
+	case 'g': shift = 30; break;
+	case 't': shift = 40; break;
+	}
+	return n > UINT64_MAX >> shift ? UINT64_MAX : n << shift;
+}
+
+/* With one hardware queue, timing events serialise streams that would overlap: no injected events then. */
+static enum gst_device_level safest_best_level(void)
+{
+	const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+
+	return connections && strcmp(connections, "1") == 0 ? GST_LEVEL_HOST : GST_LEVEL_EDGES;
+}
+
+static enum gst_device_level parse_level(const char *text)
+{
+	if (text && strcmp(text, "host") == 0)
+		return GST_LEVEL_HOST;
+	if (text && (strcmp(text, "edges") == 0 || strcmp(text, "bursts") == 0 || strcmp(text, "cupti") == 0))
+		return GST_LEVEL_EDGES; /* bursts and CUPTI are not there yet: the best level below them */
+	return safest_best_level();
+}
+
+/* out := dir, made absolute against the directory the program started in. */
+static bool absolute(char *out, size_t size, const char *dir)
+{
+	size_t at = 0;
+
+	if (dir[0] != '/') {
+		if (!getcwd(out, size))
+			return false;
+		at = strlen(out);
+		out[at++] = '/';
+	}
+	if (at + strlen(dir) + 1 > size)
+		return false;
+	strcpy(out + at, dir);
+	return true;
+}
+
+void settings_read(void)
+{
+	const char *off = getenv("GPUSHIM"), *log = getenv("GPUSHIM_LOG"), *out = getenv("GPUSHIM_OUT");
+	const char *limit = getenv("GPUSHIM_LIMIT"), *run = getenv("GPUSHIM_RUN");
+
+	settings.enabled = !(off && strcmp(off, "off") == 0);
+	settings.log = log && strcmp(log, "1") == 0;
+	settings.level = parse_level(getenv("GPUSHIM_DEVICE"));
+	settings.limit_bytes = limit ? parse_bytes(limit) : 0;
+	if (!settings.limit_bytes)
+		settings.limit_bytes = LIMIT_DEFAULT;
+	if (run)
+		strncpy(settings.run_id, run, sizeof(settings.run_id) - 1);
+	if (!absolute(settings.out, sizeof(settings.out), out && *out ? out : "gpushim-out"))
+		settings.enabled = false;
+}
+
+void settings_log(const char *format, ...)
+{
+	char line[512] = "gpushim: ";
+	size_t at = strlen(line);
+	va_list ap;
+	int n;
+
+	if (!settings.log)
+		return;
+	va_start(ap, format);
+	n = vsnprintf(line + at, sizeof(line) - at - 1, format, ap);
+	va_end(ap);
+	at += n < 0 ? 0 : (size_t)n > sizeof(line) - at - 2 ? sizeof(line) - at - 2 : (size_t)n;
+	line[at++] = '\n';
+	if (write(STDERR_FILENO, line, at) < 0)
+		return; /* nobody to tell */
+}

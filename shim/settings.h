@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* settings.h: what the environment asks for. Read once, in the constructor: later the program may change its environment
+ * and its working directory. Nothing here opens or allocates. */
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format.h"
+
+struct settings {
+	bool enabled;                 /* GPUSHIM is not "off" */
+	bool log;                     /* GPUSHIM_LOG=1 */
+	enum gst_device_level level;  /* GPUSHIM_DEVICE, `auto` already decided */
+	uint64_t limit_bytes;         /* GPUSHIM_LIMIT */
+	char out[PATH_MAX];           /* GPUSHIM_OUT, absolute */
+	char run_id[64];              /* GPUSHIM_RUN */
+};
+
+extern struct settings settings;
+
+void settings_read(void);
+
+/* One line on stderr, if GPUSHIM_LOG=1. Never allocates. */
+void settings_log(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "stream.h"
+
+#include <string.h>
+
+#include "file.h"
+
+#define PROBES 64 /* a handle is found or given a place within this distance of its hash */
+
+static struct stream table[STREAM_TABLE];
+
+/* Sets of streams, one bit each: a synchronise looks at the few that matter, not at the table. */
+struct set {
+	uint64_t words[STREAM_TABLE / 64];
+};
+static struct set unmarked; /* has work that no edge marks and that is not known to have finished */
+static struct set busy;     /* has work that is not known to have finished */
+static uint32_t last_id;
+static uint32_t inserting; /* spin lock, held only while a new stream is entered */
+
+struct key {
+	uint64_t handle, context;
+	uint32_t tid;
+};
+
+static struct key key_of(struct thread *t, uint64_t handle)
+{
+	if (handle <= (uintptr_t)CU_STREAM_LEGACY)
+		return (struct key){ (uintptr_t)CU_STREAM_LEGACY, thread_context(t), 0 };
+	if (handle == (uintptr_t)CU_STREAM_PER_THREAD)
+		return (struct key){ handle, thread_context(t), t->tid };
+	return (struct key){ handle, 0, 0 };
+}
+
+static inline struct stream *probe(const struct key *k, unsigned i)
+{
+	uint64_t h = (k->handle ^ k->context ^ k->tid) * 0x9e3779b97f4a7c15u >> 45;
+
+	return &table[(h + i) % STREAM_TABLE];
+}
+
+static bool matches(const struct stream *s, const struct key *k)
+{
+	return __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == STREAM_LIVE && s->handle == k->handle &&
+	       (!k->context || s->context == k->context) && s->tid == k->tid;
+}
+
+static struct stream *find(const struct key *k)
+{
+	for (unsigned i = 0; i < PROBES; i++) {
+		struct stream *s = probe(k, i);
+
+		if (matches(s, k))
+			return s;
+		if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) == STREAM_FREE)
+			break;
+	}
+	return NULL;
+}
+
+static struct stream *claim(const struct key *k)
+{
+	for (unsigned i = 0; i < PROBES; i++) {
+		struct stream *s = probe(k, i);
+		uint32_t state = __atomic_load_n(&s->state, __ATOMIC_RELAXED);
+
+		if ((state == STREAM_FREE || state == STREAM_DEAD) &&
+		    __atomic_compare_exchange_n(&s->state, &state, STREAM_CLAIMED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return s;
+	}
+	return NULL;
+}
+
+/* What the driver says of a stream the program made: its context decides its device. */
+static void describe(struct thread *t, struct stream *s, struct gst_stream *r)
+{
+	CUstream handle = (CUstream)(uintptr_t)s->handle;
+	CUcontext context = NULL;
+	unsigned flags = 0;
+	int priority = 0;
+
+	s->device = 0xffff;
+	if (thread_context(t))
+		s->device = t->device;
+	if (s->kind == GST_STREAM_CREATED) {
+		if (INJECT(cuStreamGetCtx, handle, &context) == CUDA_SUCCESS)
+			s->context = (uintptr_t)context;
+		if (INJECT(cuStreamGetFlags, handle, &flags) == CUDA_SUCCESS)
+			r->flags = flags;
+		if (INJECT(cuStreamGetPriority, handle, &priority) == CUDA_SUCCESS)
+			r->priority = priority;
+	}
+}
+
+static struct stream *insert(struct thread *t, const struct key *k)
+{
+	struct gst_stream r = { .handle = k->handle };
+	struct stream *s;
+
+	while (__atomic_exchange_n(&inserting, 1, __ATOMIC_ACQUIRE))
+		arch_relax();
+	s = find(k); /* another thread may have been faster */
+	if (s || !(s = claim(k))) {
+		__atomic_store_n(&inserting, 0, __ATOMIC_RELEASE);
+		return s;
+	}
+	memset(s, 0, offsetof(struct stream, state));
+	memset((char *)s + offsetof(struct stream, device), 0, sizeof(*s) - offsetof(struct stream, device));
+	s->handle = k->handle;
+	s->context = k->context;
+	s->tid = k->tid;
+	s->id = ++last_id;
+	s->kind = k->handle == (uintptr_t)CU_STREAM_LEGACY	 ? GST_STREAM_LEGACY
+		  : k->handle == (uintptr_t)CU_STREAM_PER_THREAD ? GST_STREAM_PER_THREAD
+								 : GST_STREAM_CREATED;
+	describe(t, s, &r);
+	r.id = s->id;
+	r.device = s->device;
+	r.kind = s->kind;
+	r.context = s->context;
+	ring_append(&t->ring, GST_STREAM, sizeof(r), &r);
+	__atomic_store_n(&s->state, STREAM_LIVE, __ATOMIC_RELEASE);
+	__atomic_store_n(&inserting, 0, __ATOMIC_RELEASE);
+	return s;
+}
+
+static struct stream *cached(struct thread *t, uint64_t handle)
+{
+	struct stream *s = t->last_stream;
+
+	if (s && t->last_handle == handle && __atomic_load_n(&s->state, __ATOMIC_RELAXED) == STREAM_LIVE &&
+	    (s->kind == GST_STREAM_CREATED ? s->handle == handle : t->context_known && s->context == t->context))
+		return s;
+	return NULL;
+}
+
+struct stream *stream_find(struct thread *t, CUstream handle)
+{
+	struct stream *s = cached(t, (uintptr_t)handle);
+	struct key k;
+
+	if (s)
+		return s;
+	k = key_of(t, (uintptr_t)handle);
+	return find(&k);
+}
+
+struct stream *stream_get(struct thread *t, CUstream handle)
+{
+	struct stream *s = cached(t, (uintptr_t)handle);
+	struct key k;
+
+	if (s)
+		return s;
+	k = key_of(t, (uintptr_t)handle);
+	if (!k.context && k.handle <= (uintptr_t)CU_STREAM_PER_THREAD)
+		return NULL; /* no context: the driver will say so */
+	s = find(&k);
+	if (!s)
+		s = insert(t, &k);
+	if (!s) {
+		__atomic_fetch_add(&file_counters()->streams_untracked, 1, __ATOMIC_RELAXED);
+		return NULL;
+	}
+	t->last_handle = (uintptr_t)handle;
+	t->last_stream = s;
+	return s;
+}
+
+/* ---- progress ------------------------------------------------------------------------------------------------------- */
+
+static void raise_to(uint64_t *p, uint64_t value)
+{
+	uint64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
+
+	while (old < value && !__atomic_compare_exchange_n(p, &old, value, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		;
+}
+
+static bool has_unmarked(const struct stream *s)
+{
+	uint64_t entered = __atomic_load_n(&s->entered, __ATOMIC_ACQUIRE);
+
+	return __atomic_load_n(&s->marked, __ATOMIC_ACQUIRE) < entered && __atomic_load_n(&s->done, __ATOMIC_ACQUIRE) < entered;
+}
+
+static inline void set_add(struct set *set, const struct stream *s)
+{
+	uint64_t *word = &set->words[(s - table) / 64], bit = 1ull << (s - table) % 64;
+
+	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
+		__atomic_fetch_or(word, bit, __ATOMIC_ACQ_REL);
+}
+
+static inline void set_remove(struct set *set, const struct stream *s)
+{
+	__atomic_fetch_and(&set->words[(s - table) / 64], ~(1ull << (s - table) % 64), __ATOMIC_ACQ_REL);
+}
+
+static void set_each(const struct set *set, void (*f)(struct stream *s, void *arg), void *arg)
+{
+	for (uint32_t w = 0; w < STREAM_TABLE / 64; w++) {
+		for (uint64_t bits = __atomic_load_n(&set->words[w], __ATOMIC_ACQUIRE); bits; bits &= bits - 1) {
+			struct stream *s = &table[w * 64 + (uint32_t)__builtin_ctzll(bits)];
+
+			if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == STREAM_LIVE)
+				f(s, arg);
+		}
+	}
+}
+
+void stream_submitted(struct stream *s)
+{
+	set_add(&busy, s);
+	set_add(&unmarked, s);
+}
+
+/* Takes the stream out of the sets it no longer belongs to; a submission may come in at any point of this. */
+static void settle(struct stream *s)
+{
+	if (!has_unmarked(s)) {
+		set_remove(&unmarked, s);
+		if (has_unmarked(s))
+			set_add(&unmarked, s);
+	}
+	if (stream_is_empty(s)) {
+		set_remove(&busy, s);
+		if (!stream_is_empty(s))
+			set_add(&busy, s);
+	}
+}
+
+void stream_finished(struct stream *s, uint64_t covers)
+{
+	raise_to(&s->done, covers);
+	settle(s);
+}
+
+void stream_marked(struct stream *s, uint64_t covers)
+{
+	raise_to(&s->marked, covers);
+	settle(s);
+}
+
+void streams_each_unmarked(void (*f)(struct stream *s, void *arg), void *arg)
+{
+	set_each(&unmarked, f, arg);
+}
+
+bool streams_any_unmarked(void)
+{
+	for (uint32_t w = 0; w < STREAM_TABLE / 64; w++)
+		if (__atomic_load_n(&unmarked.words[w], __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+struct context_sync {
+	uint64_t context, begin;
+};
+
+static void finish_if(struct stream *s, void *arg)
+{
+	const struct context_sync *sync = arg;
+
+	if (s->context == sync->context && __atomic_load_n(&s->last_submit, __ATOMIC_RELAXED) < sync->begin)
+		stream_finished(s, stream_covers(s));
+}
+
+void streams_finished_context(uint64_t context, uint64_t begin)
+{
+	struct context_sync sync = { context, begin };
+
+	set_each(&busy, finish_if, &sync);
+}
+
+void streams_destroy(uint64_t handle, uint64_t context)
+{
+	for (unsigned i = 0; i < STREAM_TABLE; i++) {
+		struct stream *s = &table[i];
+
+		if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) != STREAM_LIVE ||
+		    (context ? s->context != context : s->handle != handle))
+			continue;
+		__atomic_store_n(&s->state, STREAM_DEAD, __ATOMIC_RELEASE);
+		set_remove(&unmarked, s);
+		set_remove(&busy, s);
+	}
+}
+
+void streams_forget(void)
+{
+	memset(table, 0, sizeof(table));
+	memset(&unmarked, 0, sizeof(unmarked));
+	memset(&busy, 0, sizeof(busy));
+	last_id = inserting = 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* stream.h: per-stream bookkeeping (level L0): how much was put in, how much of it is marked by an edge, how much is known to
+ * have finished. Lock-free but for the first sight of a stream. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hooks.h"
+#include "thread.h"
+
+#define STREAM_TABLE 4096
+
+enum stream_state { STREAM_FREE, STREAM_CLAIMED, STREAM_LIVE, STREAM_DEAD };
+
+struct stream {
+	uint64_t handle;  /* normalised: CU_STREAM_LEGACY and CU_STREAM_PER_THREAD for the two defaults */
+	uint64_t context;
+	uint32_t tid;     /* of a per-thread default stream, else 0 */
+	uint32_t id;
+	uint32_t state;   /* enum stream_state */
+	uint16_t device;
+	uint16_t kind;    /* enum gst_stream_kind */
+	uint64_t entered; /* submissions given a number */
+	uint64_t returned; /* … whose driver call has returned */
+	uint64_t marked;  /* all up to here lie before an edge */
+	uint64_t done;    /* all up to here are known to have finished */
+	uint64_t last_submit; /* ticks */
+	uint64_t last_poll;   /* helper's own: ticks */
+	uint32_t last_class;  /* of its last submission: a large copy's kind, or 0 */
+} __attribute__((aligned(64)));
+
+/* The stream the program means by this handle, now. NULL: no context, or the table is full (counted). */
+struct stream *stream_get(struct thread *t, CUstream handle);
+
+/* The stream if it has been seen, without asking the driver anything. */
+struct stream *stream_find(struct thread *t, CUstream handle);
+
+/* The number up to which every submission has certainly been accepted by the driver; 0 when another thread is at it right now. */
+static inline uint64_t stream_covers(const struct stream *s)
+{
+	uint64_t returned = __atomic_load_n(&s->returned, __ATOMIC_ACQUIRE);
+
+	return __atomic_load_n(&s->entered, __ATOMIC_ACQUIRE) == returned ? returned : 0;
+}
+
+static inline bool stream_is_empty(const struct stream *s)
+{
+	return __atomic_load_n(&s->done, __ATOMIC_RELAXED) == __atomic_load_n(&s->entered, __ATOMIC_RELAXED);
+}
+
+/* Everything up to covers has finished. */
+void stream_finished(struct stream *s, uint64_t covers);
+/* Everything up to covers lies before an edge. */
+void stream_marked(struct stream *s, uint64_t covers);
+/* It has work in it, as yet unmarked. */
+void stream_submitted(struct stream *s);
+
+/* Calls f(s, arg) for each live stream with unmarked work. */
+void streams_each_unmarked(void (*f)(struct stream *s, void *arg), void *arg);
+bool streams_any_unmarked(void);
+
+/* The driver's object goes: its handle may come back as another stream. context 0: this stream; else all of the context. */
+void streams_destroy(uint64_t handle, uint64_t context);
+/* A context synchronise that began at `begin` (ticks) has returned: what was submitted before it has finished. */
+void streams_finished_context(uint64_t context, uint64_t begin);
+
+void streams_forget(void);

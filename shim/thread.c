@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "thread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "hooks.h"
+#include "names.h"
+
+__thread struct thread thread_storage = { .generation = UINT32_MAX };
+struct thread_slot thread_slots[THREAD_SLOTS];
+uint64_t thread_silence_ticks;
+
+static struct thread_slot spare_slot; /* for threads beyond the table: recorded, but not watched */
+static pthread_key_t end_key;
+static uint32_t end_key_made;
+
+static struct thread_slot *slot_take(uint32_t tid)
+{
+	for (unsigned i = 0; i < THREAD_SLOTS; i++) {
+		uint32_t free_tid = 0;
+
+		if (__atomic_load_n(&thread_slots[i].tid, __ATOMIC_RELAXED) == 0 &&
+		    __atomic_compare_exchange_n(&thread_slots[i].tid, &free_tid, tid, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			return &thread_slots[i];
+	}
+	return &spare_slot;
+}
+
+static void thread_ended(void *arg)
+{
+	struct thread *t = arg;
+
+	if (t->generation != *process_generation)
+		return; /* a child's thread that never made a call of its own */
+	if (t->slot != &spare_slot) {
+		t->slot->submits = 0;
+		__atomic_store_n(&t->slot->tid, 0, __ATOMIC_RELEASE);
+	}
+	t->generation = UINT32_MAX;
+	ring_detach(&t->ring);
+}
+
+static void watch_for_end(struct thread *t)
+{
+	uint32_t none = 0;
+
+	/* Made once a process and kept over fork; racing first threads leave one without the key: its segment stays its own. */
+	if (__atomic_compare_exchange_n(&end_key_made, &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		__atomic_store_n(&end_key_made, pthread_key_create(&end_key, thread_ended) == 0 ? 2 : 3, __ATOMIC_RELEASE);
+	if (__atomic_load_n(&end_key_made, __ATOMIC_ACQUIRE) == 2)
+		pthread_setspecific(end_key, t);
+}
+
+static void announce(struct thread *t)
+{
+	struct gst_thread r = { .tid = t->tid };
+
+	prctl(PR_GET_NAME, r.name);
+	ring_append(&t->ring, GST_THREAD, sizeof(r), &r);
+}
+
+struct thread *thread_attach(void)
+{
+	struct thread *t = &thread_storage;
+	int saved_errno = errno;
+	bool inherited = t->generation != UINT32_MAX && t->ring.segment;
+
+	if (!process_arm())
+		return NULL;
+	if (inherited)
+		file_segment_release(t->ring.segment); /* the parent's: ours to unmap, never to write */
+	memset(t, 0, sizeof(*t));
+	t->tid = (uint32_t)syscall(SYS_gettid);
+	t->slot = slot_take(t->tid);
+	t->slot->last_end = clock_ticks();
+	if (!ring_attach(&t->ring))
+		t->ring = (struct ring){ .at = GST_SEGMENT_BYTES + 8 }; /* no room: every record is counted as dropped */
+	t->generation = *process_generation;
+	announce(t);
+	names_begin(t);
+	watch_for_end(t);
+	errno = saved_errno;
+	return t;
+}
+
+void threads_forget(void)
+{
+	memset(thread_slots, 0, sizeof(thread_slots));
+}
+
+uint64_t thread_context(struct thread *t)
+{
+	CUcontext context = NULL;
+	CUdevice device = -1;
+
+	if (t->context_known)
+		return t->context;
+	if (INJECT(cuCtxGetCurrent, &context) != CUDA_SUCCESS || !context || INJECT(cuCtxGetDevice, &device) != CUDA_SUCCESS)
+		return 0;
+	t->context = (uintptr_t)context;
+	t->device = (uint16_t)device;
+	t->context_known = true;
+	names_device(t, t->device);
+	return t->context;
+}
+
+/* Second field of schedstat: nanoseconds spent runnable but waiting for a CPU. */
+static uint64_t read_run_delay_ns(void)
+{
+	char text[96];
+	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	char *p;
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return UINT64_MAX;
+	text[n] = 0;
+	p = strchr(text, ' ');
+	return p ? strtoull(p + 1, NULL, 10) : UINT64_MAX;
+}
+
+void thread_account(struct thread *t, uint64_t ticks, bool run_delay)
+{
+	struct gst_usage r = { .ticks = ticks, .run_delay_ns = UINT64_MAX };
+	int saved_errno = errno;
+	struct rusage u;
+
+	if (getrusage(RUSAGE_THREAD, &u) == 0) {
+		r.cpu_ns = ((uint64_t)u.ru_utime.tv_sec + (uint64_t)u.ru_stime.tv_sec) * 1000000000u +
+			   ((uint64_t)u.ru_utime.tv_usec + (uint64_t)u.ru_stime.tv_usec) * 1000u;
+		r.voluntary = (uint32_t)u.ru_nvcsw;
+		r.involuntary = (uint32_t)u.ru_nivcsw;
+		r.major_faults = (uint32_t)u.ru_majflt;
+		if (run_delay)
+			r.run_delay_ns = read_run_delay_ns();
+		ring_append(&t->ring, GST_USAGE, sizeof(r), &r);
+	}
+	errno = saved_errno;
+}

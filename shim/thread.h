@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* thread.h: what we keep for each thread of the program that makes driver calls. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clock.h"
+#include "process.h"
+#include "ring.h"
+
+struct stream;
+
+#define THREAD_SLOTS 1024
+
+/* The part the helper thread looks at; outlives the thread. */
+struct thread_slot {
+	uint32_t tid; /* 0: free */
+	uint32_t in_call;
+	uint32_t submits;     /* it has put work into a stream: worth watching when it falls silent */
+	uint64_t last_end;    /* ticks at which its last driver call returned */
+	uint64_t last_sample; /* the helper's own */
+} __attribute__((aligned(64)));
+
+#define THREAD_POINTERS 8 /* memory kinds remembered, memory_kind.c */
+
+struct thread {
+	uint32_t generation; /* equals *process_generation while all of this is valid: not before the first call, not after fork */
+	uint32_t depth;      /* inside one of our calls: nested calls are forwarded and not recorded */
+	struct ring ring;
+	struct thread_slot *slot;
+	uint32_t tid;
+	bool context_known;
+	uint16_t device;       /* of the current context */
+	uint64_t context;      /* current context; valid if context_known */
+	uint64_t last_handle;  /* of last_stream, as the program named it */
+	struct stream *last_stream;
+	uint32_t pointer_epoch;
+	struct {
+		uint64_t page;
+		uint32_t kind;
+	} pointers[THREAD_POINTERS];
+};
+
+extern __thread struct thread thread_storage;
+extern struct thread_slot thread_slots[THREAD_SLOTS];
+extern uint64_t thread_silence_ticks; /* a pause between driver calls this long is worth a look */
+
+/* The calling thread, attached to the file at its first call; NULL = record nothing. */
+struct thread *thread_attach(void);
+
+static inline struct thread *thread_self(void)
+{
+	struct thread *t = &thread_storage;
+
+	return __builtin_expect(t->generation == *process_generation, 1) ? t : thread_attach();
+}
+
+/* The current context and its device, from the driver when a call may have changed it. */
+uint64_t thread_context(struct thread *t);
+
+/* The thread's CPU time, context switches and faults so far -> a GST_USAGE. With the time it waited for a CPU if asked (two
+ * microseconds more). */
+void thread_account(struct thread *t, uint64_t ticks, bool run_delay);
+
+/* After fork, in the child. */
+void threads_forget(void);
