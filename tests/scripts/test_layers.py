@@ -16,6 +16,7 @@ CASES = {
     "a later stage may include an earlier one": ({"analyzer/gaps.c": '#include "timeline.h"', "analyzer/timeline.h": ""}, None),
     "an earlier stage may not include a later one": (
         {"analyzer/gaps.c": '\n#include "cause.h"', "analyzer/cause.h": ""}, "analyzer/gaps.c:2: includes analyzer/cause.h, which comes later"),
+    "every module of the analyzer has a stage": ({"analyzer/newcomer.c": ""}, "analyzer/newcomer.c: is in no stage"),
     "library code does not print": ({"analyzer/gaps.c": 'void f(void)\n{\n\tprintf("x");\n}\n'}, "analyzer/gaps.c:3: library code prints or exits: printf("),
     "library code does not exit": ({"analyzer/gaps.c": "void f(void) { exit(1); }"}, "analyzer/gaps.c:1: library code prints or exits: exit("),
     "library code does not choose stderr": ({"analyzer/gaps.c": 'void f(void) { fputs("x", stderr); }'}, "prints or exits: stderr"),
