@@ -12,7 +12,7 @@ PARTS = ["environment", "pointers", "pointers_under_shim", "events", "slowdown",
 
 
 @pytest.fixture(scope="module")
-def check(root, build, shim, gpushim, tmp_path_factory):
+def check(root, build, shim, tmp_path_factory):
     out = tmp_path_factory.mktemp("gpu-check") / "result.json"
     run = subprocess.run([root / "scripts/gpu-check.sh", "--dry-run", build, out], capture_output=True, text=True, timeout=240)
     assert run.returncode == 0, run.stdout + run.stderr
