@@ -19,14 +19,17 @@ bad=0
 if [ ${#formatted[@]} -gt 0 ]; then
 	# Another version formats differently: it would only make noise.
 	if $format --version | grep -q 'version 14\.'; then
-		$format --dry-run --Werror --ferror-limit=3 "${formatted[@]}" || { echo "lint: run make format"; bad=1; }
+		for file in "${formatted[@]}"; do
+			$format "$file" | cmp -s - "$file" || { echo "$file: not in the house style; make format"; bad=1; }
+		done
 	else
 		echo "lint: no clang-format 14 here; format not checked"
 	fi
 fi
 if [ ${#sources[@]} -gt 0 ]; then
+	# unknownEvaluationOrder: cppcheck 2.10 takes `.member = ++variable` of one name for one object.
 	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability --inline-suppr -j2 \
-		--suppress=missingIncludeSystem --suppress=unknownMacro --suppress=normalCheckLevelMaxBranches \
+		--suppress=missingIncludeSystem --suppress=unknownMacro --suppress=unknownEvaluationOrder --suppress=normalCheckLevelMaxBranches \
 		--template='{file}:{line}: {severity}: {message} [{id}]' -I analyzer -I shim "${sources[@]}" || bad=1
 fi
 bash scripts/check-layers.sh || bad=1
