@@ -112,6 +112,80 @@ def test_our_idle_is_the_gaps_inside_the_step(modules):
     assert our_idle(summary, [[100, 200], [200, 300], [850, 950]]) == [[100, 50], [100, 20], [100, 50]]
 
 
+REPORT = {"devices": [{"begin_ns": 0, "end_ns": 1000, "span_ns": 1000, "idle_ns": 40, "idle_error_ns": 2, "unresolved_ns": 0, "operations": 9,
+                       "gaps": [{"begin_ns": 110, "end_ns": 150}]}], "losses": {"records_dropped": 0}, "self": {}, "calls": {}, "injected": {}}
+
+
+def parts_args(tmp_path):
+    return type("Args", (), {"bin": str(tmp_path), "work": str(tmp_path)})()
+
+
+def test_slowdown_compares_losses_and_times_pair_by_pair(modules, monkeypatch, tmp_path):
+    """On stand-in runs: 100 ns a step without the shim, 103 with it."""
+    import part
+    import slowdown
+    order = []
+
+    def train(work, steps, shim="", out=""):
+        order.append(bool(shim))
+        return {"losses": ["0x1p+0", "0x1p-1"], "steps": [[0, 103 if shim else 100]] * 3}
+
+    monkeypatch.setattr(slowdown, "train", train)
+    monkeypatch.setattr(slowdown, "report", lambda binaries, out: REPORT)
+    result = part.Result(str(tmp_path / "out.json"))
+    slowdown.measure(parts_args(tmp_path), result)
+    assert order == [False] + [False, True, True, False] * 2 + [False, True]
+    assert result["losses_equal"] is True
+    assert result["ratio"] == {"median": 1.03, "min": 1.03, "max": 1.03, "n": 5}
+    assert result["losses"] == {"records_dropped": 0}
+    assert json.loads((tmp_path / "out.json").read_text())["pairs"] == 5
+
+
+def test_slowdown_notices_a_different_loss(modules, monkeypatch, tmp_path):
+    import part
+    import slowdown
+    monkeypatch.setattr(slowdown, "train", lambda work, steps, shim="", out="": {"losses": ["0x2p+0" if shim else "0x1p+0"], "steps": [[0, 100]]})
+    monkeypatch.setattr(slowdown, "report", lambda binaries, out: REPORT)
+    result = part.Result(str(tmp_path / "out.json"))
+    slowdown.measure(parts_args(tmp_path), result)
+    assert result["losses_equal"] is False
+
+
+def test_idle_sets_ours_beside_the_profilers_step_by_step(modules, monkeypatch, tmp_path):
+    import idle
+    import part
+
+    def train(work, steps, shim="", out="", profile=""):
+        if profile:
+            profile.write_text("""{"traceEvents": [
+                {"ph": "X", "cat": "user_annotation", "name": "gpu_check_step", "ts": 5.0, "dur": 0.1},
+                {"ph": "X", "cat": "kernel", "name": "a", "ts": 5.0, "dur": 0.065}]}""")
+        return {"losses": [], "steps": [[100, 200]]}
+
+    monkeypatch.setattr(idle, "train", train)
+    monkeypatch.setattr(idle, "report", lambda binaries, out: REPORT)
+    result = part.Result(str(tmp_path / "out.json"))
+    idle.measure(parts_args(tmp_path), result)
+    assert result["together"]["ours"]["idle_ns"]["median"] == 40
+    assert result["together"]["profiler"]["idle_ns"]["median"] == 35
+    assert result["together"]["difference_ns"] == {"median": 5, "min": 5, "max": 5, "n": 1}
+    assert result["apart"]["ours_step_ns"] == 100
+    assert result["apart"]["profiler"]["steps"] == 1
+    assert result["together"]["ours_whole_run"]["idle_error_ns"] == 2
+
+
+def test_a_part_that_runs_out_of_time_leaves_what_it_measured(modules, tmp_path):
+    import run
+    out = tmp_path / "part.json"
+    (tmp_path / "slow.py").write_text("import part, time\n"
+                                      "def measure(args, result):\n    result['first'] = 1\n    result.save()\n    time.sleep(60)\n"
+                                      "part.main(measure)\n")
+    env = {"PYTHONPATH": str(run.HERE), "PATH": "/usr/bin:/bin"}
+    status, reason = run.run_part(str(tmp_path / "slow.py"), 2, env, [], out)
+    assert (status, reason) == ("timeout", "no end after 2 s")
+    assert json.loads(out.read_text()) == {"first": 1}
+
+
 def test_the_list_of_entry_points_is_the_headers(root, build):
     inc = (build / "setup.mk").read_text().split("=")[1].strip()
     source = "#define __CUDA_API_VERSION_INTERNAL\n#include <cuda.h>\n"
