@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which timing events are put where, against a driver made of a few lines: every rule of edge.h that keeps the traced program's
+ * streams as they were. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/capture.h"
+#include "shim/edge.h"
+#include "shim/file.h"
+#include "shim/gate.h"
+#include "shim/settings.h"
+#include "shim/stream.h"
+
+#define CONTEXT ((CUcontext)0x1000)
+#define STREAM_A ((CUstream)0xa000)
+#define STREAM_B ((CUstream)0xb000)
+
+/* ---- the driver ------------------------------------------------------------------------------------------------------- */
+
+static struct {
+	unsigned created, queried, elapsed;
+	struct {
+		CUevent event;
+		CUstream stream;
+	} recorded[2048];
+	unsigned n_recorded;
+	CUresult query_answer;
+	CUstream capturing;
+} driver;
+
+static CUresult fake_current(CUcontext *c) { *c = CONTEXT; return CUDA_SUCCESS; }
+static CUresult fake_device(CUdevice *d) { *d = 3; return CUDA_SUCCESS; }
+static CUresult fake_stream_context(CUstream s, CUcontext *c) { (void)s; *c = CONTEXT; return CUDA_SUCCESS; }
+static CUresult fake_flags(CUstream s, unsigned *f) { (void)s; *f = 0; return CUDA_SUCCESS; }
+static CUresult fake_priority(CUstream s, int *p) { (void)s; *p = 0; return CUDA_SUCCESS; }
+static CUresult fake_uuid(CUuuid *u, CUdevice d) { (void)d; memset(u, 7, sizeof(*u)); return CUDA_SUCCESS; }
+static CUresult fake_memory(size_t *n, CUdevice d) { (void)d; *n = 1; return CUDA_SUCCESS; }
+static CUresult fake_name(char *n, int size, CUdevice d) { (void)d; snprintf(n, (size_t)size, "fake"); return CUDA_SUCCESS; }
+
+static CUresult fake_create(CUevent *e, unsigned flags)
+{
+	assert_int_equal(flags, CU_EVENT_DEFAULT); /* timing on, no blocking sync */
+	*e = (CUevent)(uintptr_t)(0xe000 + ++driver.created);
+	return CUDA_SUCCESS;
+}
+
+static CUresult fake_record(CUevent e, CUstream s)
+{
+	driver.recorded[driver.n_recorded].event = e;
+	driver.recorded[driver.n_recorded++].stream = s;
+	return CUDA_SUCCESS;
+}
+
+static CUresult fake_query(CUevent e)
+{
+	(void)e;
+	driver.queried++;
+	return driver.query_answer;
+}
+
+static CUresult fake_elapsed(float *ms, CUevent a, CUevent b)
+{
+	assert_ptr_not_equal(a, b);
+	*ms = 1.5f * (float)++driver.elapsed;
+	return CUDA_SUCCESS;
+}
+
+static CUresult fake_is_capturing(CUstream s, CUstreamCaptureStatus *status)
+{
+	*status = s == driver.capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+	return CUDA_SUCCESS;
+}
+
+/* ---- around each test --------------------------------------------------------------------------------------------------- */
+
+static char directory[64];
+static struct thread *me;
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&driver, 0, sizeof(driver));
+	real.cuCtxGetCurrent = fake_current;
+	real.cuCtxGetDevice = fake_device;
+	real.cuStreamGetCtx = fake_stream_context;
+	real.cuStreamGetFlags = fake_flags;
+	real.cuStreamGetPriority = fake_priority;
+	real.cuDeviceGetUuid_v2 = fake_uuid;
+	real.cuDeviceTotalMem_v2 = fake_memory;
+	real.cuDeviceGetName = fake_name;
+	real.cuEventCreate = fake_create;
+	real.cuEventRecord = fake_record;
+	real.cuEventQuery = fake_query;
+	real.cuEventElapsedTime = fake_elapsed;
+	real.cuStreamIsCapturing = fake_is_capturing;
+	snprintf(directory, sizeof(directory), "/tmp/gpushim-edge-XXXXXX");
+	assert_non_null(mkdtemp(directory));
+	settings.enabled = true;
+	settings.level = GST_LEVEL_EDGES;
+	settings.limit_bytes = 1 << 30;
+	snprintf(settings.out, sizeof(settings.out), "%s", directory);
+	me = thread_self();
+	assert_non_null(me);
+	edges_forget();
+	streams_forget();
+	me->last_stream = NULL;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	return system(command);
+}
+
+/* One launch, as the program would make it, without a helper thread. */
+static struct stream *launch(CUstream handle)
+{
+	struct stream *s = stream_get(me, handle);
+
+	assert_non_null(s);
+	edge_before_submit(me, s, 0);
+	s->entered++;
+	s->returned++;
+	stream_submitted(s);
+	return s;
+}
+
+static unsigned recorded_on(CUstream s)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < driver.n_recorded; i++)
+		n += driver.recorded[i].stream == s;
+	return n;
+}
+
+static void forget_recorded(void)
+{
+	driver.n_recorded = 0;
+}
+
+/* ---- the rules -------------------------------------------------------------------------------------------------------- */
+
+static void blocking_marks_every_stream_with_unmarked_work(void **state)
+{
+	struct stream *a, *b;
+
+	(void)state;
+	a = launch(STREAM_A);
+	b = launch(STREAM_B);
+	forget_recorded();
+	edges_before_block(me, a);
+	assert_int_equal(recorded_on(STREAM_A), 1);
+	assert_int_equal(recorded_on(STREAM_B), 1);
+	edges_before_block(me, a); /* nothing new in them */
+	assert_int_equal(driver.n_recorded, 2);
+	launch(STREAM_B);
+	forget_recorded();
+	edges_before_block(me, a);
+	assert_int_equal(recorded_on(STREAM_A), 0);
+	assert_int_equal(recorded_on(STREAM_B), 1);
+	assert_int_equal(b->marked, 2);
+}
+
+static void legacy_stream_is_marked_only_when_awaited(void **state)
+{
+	struct stream *a, *legacy;
+
+	(void)state;
+	a = launch(STREAM_A);
+	legacy = launch(NULL);
+	assert_int_equal(legacy->kind, GST_STREAM_LEGACY);
+	forget_recorded();
+	edges_before_block(me, a);
+	assert_int_equal(recorded_on(CU_STREAM_LEGACY), 0);
+	edges_before_block(me, legacy);
+	assert_int_equal(recorded_on(CU_STREAM_LEGACY), 1);
+	launch(NULL);
+	forget_recorded();
+	edges_before_block(me, NULL); /* a context synchronise awaits it too */
+	assert_int_equal(recorded_on(CU_STREAM_LEGACY), 1);
+}
+
+static void nothing_is_recorded_during_a_capture(void **state)
+{
+	struct stream *a = launch(STREAM_A);
+
+	(void)state;
+	forget_recorded();
+	driver.capturing = STREAM_B;
+	gate.captures = 1;
+	edges_before_block(me, a);
+	edge_record(me, a, GST_EDGE_START, 1);
+	assert_int_equal(driver.n_recorded, 0);
+	gate.captures = 0;
+	edges_before_block(me, a);
+	assert_int_equal(driver.n_recorded, 1);
+}
+
+static void nothing_is_recorded_at_level_host(void **state)
+{
+	struct stream *a;
+
+	(void)state;
+	settings.level = GST_LEVEL_HOST;
+	a = launch(STREAM_A);
+	edges_before_block(me, a);
+	assert_int_equal(driver.n_recorded, 0);
+}
+
+static void submission_in_flight_means_no_claim(void **state)
+{
+	struct stream *a = launch(STREAM_A);
+
+	(void)state;
+	forget_recorded();
+	a->entered++; /* another thread is between its number and the driver's return */
+	assert_int_equal(stream_covers(a), 0);
+	edges_before_block(me, a);
+	assert_int_equal(driver.n_recorded, 0);
+	a->returned++;
+	edges_before_block(me, a);
+	assert_int_equal(driver.n_recorded, 1);
+	assert_int_equal(a->marked, 2);
+}
+
+static void large_copies_get_edges_of_their_own(void **state)
+{
+	struct stream *a = launch(STREAM_A);
+
+	(void)state;
+	forget_recorded();
+	edge_before_submit(me, a, 0); /* kernel after kernel */
+	assert_int_equal(driver.n_recorded, 0);
+	edge_before_submit(me, a, GST_COPY_H2D_PINNED);
+	assert_int_equal(driver.n_recorded, 1);
+	a->entered++, a->returned++;
+	edge_before_submit(me, a, GST_COPY_H2D_PINNED); /* the same kind goes on */
+	assert_int_equal(driver.n_recorded, 1);
+	a->entered++, a->returned++;
+	edge_before_submit(me, a, 0);
+	assert_int_equal(driver.n_recorded, 2);
+}
+
+static void pool_is_bounded_and_skips_are_counted(void **state)
+{
+	struct stream *a = launch(STREAM_A);
+	uint64_t skipped = file_counters()->edges_skipped;
+
+	(void)state;
+	driver.query_answer = CUDA_ERROR_NOT_READY;
+	for (unsigned i = 0; i < 300; i++)
+		edge_record(me, a, GST_EDGE_BLOCK, 1);
+	assert_int_equal(driver.created, 256);
+	assert_int_equal(file_counters()->edges_skipped - skipped, 300 + 1 - 256); /* one start edge came with the launch */
+	edges_harvest(&me->ring, edges_context_is_current);
+	assert_true(edges_any_pending());
+	driver.query_answer = CUDA_SUCCESS;
+	edges_harvest(&me->ring, edges_context_is_current);
+	assert_false(edges_any_pending());
+	assert_int_equal(driver.elapsed, 255); /* all but the base against the base */
+	assert_true(stream_is_empty(a));       /* what they covered has finished */
+	edge_record(me, a, GST_EDGE_BLOCK, 1);
+	assert_int_equal(driver.created, 256); /* events are used again */
+}
+
+static void a_destroyed_stream_is_another_when_it_comes_back(void **state)
+{
+	struct stream *a = launch(STREAM_A), *again;
+	uint32_t id = a->id;
+
+	(void)state;
+	streams_destroy((uintptr_t)STREAM_A, 0);
+	me->last_stream = NULL;
+	again = launch(STREAM_A);
+	assert_int_not_equal(again->id, id);
+	assert_int_equal(again->entered, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(blocking_marks_every_stream_with_unmarked_work, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(legacy_stream_is_marked_only_when_awaited, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(nothing_is_recorded_during_a_capture, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(nothing_is_recorded_at_level_host, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(submission_in_flight_means_no_claim, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(large_copies_get_edges_of_their_own, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(pool_is_bounded_and_skips_are_counted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_destroyed_stream_is_another_when_it_comes_back, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

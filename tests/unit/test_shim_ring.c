@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The ring against a naive model: whatever sizes are appended, in whatever order, from threads, signal handlers, into a file
+ * with or without room, the file holds exactly what was appended, or says how much it lacks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "shim/clock.h"
+#include "shim/file.h"
+#include "shim/ring.h"
+#include "shim/settings.h"
+
+#define TYPE 77 /* unknown to everybody */
+
+struct numbered {
+	struct gst_record record;
+	uint64_t number;
+	uint64_t filler[30];
+};
+
+static char directory[128];
+
+static int set_up(void **state)
+{
+	(void)state;
+	snprintf(directory, sizeof(directory), "%s/gpushim-ring-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	assert_non_null(mkdtemp(directory));
+	settings.limit_bytes = 1ull << 30;
+	snprintf(settings.out, sizeof(settings.out), "%s/out", directory);
+	clock_choose();
+	rings_forget();
+	assert_true(file_create());
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	char command[256];
+
+	(void)state;
+	file_forget();
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	return system(command);
+}
+
+static uint8_t *slurp(size_t *size)
+{
+	char command[256], path[256];
+	FILE *ls;
+	struct stat st;
+	uint8_t *bytes;
+	int fd;
+
+	snprintf(command, sizeof(command), "ls %s/out/*.gst", directory);
+	ls = popen(command, "r");
+	assert_non_null(fgets(path, sizeof(path), ls));
+	pclose(ls);
+	path[strcspn(path, "\n")] = 0;
+	fd = open(path, O_RDONLY);
+	assert_true(fd >= 0 && fstat(fd, &st) == 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	bytes = malloc((size_t)st.st_size);
+	assert_int_equal(read(fd, bytes, (size_t)st.st_size), st.st_size);
+	close(fd);
+	*size = (size_t)st.st_size;
+	return bytes;
+}
+
+/* Calls f for every committed record of the file, in segment order. Returns how many segments there are. */
+static unsigned each_record(const uint8_t *bytes, size_t size, void (*f)(const struct gst_record *r, uint32_t segment, void *),
+			    void *arg)
+{
+	const uint32_t *entries = (const uint32_t *)(bytes + GST_DIRECTORY_OFFSET);
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < GST_SEGMENT_CAPACITY; i++) {
+		const uint8_t *s = bytes + GST_SEGMENTS_OFFSET + (size_t)i * GST_SEGMENT_BYTES;
+
+		if (!entries[i])
+			continue;
+		n++;
+		assert_int_equal(entries[i], gst_directory_check(i));
+		assert_true((size_t)(s - bytes) + GST_SEGMENT_BYTES <= size);
+		for (uint32_t at = sizeof(struct gst_segment_header); at + 8 <= GST_SEGMENT_BYTES;) {
+			const struct gst_record *r = (const struct gst_record *)(s + at);
+
+			if (!r->type && !r->size)
+				break;
+			assert_int_equal(r->check, gst_record_check(r->type, r->size, at));
+			if (r->commit) {
+				assert_int_equal(r->commit, GST_COMMIT);
+				f(r, i, arg);
+			}
+			at += r->size;
+		}
+	}
+	return n;
+}
+
+struct seen {
+	uint64_t next, count;
+};
+
+static void in_order(const struct gst_record *r, uint32_t segment, void *arg)
+{
+	struct seen *seen = arg;
+	const struct numbered *n = (const struct numbered *)r;
+
+	(void)segment;
+	assert_int_equal(r->type, TYPE);
+	assert_int_equal(n->number, seen->next++);
+	for (size_t i = 0; i < (r->size - 16u) / 8; i++)
+		assert_int_equal(n->filler[i], n->number * 31 + i);
+}
+
+static void append_numbered(struct ring *r, uint64_t number, uint16_t words)
+{
+	struct numbered n = { .number = number };
+
+	for (uint16_t i = 0; i < words; i++)
+		n.filler[i] = number * 31 + i;
+	ring_append(r, TYPE, (uint16_t)(16 + 8 * words), &n);
+}
+
+static void all_sizes_over_many_segments(void **state)
+{
+	struct ring r;
+	struct seen seen = { 0, 0 };
+	unsigned seed = 7;
+	size_t size;
+	uint8_t *bytes;
+
+	(void)state;
+	assert_true(ring_attach(&r));
+	for (uint64_t i = 0; i < 20000; i++)
+		append_numbered(&r, i, (uint16_t)((unsigned)rand_r(&seed) % 31));
+	bytes = slurp(&size);
+	assert_in_range(each_record(bytes, size, in_order, &seen), 9, 13); /* 20000 records of 16 to 256 bytes */
+	assert_int_equal(seen.next, 20000);
+	assert_int_equal(file_counters()->records_dropped, 0);
+	free(bytes);
+}
+
+static void full_is_counted_not_lost(void **state)
+{
+	struct ring r;
+	struct seen seen = { 0, 0 };
+	size_t size;
+	uint8_t *bytes;
+
+	(void)state;
+	settings.limit_bytes = GST_SEGMENTS_OFFSET + 2 * GST_SEGMENT_BYTES;
+	assert_true(ring_attach(&r));
+	for (uint64_t i = 0; i < 5000; i++)
+		append_numbered(&r, i, 30);
+	bytes = slurp(&size);
+	assert_int_equal(size, settings.limit_bytes);
+	assert_int_equal(each_record(bytes, size, in_order, &seen), 2);
+	assert_int_equal(seen.next + file_counters()->records_dropped, 5000);
+	assert_int_equal(seen.next, 2 * ((GST_SEGMENT_BYTES - 64) / 256));
+	free(bytes);
+}
+
+/* ---- a signal in the middle of an append -------------------------------------------------------------------------------- */
+
+static struct ring *interrupted;
+static volatile sig_atomic_t from_handler;
+
+static void handler(int signal_number)
+{
+	(void)signal_number;
+	append_numbered(interrupted, 1000000u + (uint64_t)from_handler, 3);
+	from_handler = from_handler + 1;
+}
+
+static void count_both(const struct gst_record *r, uint32_t segment, void *arg)
+{
+	struct seen *seen = arg;
+	const struct numbered *n = (const struct numbered *)r;
+
+	(void)segment;
+	for (size_t i = 0; i < (r->size - 16u) / 8; i++)
+		assert_int_equal(n->filler[i], n->number * 31 + i);
+	if (n->number >= 1000000)
+		seen->count++;
+	else
+		assert_int_equal(n->number, seen->next++);
+}
+
+static void signals_interrupt_appends(void **state)
+{
+	struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { { 0, 0 }, { 0, 0 } };
+	struct seen seen = { 0, 0 };
+	struct ring r;
+	size_t size;
+	uint8_t *bytes;
+
+	(void)state;
+	from_handler = 0;
+	interrupted = &r;
+	assert_true(ring_attach(&r));
+	signal(SIGALRM, handler);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (uint64_t i = 0; i < 300000 || from_handler < 100; i++)
+		append_numbered(&r, i, 5);
+	setitimer(ITIMER_REAL, &never, NULL);
+	bytes = slurp(&size);
+	each_record(bytes, size, count_both, &seen);
+	/* A handler that hits the change of segments loses its record, counted. */
+	assert_int_equal(seen.count + file_counters()->records_dropped, (uint64_t)from_handler);
+	assert_true(seen.next >= 300000);
+	free(bytes);
+}
+
+/* ---- threads ---------------------------------------------------------------------------------------------------------- */
+
+#define THREADS 8
+#define EACH 5000
+
+static void *append_and_leave(void *arg)
+{
+	uint64_t id = (uintptr_t)arg;
+	struct ring r;
+
+	assert_true(ring_attach(&r));
+	for (uint64_t i = 0; i < EACH; i++)
+		append_numbered(&r, id * EACH + i, (uint16_t)(i % 31));
+	ring_detach(&r);
+	return NULL;
+}
+
+static void tick_off(const struct gst_record *r, uint32_t segment, void *arg)
+{
+	uint8_t *ticked = arg;
+	uint64_t number = ((const struct numbered *)r)->number;
+
+	(void)segment;
+	assert_true(number < THREADS * EACH);
+	assert_int_equal(ticked[number], 0);
+	ticked[number] = 1;
+}
+
+static void threads_come_and_go(void **state)
+{
+	uint8_t *ticked = calloc(THREADS * EACH, 1);
+	pthread_t threads[THREADS];
+	size_t size;
+	uint8_t *bytes;
+	unsigned segments;
+
+	(void)state;
+	for (uintptr_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, append_and_leave, (void *)i), 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	bytes = slurp(&size);
+	segments = each_record(bytes, size, tick_off, ticked);
+	assert_null(memchr(ticked, 0, THREADS * EACH));
+	assert_in_range(segments, THREADS * EACH * 136 / GST_SEGMENT_BYTES, THREADS * 4); /* what ended threads left is used again */
+	free(bytes);
+	free(ticked);
+}
+
+static void a_moved_file_is_left_alone(void **state)
+{
+	char command[512];
+	struct ring r;
+	struct stat st;
+
+	(void)state;
+	assert_true(ring_attach(&r));
+	snprintf(command, sizeof(command), "cd %s/out && f=$(ls *.gst) && mv $f ../moved && ln -s /etc/passwd $f", directory);
+	assert_int_equal(system(command), 0);
+	for (uint64_t i = 0; i < 2000; i++)
+		append_numbered(&r, i, 30);
+	assert_int_equal(file_counters()->records_dropped, 2000 - (GST_SEGMENT_BYTES - 64) / 256);
+	assert_int_equal(stat("/etc/passwd", &st), 0);
+	assert_true(st.st_size < GST_SEGMENTS_OFFSET);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(all_sizes_over_many_segments, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(full_is_counted_not_lost, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(signals_interrupt_appends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(threads_come_and_go, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_moved_file_is_left_alone, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
