@@ -41,11 +41,9 @@ static double rate(const char *name, double gbps)
 
 void settings_log_path(char *path, unsigned size)
 {
-	const char *text = getenv("SIMGPU_LOG");
+	const char *text = settings()->log;
 	unsigned used = 0;
 
-	if (!text)
-		text = "";
 	while (*text && used + 24 < size) {
 		if (text[0] == '%' && text[1] == 'p') {
 			used += (unsigned)snprintf(path + used, size - used, "%d", (int)getpid());
@@ -61,8 +59,10 @@ static void load(void)
 {
 	const char *log = getenv("SIMGPU_LOG");
 
-	settings_log_path(current.log_path, sizeof(current.log_path));
-	current.log_per_process = log && strstr(log, "%p");
+	current.log = log ? strdup(log) : NULL; /* the program may change its environment */
+	if (!current.log)
+		current.log = "";
+	current.log_per_process = strstr(current.log, "%p") != NULL;
 	current.devices = (int)number("SIMGPU_DEVICES", 1);
 	if (current.devices > SIM_MAX_DEVICES)
 		current.devices = SIM_MAX_DEVICES;

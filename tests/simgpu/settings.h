@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 struct settings {
-	char log_path[4096]; /* %p already replaced; empty: no log */
-	int log_per_process; /* the path had a %p */
+	const char *log;     /* SIMGPU_LOG as it stands; empty: no log */
+	int log_per_process; /* it has a %p */
 	int devices;
 	uint64_t kernel_ns;
 	double pinned_bytes_per_ns;
@@ -22,4 +22,4 @@ struct settings {
 };
 
 const struct settings *settings(void);
-void settings_log_path(char *path, unsigned size); /* SIMGPU_LOG for the process that asks */
+void settings_log_path(char *path, unsigned size); /* with %p replaced: a child that inherits the settings has its own pid */

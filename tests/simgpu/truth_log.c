@@ -124,10 +124,14 @@ static void text_add_record(struct text *text, const struct record *r)
 		 (unsigned long long)r->end_ns, (unsigned long long)r->bytes);
 }
 
-static bool open_file(const char *path, int flags)
+static bool open_file(void)
 {
-	if (file < 0 && *path)
-		file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | flags, 0644);
+	static char path[4096];
+
+	if (file < 0) {
+		settings_log_path(path, sizeof(path));
+		file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | O_TRUNC, 0644);
+	}
 	return file >= 0;
 }
 
@@ -135,7 +139,7 @@ static void write_batch(struct batch *batch)
 {
 	static struct text text; /* one writer at a time: write_in_progress */
 
-	if (open_file(settings()->log_path, O_TRUNC))
+	if (open_file())
 		for (size_t i = 0; i < batch->count; i++)
 			text_add_record(&text, &batch->records[i]);
 	text_write(&text);
@@ -146,7 +150,7 @@ static void write_batch(struct batch *batch)
 
 bool truth_log_wanted(void)
 {
-	return settings()->log_path[0] != 0;
+	return settings()->log[0] != 0;
 }
 
 void truth_log_op(const struct op *op)
@@ -225,15 +229,12 @@ static bool any_counted(void)
 /* A forked child shares nothing of the parent's log: neither its lock, nor its records, nor its file. */
 static void write_child_log(void)
 {
-	static char path[4096];
-
 	if (!settings()->log_per_process)
 		return;
 	if (file >= 0)
 		close(file);
 	file = -1;
-	settings_log_path(path, sizeof(path));
-	if (open_file(path, O_TRUNC))
+	if (open_file())
 		write_counts();
 }
 
@@ -254,7 +255,7 @@ __attribute__((destructor)) static void truth_log_close(void)
 		sim_lock();
 	}
 	write_batch(&filling);
-	if (open_file(settings()->log_path, O_TRUNC))
+	if (open_file())
 		write_counts();
 	sim_unlock();
 }

@@ -53,7 +53,11 @@ static void *hammer(void *argument)
 		OK(cuEventElapsedTime(&ms, e, f));
 		EXPECT(1, ms >= 0.005f);
 		OK(cuStreamQuery(s));
-		OK(cuMemsetD8(a, 0, bytes));
+		/* The default stream orders itself with the blocking streams only. */
+		if (value % 2)
+			OK(cuMemsetD8(a, 0, bytes));
+		else
+			OK(cuMemsetD8Async(a, 0, bytes, s));
 	}
 	OK(cuMemFree(a));
 	OK(cuMemFreeHost(pinned));
