@@ -155,6 +155,9 @@ def run_pytest(results, pattern):
     files = [path for path in (ROOT / "tests").rglob("test_*.py")]
     if not files:
         return
+    if os.environ.get("SAN"):  # they preload the shim into programs that lack the sanitizer's runtime
+        results.add("pytest", SKIPPED, "a sanitizer build runs the unit tests only")
+        return
     begin, report = time.monotonic(), LOGS / "pytest.xml"
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)

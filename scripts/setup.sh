@@ -10,8 +10,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build=${BUILD:-build}
-# The package that carries the driver's headers where no toolkit is installed.
-cuda_wheel=nvidia-cuda-runtime==13.0.96
+# The packages that carry the driver's headers where no toolkit is installed; cudaProfiler.h is in the second.
+cuda_wheels=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-profiler-api==13.0.85)
 
 say() { echo "setup: $*"; }
 die() { echo "setup: $*" >&2; exit 1; }
@@ -58,14 +58,14 @@ pip() { "$build/venv/bin/python" -m pip --disable-pip-version-check --quiet "$@"
 
 cuda_headers() {
 	cuda_inc=$(scripts/cuda-include.sh) && return 0
-	say "no CUDA 13 toolkit: fetching its headers ($cuda_wheel)"
+	say "no CUDA 13 toolkit: fetching its headers (${cuda_wheels[*]})"
 	need python3 has python3
 	need python3-venv python3 -c 'import ensurepip'
 	install_missing
 	local deps=$build/deps
 	mkdir -p "$deps/wheels"
 	venv
-	pip download --no-deps --dest "$deps/wheels" "$cuda_wheel" || die "could not fetch the CUDA headers; set CUDA_HOME to a CUDA 13 toolkit"
+	pip download --no-deps --dest "$deps/wheels" "${cuda_wheels[@]}" || die "could not fetch the CUDA headers; set CUDA_HOME to a CUDA 13 toolkit"
 	rm -rf "$deps/unpacked" "$deps/cuda"
 	for wheel in "$deps"/wheels/*.whl; do
 		python3 -m zipfile -e "$wheel" "$deps/unpacked"
@@ -73,7 +73,7 @@ cuda_headers() {
 	mkdir -p "$deps/cuda/include"
 	find "$deps/unpacked" -type d -name include -exec cp -r {}/. "$deps/cuda/include/" \;
 	rm -rf "$deps/unpacked"
-	cuda_inc=$(scripts/cuda-include.sh) || die "the fetched packages hold no cuda.h and cudaTypedefs.h"
+	cuda_inc=$(scripts/cuda-include.sh) || die "the fetched packages lack cuda.h, cudaTypedefs.h or cudaProfiler.h"
 }
 
 case ${1:-} in
