@@ -24,13 +24,12 @@ FOLDERS = [
 
 # Stages within the analyzer, in the order data takes. A stage includes itself and the stages above it.
 STAGES = [
-    "error alloc interval duration text json",  # tools, of no stage
+    "error alloc arena interval duration text json syscall_names",  # tools, of no stage
     "reader import_*",
     "trace clock device_clock names sequence",
     "run",
-    "facts timeline timeline_*",
-    "gaps",
-    "chain calls",
+    "facts bounds place gaps timeline timeline_*",
+    "chain calls threads",
     "cause cause_* causes",
     "steps memory",
     "summary",
