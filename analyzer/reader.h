@@ -34,7 +34,7 @@ struct damage {
 };
 
 enum err_kind reader_open(struct reader **out, const char *path, struct error *e);
-/* buf is borrowed until reader_free. name is what errors call it. */
+/* buf is borrowed until reader_free and lies on an 8-byte boundary. name is what errors call it. */
 enum err_kind reader_open_mem(struct reader **out, const void *buf, size_t len, const char *name, struct error *e);
 void reader_free(struct reader *r);
 
@@ -44,6 +44,16 @@ const struct gst_counters *reader_counters(const struct reader *r);
 /* Next record, in segment order; false at the end. Skips unknown types and unfinished records. */
 bool reader_next(struct reader *r, struct record_view *out);
 void reader_rewind(struct reader *r);
+
+/* Header of the segment that the last record came from. */
+const struct gst_segment_header *reader_segment(const struct reader *r);
+
+struct reader_counts {
+	uint64_t records;    /* handed out since the start or the last rewind */
+	uint64_t unfinished; /* skipped: their writer died in them, or is in them now */
+	uint64_t unknown;    /* skipped: a type of a later version */
+};
+struct reader_counts reader_counts(const struct reader *r);
 
 /* NULL while the file read so far is sound; the earliest cut when several places are damaged, with the first place. Complete once
  * reader_next has returned false. */

@@ -11,8 +11,9 @@
  * A gap's stated ends lie midway between inner and outer, its errors are half the distance. */
 #pragma once
 
-#include "trace.h"
+#include "interval.h"
 #include "run.h"
+#include "trace.h"
 
 enum op_class { OP_KERNEL, OP_COMM, OP_COPY, OP_MEMSET, OP_HOSTFN };
 
@@ -26,10 +27,6 @@ struct op {
 	uint8_t class;    /* enum op_class */
 	uint8_t copy;     /* enum gst_copy_kind for OP_COPY */
 	bool exact;       /* begin and end are measured (imported or CUPTI), not placed */
-};
-
-struct interval {
-	int64_t begin_ns, end_ns;
 };
 
 /* Why a busy stretch's end, that is a gap's begin, is known; the best of several. */

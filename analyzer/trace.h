@@ -17,7 +17,7 @@ struct call { /* a driver call; fields as in FORMAT.md */
 	uint32_t tid;
 	uint32_t name; /* kernel name id, index into trace.kernels, or 0 */
 	int32_t result;
-	uint16_t hook; /* index into trace.hooks */
+	uint16_t hook; /* index into trace.hooks, always valid */
 	uint16_t device;
 	uint16_t detail;
 	uint8_t family; /* enum gst_family */
@@ -44,16 +44,19 @@ struct edge {
 	int64_t begin_ns, end_ns;
 	int64_t done_ns; /* INT64_MAX = never seen complete */
 	double device_ns; /* on the device's own clock, from the chain of bases; NAN if its chain is broken */
+	double step_ns;   /* rounding of the driver's float milliseconds at this distance from the base */
 	uint64_t covers;
-	uint32_t stream; /* index */
-	uint32_t id;
+	uint32_t stream; /* index, or GST_NONE */
+	uint32_t id, base;
+	float elapsed_ms; /* since the base */
+	uint32_t root;   /* the edge that device_ns counts from: only edges of one root can be compared */
 	uint16_t device, kind;
 };
 
 struct poll {
 	int64_t begin_ns, end_ns;
 	uint64_t covers;
-	uint32_t stream; /* index */
+	uint32_t stream; /* index, or GST_NONE */
 	bool ready;
 };
 
@@ -73,6 +76,11 @@ struct usage {
 	uint32_t tid, voluntary, involuntary, major_faults;
 };
 
+struct thread {
+	uint32_t tid;
+	char name[16]; /* NUL-terminated; the last one it was seen with */
+};
+
 struct trace {
 	struct gst_file_header header;
 	struct gst_counters counters;
@@ -88,8 +96,10 @@ struct trace {
 	struct usage *usages;       size_t n_usages;
 	struct stream *streams;     size_t n_streams;
 	struct device *devices;     size_t n_devices;
+	struct thread *threads;     size_t n_threads; /* by tid */
 	const char **hooks;         size_t n_hooks;   /* by hook id; NULL where the name was lost */
-	const char **kernels;       size_t n_kernels; /* by name id; [0] is "" */
+	const char **kernels;       size_t n_kernels; /* call.name indexes it; [0] is "" */
+	char *text;                 /* what the names above point into */
 	/* counted while decoding */
 	uint64_t records, unfinished, unknown_records, names_missing;
 	uint64_t injected[GST_HOOK_MAX];

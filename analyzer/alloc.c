@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "alloc.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+void *array_new(size_t n, size_t size)
+{
+	return calloc(n ? n : 1, size);
+}
+
+void *array_grow(void *array, size_t *cap, size_t size)
+{
+	size_t want = *cap ? *cap * 2 : 64;
+	void *bigger;
+
+	if (want > SIZE_MAX / 2 / size)
+		return NULL;
+	bigger = realloc(array, want * size);
+	if (bigger)
+		*cap = want;
+	return bigger;
+}
+
+void array_sort(void *array, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+	const char *at = array;
+
+	for (size_t i = 1; i < n; i++, at += size) {
+		if (compare(at, at + size) > 0) {
+			qsort(array, n, size, compare);
+			return;
+		}
+	}
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* alloc.h: arrays that grow, and arrays whose size comes from a file. Every failure is an answer (NULL, false), never an exit. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* n zeroed elements, at least one, so that NULL always means "no memory". */
+void *array_new(size_t n, size_t size);
+
+/* A bigger block with the same content, *cap raised; NULL and nothing changed when there is no memory. */
+void *array_grow(void *array, size_t *cap, size_t size);
+
+/* True when array has room for one more than n; array and cap are updated. */
+#define array_room(array, n, cap)                                                                              \
+	({                                                                                                     \
+		void *array_new_ = (n) < (cap) ? (array) : array_grow((array), &(cap), sizeof *(array));       \
+		if (array_new_)                                                                                \
+			(array) = array_new_;                                                                  \
+		array_new_ != NULL;                                                                            \
+	})
+
+/* qsort that costs one pass when the array is in order already, as recorded data mostly is. */
+void array_sort(void *array, size_t n, size_t size, int (*compare)(const void *, const void *));

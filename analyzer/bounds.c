@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "bounds.h"
+
+#include "alloc.h"
+#include "timeline.h"
+
+#include <stdlib.h>
+
+static int64_t max64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t clamp64(int64_t x, int64_t low, int64_t high)
+{
+	return max64(low, min64(x, high));
+}
+
+/* First of n elements, by stream, that belongs to `stream` or a later one. */
+#define FIRST_OF(name, type)                                                \
+	static size_t name(const struct type *a, size_t n, uint32_t stream) \
+	{                                                                   \
+		size_t low = 0;                                             \
+		while (low < n) {                                           \
+			size_t middle = low + (n - low) / 2;                \
+			if (a[middle].stream < stream)                      \
+				low = middle + 1;                           \
+			else                                                \
+				n = middle;                                 \
+		}                                                           \
+		return low;                                                 \
+	}
+FIRST_OF(first_finished, finished)
+FIRST_OF(first_pending, pending)
+FIRST_OF(first_order, order)
+
+/* ---- what each stream's facts say about each submission --------------------------------------------- */
+
+static int by_seq(const void *a, const void *b)
+{
+	const struct work *x = a, *y = b;
+
+	if (x->call->seq != y->call->seq)
+		return x->call->seq < y->call->seq ? -1 : 1;
+	return (x->call > y->call) - (x->call < y->call);
+}
+
+/* An op has ended when anything at or behind it in the stream had. */
+static void set_latest_ends(struct stream_work *w, const struct facts *f)
+{
+	size_t first = first_finished(f->finished, f->n_finished, w->stream);
+	size_t at = first_finished(f->finished, f->n_finished, w->stream + 1);
+	int64_t by = w->trace->end_ns;
+	uint8_t known_by = BOUNDARY_NONE;
+
+	for (size_t i = w->n; i-- > 0;) {
+		for (; at > first && f->finished[at - 1].covers >= w->ops[i].call->seq; at--) {
+			if (f->finished[at - 1].by_ns < by) {
+				by = f->finished[at - 1].by_ns;
+				known_by = f->finished[at - 1].known_by;
+			}
+		}
+		w->ops[i].latest_end_ns = by;
+		w->ops[i].known_by = known_by;
+	}
+}
+
+/* An op starts after its call began, and after every edge recorded before that had fired. */
+static void set_earliest_starts(struct stream_work *w, const struct facts *f)
+{
+	size_t at = first_order(f->order, f->n_order, w->stream);
+	size_t end = first_order(f->order, f->n_order, w->stream + 1);
+	int64_t from = INT64_MIN;
+
+	for (size_t i = 0; i < w->n; i++) {
+		struct work *op = &w->ops[i];
+		int64_t entry = op->call->begin_ns;
+
+		/* entries rise along a stream but for races of threads; there a bound is used a little late */
+		for (; at < end && f->order[at].after_ns <= entry; at++)
+			from = max64(from, f->order[at].from_ns);
+		op->earliest_start_ns = clamp64(max64(entry, from), entry, max64(entry, op->latest_end_ns));
+		op->latest_end_ns = max64(op->latest_end_ns, op->earliest_start_ns);
+		if (i)
+			op->latest_end_ns = max64(op->latest_end_ns, w->ops[i - 1].latest_end_ns);
+	}
+}
+
+/* Work of no known stream: it runs between its call and the next synchronise of everything. */
+static void set_unlinked(struct stream_work *w)
+{
+	const struct trace *t = w->trace;
+	int64_t by = t->end_ns;
+	size_t at = t->n_calls;
+
+	for (size_t i = w->n; i-- > 0;) {
+		struct work *op = &w->ops[i];
+
+		for (; at > 0 && t->calls[at - 1].begin_ns >= op->call->end_ns; at--)
+			if (t->calls[at - 1].family == GST_FAMILY_SYNC_CONTEXT && t->calls[at - 1].result == 0)
+				by = min64(by, t->calls[at - 1].end_ns);
+		op->earliest_start_ns = op->call->begin_ns;
+		op->latest_end_ns = max64(by, op->call->begin_ns);
+		if (op->call->flags & GST_BLOCKING)
+			op->latest_end_ns = op->call->end_ns;
+	}
+}
+
+/* ---- collecting ------------------------------------------------------------------------------------- */
+
+/* `at` tells where a stream's work goes: position + 1 in d->streams, 0 not yet there. */
+static struct stream_work *work_of(struct device_work *d, const struct trace *t, uint32_t stream, size_t *at)
+{
+	if (*at == 0) {
+		if (!array_room(d->streams, d->n, d->cap))
+			return NULL;
+		d->streams[d->n++] = (struct stream_work){ .trace = t, .stream = stream };
+		*at = d->n;
+	}
+	return &d->streams[*at - 1];
+}
+
+static bool on_device(const struct trace *t, const struct call *c, uint32_t device)
+{
+	return (c->stream != GST_NONE ? t->streams[c->stream].device : c->device) == device;
+}
+
+static bool collect(struct device_work *d, const struct trace *t, uint32_t device, size_t *at)
+{
+	for (size_t i = 0; i < t->n_calls; i++) {
+		const struct call *c = &t->calls[i];
+		size_t slot = c->stream != GST_NONE ? c->stream : t->n_streams;
+		struct stream_work *w;
+
+		if (!is_submission(c) || !on_device(t, c, device))
+			continue;
+		w = work_of(d, t, c->stream, &at[slot]);
+		if (!w || !array_room(w->ops, w->n, w->cap))
+			return false;
+		w->ops[w->n++] = (struct work){ .call = c, .hostfn = c->family == GST_FAMILY_HOSTFN };
+	}
+	return true;
+}
+
+/* Which streams may stand still because of something that is not the device's work. */
+static void mark_waits(struct device_work *d, const struct trace *t, const size_t *at)
+{
+	bool legacy = false;
+
+	for (size_t s = 0; s < t->n_streams; s++)
+		legacy |= at[s] && t->streams[s].kind == GST_STREAM_LEGACY;
+	for (size_t s = 0; s < t->n_streams; s++)
+		if (at[s] && legacy &&
+		    !(t->streams[s].flags & 1)) /* not CU_STREAM_NON_BLOCKING: waits for the legacy stream */
+			d->streams[at[s] - 1].may_wait_for_host = true;
+	for (size_t i = 0; i < t->n_calls; i++) {
+		const struct call *c = &t->calls[i];
+
+		if (c->stream == GST_NONE || !at[c->stream])
+			continue;
+		if (c->family == GST_FAMILY_STREAM_WAIT)
+			d->streams[at[c->stream] - 1].may_wait_for_host = d->streams[at[c->stream] - 1].has_waits =
+				true;
+		if (c->family == GST_FAMILY_MEMOP)
+			d->streams[at[c->stream] - 1].opaque = true;
+	}
+}
+
+enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t device, const struct facts *facts,
+			 struct error *e)
+{
+	size_t *at = array_new(t->n_streams + 1, sizeof(*at));
+	size_t first = d->n;
+	bool ok = at && collect(d, t, device, at);
+
+	if (ok)
+		mark_waits(d, t, at);
+	free(at);
+	if (!ok)
+		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
+	for (size_t i = first; i < d->n; i++) {
+		struct stream_work *w = &d->streams[i];
+
+		w->facts = facts;
+		if (w->stream == GST_NONE) {
+			set_unlinked(w);
+		} else {
+			array_sort(w->ops, w->n, sizeof(*w->ops), by_seq);
+			set_latest_ends(w, facts);
+			set_earliest_starts(w, facts);
+		}
+		for (size_t k = 0; k < w->n; k++)
+			if (w->ops[k].hostfn &&
+			    !intervals_add(&d->host, w->ops[k].earliest_start_ns, w->ops[k].latest_end_ns))
+				return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
+	}
+	d->worst_edge_error_ns = max64(d->worst_edge_error_ns, facts->worst_edge_error_ns);
+	return ERR_NONE;
+}
+
+/* ---- latest starts, earliest ends, busy ------------------------------------------------------------- */
+
+/* time_ns, or the end of the host function that may be running then. */
+static int64_t after_host(const struct device_work *d, const struct stream_work *w, int64_t time_ns)
+{
+	size_t low = 0, high = d->host.n;
+
+	if (!w->may_wait_for_host)
+		return time_ns;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (d->host.at[middle].end_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < d->host.n && d->host.at[low].begin_ns <= time_ns ? d->host.at[low].end_ns : time_ns;
+}
+
+static void set_latest_starts(const struct device_work *d, struct stream_work *w)
+{
+	int64_t host_done = INT64_MIN;
+
+	for (size_t i = 0; i < w->n; i++) {
+		struct work *op = &w->ops[i];
+		int64_t ready = op->call->end_ns;
+
+		if (op->call->flags & GST_BLOCKING)
+			ready = min64(ready, op->call->begin_ns + BLOCKING_START_NS);
+		ready = after_host(d, w, max64(ready, host_done)) + LATENCY_NS;
+		op->latest_start_ns = clamp64(ready, op->earliest_start_ns, op->latest_end_ns);
+		op->earliest_end_ns = op->earliest_start_ns;
+		if (op->hostfn)
+			host_done = max64(host_done, op->latest_end_ns);
+	}
+}
+
+/* Adds [begin, end) to the surely busy time, without what may be a host function's. */
+static bool add_busy(struct device_work *d, const struct stream_work *w, int64_t begin_ns, int64_t end_ns)
+{
+	if (w->opaque || end_ns <= begin_ns)
+		return true;
+	if (w->may_wait_for_host) {
+		for (size_t i = 0; i < d->host.n && d->host.at[i].begin_ns < end_ns; i++) {
+			if (d->host.at[i].end_ns <= begin_ns)
+				continue;
+			if (d->host.at[i].begin_ns > begin_ns &&
+			    !intervals_add(&d->busy, begin_ns, d->host.at[i].begin_ns))
+				return false;
+			begin_ns = d->host.at[i].end_ns;
+		}
+	}
+	return end_ns <= begin_ns || intervals_add(&d->busy, begin_ns, end_ns);
+}
+
+/* Did the stream get a wait between the op and the moment its end was asked for? Then the op itself may have ended long before. */
+static bool waited_between(const int64_t *waits, size_t n, int64_t begin_ns, int64_t end_ns)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (waits[middle] < begin_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n && waits[low] < end_ns;
+}
+
+/* Applies one fact to the op it is about. */
+static bool use_pending(struct device_work *d, struct stream_work *w, struct work *op, const struct pending *p,
+			const int64_t *waits, size_t n_waits)
+{
+	int64_t at = min64(p->at_ns, op->latest_end_ns);
+
+	if (p->by_wake && op->known_by == BOUNDARY_EDGE)
+		return true;
+	if (waited_between(waits, n_waits, op->call->begin_ns, p->at_ns))
+		return op->hostfn || add_busy(d, w, max64(p->asked_ns, op->latest_start_ns), p->at_ns);
+	op->earliest_end_ns = max64(op->earliest_end_ns, at);
+	return op->hostfn || add_busy(d, w, op->latest_start_ns, at);
+}
+
+/* Entries of the stream's waits for events, in time order. */
+static bool find_waits(const struct stream_work *w, int64_t **out, size_t *n)
+{
+	const struct trace *t = w->trace;
+	size_t cap = 0;
+
+	*out = NULL;
+	*n = 0;
+	for (size_t i = 0; w->has_waits && i < t->n_calls; i++) {
+		if (t->calls[i].family != GST_FAMILY_STREAM_WAIT || t->calls[i].stream != w->stream)
+			continue;
+		if (!array_room(*out, *n, cap))
+			return false;
+		(*out)[(*n)++] = t->calls[i].begin_ns;
+	}
+	return true;
+}
+
+static bool use_all_pending(struct device_work *d, struct stream_work *w, const struct facts *f)
+{
+	size_t at = first_pending(f->pending, f->n_pending, w->stream), n_waits, op = 0;
+	int64_t *waits;
+	bool ok = find_waits(w, &waits, &n_waits);
+
+	for (; ok && at < f->n_pending && f->pending[at].stream == w->stream; at++) {
+		while (op < w->n && w->ops[op].call->seq <= f->pending[at].covers)
+			op++;
+		if (op)
+			ok = use_pending(d, w, &w->ops[op - 1], &f->pending[at], waits, n_waits);
+	}
+	for (size_t i = 1; i < w->n; i++)
+		w->ops[i].earliest_end_ns =
+			clamp64(w->ops[i - 1].earliest_end_ns, w->ops[i].earliest_end_ns, w->ops[i].latest_end_ns);
+	free(waits);
+	return ok;
+}
+
+/* ---- stretches -------------------------------------------------------------------------------------- */
+
+static bool begin_stretch(struct device_work *d, const struct work *op)
+{
+	if (!array_room(d->stretches, d->n_stretches, d->cap_stretches))
+		return false;
+	d->stretches[d->n_stretches++] = (struct stretch){
+		.begin_ns = op->earliest_start_ns,
+		.latest_begin_ns = op->latest_start_ns,
+		.last_latest_start_ns = op->latest_start_ns,
+		.earliest_end_ns = op->earliest_end_ns,
+		.end_ns = op->latest_end_ns,
+		.first_entry_ns = op->call->begin_ns,
+		.last_entry_ns = op->call->begin_ns,
+		.end_known_by = op->known_by,
+	};
+	return true;
+}
+
+static void extend_stretch(struct stretch *s, const struct work *op)
+{
+	s->begin_ns = min64(s->begin_ns, op->earliest_start_ns);
+	s->latest_begin_ns = min64(s->latest_begin_ns, op->latest_start_ns);
+	s->last_latest_start_ns = max64(s->last_latest_start_ns, op->latest_start_ns);
+	s->earliest_end_ns = max64(s->earliest_end_ns, op->earliest_end_ns);
+	if (op->latest_end_ns >= s->end_ns) {
+		s->end_ns = op->latest_end_ns;
+		s->end_known_by = op->known_by;
+	}
+	s->last_entry_ns = max64(s->last_entry_ns, op->call->begin_ns);
+	s->first_entry_ns = min64(s->first_entry_ns, op->call->begin_ns);
+}
+
+static bool make_stretches(struct device_work *d, const struct stream_work *w)
+{
+	bool open = false;
+
+	for (size_t i = 0; i < w->n; i++) {
+		const struct work *op = &w->ops[i];
+
+		if (op->hostfn) {
+			open = false;
+		} else if (open && op->earliest_start_ns <= d->stretches[d->n_stretches - 1].end_ns) {
+			extend_stretch(&d->stretches[d->n_stretches - 1], op);
+		} else {
+			if (!begin_stretch(d, op))
+				return false;
+			open = true;
+		}
+	}
+	return true;
+}
+
+/* Whole-context waits, where nothing finer is recorded: something of the context was pending. */
+static bool use_context_waits(struct device_work *d, const struct stream_work *w, const struct facts *f)
+{
+	if (w->trace->header.device_level != GST_LEVEL_HOST || w->stream == GST_NONE)
+		return true;
+	for (size_t i = first_pending(f->pending, f->n_pending, GST_NONE); i < f->n_pending; i++)
+		if (f->pending[i].context == w->trace->streams[w->stream].context && d->host.n == 0 &&
+		    !add_busy(d, w, f->pending[i].asked_ns, f->pending[i].at_ns))
+			return false;
+	return true;
+}
+
+enum err_kind bounds_finish(struct device_work *d, struct error *e)
+{
+	const struct trace *seen = NULL;
+
+	intervals_merge(&d->host);
+	for (size_t i = 0; i < d->n; i++) {
+		struct stream_work *w = &d->streams[i];
+		const struct facts *f = w->facts;
+
+		set_latest_starts(d, w);
+		if ((w->stream != GST_NONE && !use_all_pending(d, w, f)) ||
+		    (w->trace != seen && !use_context_waits(d, w, f)) || !make_stretches(d, w))
+			return err_set(e, ERR_SYSTEM, w->trace->path, ERR_NO_BYTE, "out of memory");
+		seen = w->trace;
+	}
+	intervals_merge(&d->busy);
+	return ERR_NONE;
+}
+
+void bounds_free(struct device_work *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		free(d->streams[i].ops);
+	free(d->streams);
+	free(d->stretches);
+	intervals_free(&d->busy);
+	intervals_free(&d->host);
+	*d = (struct device_work){ 0 };
+}

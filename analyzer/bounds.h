@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* bounds.h: from the facts, when each piece of work can have run, and when the device surely did.
+ *
+ *   entry        return                                   an edge, a sync's return, a ready query
+ *     |-- call --|                                                     |
+ *     |<-------- start lies here ------->|          |<---- end -------->|
+ *  earliest_start                  latest_start  earliest_end       latest_end
+ *
+ * Pending work means a busy device: whatever it waits for in turn runs on the device. The exceptions are host functions, memory
+ * waits and what waits for them; there nothing is claimed. */
+#pragma once
+
+#include "facts.h"
+#include "interval.h"
+
+struct work { /* one submission */
+	const struct call *call;
+	int64_t earliest_start_ns, latest_start_ns; /* latest_start: if nothing before it in the stream is pending then */
+	int64_t earliest_end_ns, latest_end_ns;
+	uint8_t known_by; /* enum boundary: what latest_end rests on */
+	bool hostfn;
+};
+
+/* The longest run of a stream's work in which the stream was never surely empty; host functions separate stretches. */
+struct stretch {
+	int64_t begin_ns, latest_begin_ns, last_latest_start_ns, earliest_end_ns, end_ns;
+	int64_t first_entry_ns, last_entry_ns;
+	uint8_t end_known_by;
+};
+
+struct stream_work {
+	const struct trace *trace;
+	const struct facts *facts;
+	uint32_t stream;  /* index; GST_NONE: work whose stream is not known */
+	struct work *ops; /* in stream order */
+	size_t n, cap;
+	bool may_wait_for_host; /* for a host function or memory write of another stream */
+	bool has_waits;         /* for events */
+	bool opaque;            /* waits for memory: pending proves nothing */
+};
+
+struct device_work { /* one device, over all processes */
+	struct stream_work *streams;
+	size_t n, cap;
+	struct stretch *stretches;
+	size_t n_stretches, cap_stretches;
+	struct intervals busy; /* surely */
+	struct intervals host; /* a host function may be running */
+	int64_t worst_edge_error_ns;
+};
+
+/* Adds the trace's work on the device with this ordinal. facts is borrowed until bounds_finish. */
+enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t device, const struct facts *facts,
+			 struct error *e);
+/* After the last trace: stretches and busy. */
+enum err_kind bounds_finish(struct device_work *d, struct error *e);
+void bounds_free(struct device_work *d);

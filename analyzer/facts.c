@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "facts.h"
+
+#include "alloc.h"
+#include "timeline.h"
+
+#include <stdlib.h>
+
+#define NOT_READY 600 /* CUDA_ERROR_NOT_READY */
+
+struct ended { /* a submission's return, to ask what a context synchronise covers */
+	uint32_t stream;
+	int64_t end_ns; /* running maximum within the stream */
+	uint64_t seq;   /* running maximum too */
+};
+
+struct builder {
+	struct facts *out;
+	const struct trace *t;
+	const struct firing *firings;
+	const struct call **events; /* EVENT_RECORDs by event, then time */
+	size_t n_events;
+	struct ended *ended;
+	size_t *ended_of;            /* per stream: its first in ended; one more for the end */
+	const struct usage **usages; /* by thread, then time */
+};
+
+static bool add_finished(struct builder *b, uint32_t stream, uint64_t covers, int64_t by_ns, enum boundary known_by)
+{
+	struct facts *f = b->out;
+
+	if (stream == GST_NONE || covers == 0 || by_ns == INT64_MAX)
+		return true;
+	if (!array_room(f->finished, f->n_finished, f->cap_finished))
+		return false;
+	f->finished[f->n_finished++] = (struct finished){ stream, (uint8_t)known_by, covers, by_ns };
+	return true;
+}
+
+static bool add_pending(struct builder *b, struct pending p)
+{
+	struct facts *f = b->out;
+
+	if (p.covers == 0 || p.at_ns < p.asked_ns)
+		return true;
+	if (!array_room(f->pending, f->n_pending, f->cap_pending))
+		return false;
+	f->pending[f->n_pending++] = p;
+	return true;
+}
+
+/* ---- edges and polls -------------------------------------------------------------------------------- */
+
+static bool add_edge(struct builder *b, const struct edge *edge, const struct firing *f)
+{
+	struct facts *out = b->out;
+	int64_t first = f->exact ? f->time_ns - f->error_ns : edge->begin_ns;
+	int64_t last = f->exact ? f->time_ns + f->error_ns : f->time_ns;
+
+	if (edge->stream == GST_NONE)
+		return true;
+	if (last > edge->done_ns)
+		last = edge->done_ns;
+	if (first < edge->begin_ns)
+		first = edge->begin_ns;
+	if (last < first)
+		last = first;
+	if (f->exact && f->error_ns > out->worst_edge_error_ns)
+		out->worst_edge_error_ns = f->error_ns;
+	if (!array_room(out->order, out->n_order, out->cap_order))
+		return false;
+	out->order[out->n_order++] = (struct order){ edge->stream, edge->end_ns, first };
+	if (!add_finished(b, edge->stream, edge->covers, last, BOUNDARY_EDGE))
+		return false;
+	/* later than an event on an empty stream would have: it waited for the work before it */
+	if (first - EVENT_NS > edge->end_ns + LATENCY_NS)
+		return add_pending(b, (struct pending){ edge->stream, edge->covers, first - EVENT_NS,
+							edge->end_ns + LATENCY_NS, 0, false });
+	return true;
+}
+
+static bool add_poll(struct builder *b, const struct poll *p)
+{
+	if (p->stream == GST_NONE)
+		return true;
+	if (p->ready)
+		return add_finished(b, p->stream, p->covers, p->end_ns, BOUNDARY_POLL);
+	return add_pending(b, (struct pending){ p->stream, p->covers, p->begin_ns, p->begin_ns, 0, false });
+}
+
+/* ---- how long a blocking call may have taken to notice ---------------------------------------------- */
+
+static int usage_by_thread(const void *a, const void *b)
+{
+	const struct usage *x = *(const struct usage *const *)a, *y = *(const struct usage *const *)b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
+/* First of the thread's accounts taken at or after time_ns. */
+static size_t find_usage(const struct builder *b, uint32_t tid, int64_t time_ns)
+{
+	size_t low = 0, high = b->t->n_usages;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct usage *u = b->usages[middle];
+
+		if (u->tid < tid || (u->tid == tid && u->time_ns < time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* WAKE_NS plus the time the thread was runnable without a CPU, where accounts around the call tell it. */
+static int64_t wake_ns(const struct builder *b, const struct call *c)
+{
+	size_t after = find_usage(b, c->tid, c->end_ns);
+	const struct usage *first, *last;
+
+	if (after == 0 || after == b->t->n_usages)
+		return WAKE_NS;
+	last = b->usages[after];
+	first = b->usages[find_usage(b, c->tid, c->begin_ns) - (find_usage(b, c->tid, c->begin_ns) > 0)];
+	if (first->tid != c->tid || last->tid != c->tid || first->run_delay_ns == UINT64_MAX ||
+	    last->run_delay_ns == UINT64_MAX || last->run_delay_ns < first->run_delay_ns ||
+	    last->run_delay_ns - first->run_delay_ns > (uint64_t)(c->end_ns - c->begin_ns))
+		return WAKE_NS;
+	return WAKE_NS + (int64_t)(last->run_delay_ns - first->run_delay_ns);
+}
+
+/* The work a call waited for was still pending shortly before the call returned, if the call did wait. */
+static bool add_blocked(struct builder *b, const struct call *c, uint32_t stream, uint64_t covers, uint64_t context)
+{
+	int64_t asked = c->begin_ns + LATENCY_NS + (is_submission(c) ? BLOCKING_START_NS : 0);
+
+	return add_pending(b, (struct pending){ stream, covers, c->end_ns - wake_ns(b, c), asked, context, true });
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------ */
+
+static int event_order(const void *a, const void *b)
+{
+	const struct call *x = *(const struct call *const *)a, *y = *(const struct call *const *)b;
+
+	if (x->args[0] != y->args[0])
+		return x->args[0] < y->args[0] ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* The recording that a wait for or query of the event was about; NULL where two threads make that doubtful. */
+static const struct call *recorded_before(const struct builder *b, const struct call *c)
+{
+	size_t low = 0, high = b->n_events;
+	const struct call *last;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct call *r = b->events[middle];
+
+		if (r->args[0] < c->args[0] || (r->args[0] == c->args[0] && r->begin_ns < c->end_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	last = low ? b->events[low - 1] : NULL;
+	if (!last || last->args[0] != c->args[0] || last->end_ns > c->begin_ns)
+		return NULL;
+	if (low > 1 && b->events[low - 2]->args[0] == c->args[0] && b->events[low - 2]->end_ns > last->begin_ns)
+		return NULL;
+	return last;
+}
+
+static bool add_event_answer(struct builder *b, const struct call *c)
+{
+	const struct call *r = recorded_before(b, c);
+
+	if (!r || r->stream == GST_NONE)
+		return true;
+	if (c->result == NOT_READY)
+		return add_pending(b, (struct pending){ r->stream, r->seq, c->begin_ns, c->begin_ns, 0, false });
+	if (c->result != 0 ||
+	    !add_finished(b, r->stream, r->seq, c->end_ns,
+			  c->family == GST_FAMILY_SYNC_EVENT ? BOUNDARY_BLOCKING_RETURN : BOUNDARY_QUERY))
+		return c->result != 0;
+	return c->family == GST_FAMILY_QUERY_EVENT || add_blocked(b, c, r->stream, r->seq, 0);
+}
+
+/* The highest submission of a stream whose call had returned before time_ns. */
+static uint64_t submitted_before(const struct builder *b, uint32_t stream, int64_t time_ns)
+{
+	size_t first = b->ended_of[stream], low = first, high = b->ended_of[stream + 1];
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (b->ended[middle].end_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > first ? b->ended[low - 1].seq : 0;
+}
+
+static bool add_context_sync(struct builder *b, const struct call *c)
+{
+	bool any = false;
+
+	for (uint32_t s = 0; s < b->t->n_streams; s++) {
+		uint64_t covers;
+
+		if (b->t->streams[s].context != c->args[0])
+			continue;
+		covers = submitted_before(b, s, c->begin_ns);
+		any |= covers != 0;
+		if (!add_finished(b, s, covers, c->end_ns, BOUNDARY_BLOCKING_RETURN))
+			return false;
+	}
+	return !any || add_blocked(b, c, GST_NONE, 1, c->args[0]);
+}
+
+static bool add_call(struct builder *b, const struct call *c)
+{
+	switch (c->family) {
+	case GST_FAMILY_SYNC_EVENT:
+	case GST_FAMILY_QUERY_EVENT:
+		return add_event_answer(b, c);
+	case GST_FAMILY_SYNC_CONTEXT:
+		return c->result != 0 || add_context_sync(b, c);
+	case GST_FAMILY_QUERY_STREAM:
+		if (c->result == NOT_READY && c->stream != GST_NONE)
+			return add_pending(b,
+					   (struct pending){ c->stream, c->seq, c->begin_ns, c->begin_ns, 0, false });
+		return c->result != 0 || add_finished(b, c->stream, c->seq, c->end_ns, BOUNDARY_QUERY);
+	default:
+		break;
+	}
+	if (c->result != 0 || c->stream == GST_NONE || (c->flags & GST_CAPTURED) ||
+	    !(c->family == GST_FAMILY_SYNC_STREAM || (c->flags & GST_BLOCKING)))
+		return true;
+	return add_finished(b, c->stream, c->seq, c->end_ns, BOUNDARY_BLOCKING_RETURN) &&
+	       add_blocked(b, c, c->stream, c->seq, 0);
+}
+
+/* ---- lookup tables ---------------------------------------------------------------------------------- */
+
+static int by_stream_and_end(const void *a, const void *b)
+{
+	const struct ended *x = a, *y = b;
+
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+}
+
+static bool make_ended(struct builder *b)
+{
+	const struct trace *t = b->t;
+	size_t n = 0;
+
+	b->ended = array_new(t->n_calls, sizeof(*b->ended));
+	b->ended_of = array_new(t->n_streams + 1, sizeof(*b->ended_of));
+	if (!b->ended || !b->ended_of)
+		return false;
+	for (size_t i = 0; i < t->n_calls; i++)
+		if (is_submission(&t->calls[i]) && t->calls[i].stream != GST_NONE)
+			b->ended[n++] = (struct ended){ t->calls[i].stream, t->calls[i].end_ns, t->calls[i].seq };
+	array_sort(b->ended, n, sizeof(*b->ended), by_stream_and_end);
+	for (size_t i = 1; i < n; i++)
+		if (b->ended[i].stream == b->ended[i - 1].stream && b->ended[i].seq < b->ended[i - 1].seq)
+			b->ended[i].seq = b->ended[i - 1].seq;
+	for (size_t i = 0, s = 0; s <= t->n_streams; s++) {
+		while (i < n && b->ended[i].stream < s)
+			i++;
+		b->ended_of[s] = i;
+	}
+	return true;
+}
+
+static bool make_events(struct builder *b)
+{
+	const struct trace *t = b->t;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_calls; i++)
+		n += t->calls[i].family == GST_FAMILY_EVENT_RECORD;
+	b->events = array_new(n, sizeof(*b->events));
+	b->usages = array_new(t->n_usages, sizeof(*b->usages));
+	if (!b->events || !b->usages)
+		return false;
+	for (size_t i = 0; i < t->n_calls; i++)
+		if (t->calls[i].family == GST_FAMILY_EVENT_RECORD && t->calls[i].result == 0 &&
+		    !(t->calls[i].flags & GST_CAPTURED))
+			b->events[b->n_events++] = &t->calls[i];
+	array_sort(b->events, b->n_events, sizeof(*b->events), event_order);
+	for (size_t i = 0; i < t->n_usages; i++)
+		b->usages[i] = &t->usages[i];
+	array_sort(b->usages, t->n_usages, sizeof(*b->usages), usage_by_thread);
+	return true;
+}
+
+static int finished_order(const void *a, const void *b)
+{
+	const struct finished *x = a, *y = b;
+
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	if (x->covers != y->covers)
+		return x->covers < y->covers ? -1 : 1;
+	return (x->by_ns > y->by_ns) - (x->by_ns < y->by_ns);
+}
+
+static int pending_order(const void *a, const void *b)
+{
+	const struct pending *x = a, *y = b;
+
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	if (x->covers != y->covers)
+		return x->covers < y->covers ? -1 : 1;
+	return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
+}
+
+static int order_order(const void *a, const void *b)
+{
+	const struct order *x = a, *y = b;
+
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	return (x->after_ns > y->after_ns) - (x->after_ns < y->after_ns);
+}
+
+static bool collect(struct builder *b)
+{
+	const struct trace *t = b->t;
+
+	if (!make_ended(b) || !make_events(b))
+		return false;
+	for (size_t i = 0; i < t->n_edges; i++)
+		if (!add_edge(b, &t->edges[i], &b->firings[i]))
+			return false;
+	for (size_t i = 0; i < t->n_polls; i++)
+		if (!add_poll(b, &t->polls[i]))
+			return false;
+	for (size_t i = 0; i < t->n_calls; i++)
+		if (!add_call(b, &t->calls[i]))
+			return false;
+	array_sort(b->out->finished, b->out->n_finished, sizeof(*b->out->finished), finished_order);
+	array_sort(b->out->pending, b->out->n_pending, sizeof(*b->out->pending), pending_order);
+	array_sort(b->out->order, b->out->n_order, sizeof(*b->out->order), order_order);
+	return true;
+}
+
+enum err_kind facts_build(struct facts *out, const struct trace *t, const struct firing *firings, struct error *e)
+{
+	struct builder b = { .out = out, .t = t, .firings = firings };
+	bool ok;
+
+	*out = (struct facts){ 0 };
+	ok = collect(&b);
+	free(b.events);
+	free(b.usages);
+	free(b.ended);
+	free(b.ended_of);
+	if (ok)
+		return ERR_NONE;
+	facts_free(out);
+	return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
+}
+
+void facts_free(struct facts *f)
+{
+	free(f->finished);
+	free(f->pending);
+	free(f->order);
+	*f = (struct facts){ 0 };
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* facts.h: what the records prove about each stream, and nothing else. Every later stage reasons from these alone.
+ *
+ * finished   all submissions up to `covers` had finished by by_ns
+ * pending    not all submissions up to `covers` had finished at at_ns; asked_ns: when that was asked, so the stream was not
+ *            empty from then to at_ns either, whatever else (a wait, an event) stood behind the work
+ * order      work submitted after after_ns cannot have started before from_ns
+ *
+ * The allowances below are the only numbers in the analysis that are not read from the trace. */
+#pragma once
+
+#include "device_clock.h"
+#include "trace.h"
+
+/* Work on an empty stream of an idle device starts at most this long after its call returned. Launch latency is 5 to 10 us
+ * on current devices; an event that fires this much later than it was recorded did wait for work before it. */
+#define LATENCY_NS 15000
+
+/* A blocking call returns at most this long after the work it waited for ended, besides the time the kernel says the thread
+ * waited for a CPU: an interrupt or a spin's last turn, and the wake-up. */
+#define WAKE_NS 30000
+
+/* A blocking copy is under way at most this long after its call began, plus LATENCY_NS: argument checks and pinning. */
+#define BLOCKING_START_NS 15000
+
+/* An event fires at most this long after the work before it ended. */
+#define EVENT_NS 2000
+
+struct finished {
+	uint32_t stream;
+	uint8_t known_by; /* enum boundary of timeline.h */
+	uint64_t covers;
+	int64_t by_ns;
+};
+
+struct pending {
+	uint32_t stream; /* GST_NONE: some stream of the context that `context` names */
+	uint64_t covers;
+	int64_t at_ns, asked_ns;
+	uint64_t context;
+	bool by_wake; /* from how long a call blocked: worth less than what an edge says about the same work */
+};
+
+struct order {
+	uint32_t stream;
+	int64_t after_ns, from_ns;
+};
+
+struct facts { /* of one trace; each array by stream, then by covers or after_ns */
+	struct finished *finished;  size_t n_finished, cap_finished;
+	struct pending *pending;    size_t n_pending, cap_pending;
+	struct order *order;        size_t n_order, cap_order;
+	int64_t worst_edge_error_ns; /* of the edges used */
+};
+
+enum err_kind facts_build(struct facts *out, const struct trace *t, const struct firing *firings, struct error *e);
+void facts_free(struct facts *f);
+
+/* Does the call put work into a stream that the device must do? */
+static inline bool is_submission(const struct call *c)
+{
+	return (c->flags & GST_SUBMISSION) && !(c->flags & GST_CAPTURED) && c->result == 0;
+}

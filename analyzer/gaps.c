@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gaps.h"
+
+#include "alloc.h"
+
+#include <stdlib.h>
+
+static int64_t max64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+struct region { /* one run of the outer union, over all streams */
+	int64_t begin_ns, end_ns;
+	int64_t latest_begin_ns, earliest_end_ns; /* the device was busy by, and until */
+	int64_t last_latest_start_ns;
+	int64_t first_entry_ns, last_entry_ns;
+	uint8_t end_known_by;
+};
+
+struct sweep {
+	struct device_timeline *out;
+	const struct device_work *d;
+	struct stretch *stretches; /* by begin */
+	struct region *regions;
+	size_t n_regions, gaps_cap;
+	struct intervals busy, inner, candidates, unresolved;
+	size_t at_busy, at_inner, at_unresolved; /* cursors of the walk over regions */
+};
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct stretch *x = a, *y = b;
+
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+}
+
+/* ---- regions ---------------------------------------------------------------------------------------- */
+
+static struct region region_of(const struct stretch *s)
+{
+	return (struct region){
+		s->begin_ns,       s->end_ns,        s->latest_begin_ns, s->earliest_end_ns, s->last_latest_start_ns,
+		s->first_entry_ns, s->last_entry_ns, s->end_known_by
+	};
+}
+
+static void widen(struct region *r, const struct stretch *s)
+{
+	if (s->end_ns > r->end_ns) {
+		r->end_ns = s->end_ns;
+		r->end_known_by = s->end_known_by;
+	}
+	r->latest_begin_ns = min64(r->latest_begin_ns, s->latest_begin_ns);
+	r->earliest_end_ns = max64(r->earliest_end_ns, s->earliest_end_ns);
+	r->last_latest_start_ns = max64(r->last_latest_start_ns, s->last_latest_start_ns);
+	r->first_entry_ns = min64(r->first_entry_ns, s->first_entry_ns);
+	r->last_entry_ns = max64(r->last_entry_ns, s->last_entry_ns);
+}
+
+static void make_regions(struct sweep *w)
+{
+	for (size_t i = 0; i < w->d->n_stretches; i++) {
+		if (w->n_regions && w->stretches[i].begin_ns <= w->regions[w->n_regions - 1].end_ns)
+			widen(&w->regions[w->n_regions - 1], &w->stretches[i]);
+		else
+			w->regions[w->n_regions++] = region_of(&w->stretches[i]);
+	}
+}
+
+/* Surely busy time, held inside the regions: a wait may outlast what is known of its own stream. */
+static bool make_busy(struct sweep *w)
+{
+	struct intervals outer = { 0 };
+	bool ok = true;
+
+	for (size_t i = 0; i < w->n_regions && ok; i++)
+		ok = intervals_add(&outer, w->regions[i].begin_ns, w->regions[i].end_ns);
+	ok = ok && intervals_intersect(&w->busy, &w->d->busy, &outer);
+	intervals_free(&outer);
+	return ok;
+}
+
+/* The inner union, with each region's own two ends as points; and what may be idle inside it. */
+static bool make_inner(struct sweep *w)
+{
+	struct intervals inside = { 0 };
+	bool ok = true;
+
+	for (size_t i = 0; i < w->d->n_stretches && ok; i++) {
+		const struct stretch *s = &w->stretches[i];
+
+		ok = intervals_add(&w->inner, s->latest_begin_ns, s->earliest_end_ns) &&
+		     intervals_add(&w->candidates, s->latest_begin_ns, s->last_latest_start_ns);
+	}
+	for (size_t i = 0; i < w->n_regions && ok; i++)
+		if (w->regions[i].latest_begin_ns <= w->regions[i].earliest_end_ns)
+			ok = intervals_add(&w->inner, w->regions[i].latest_begin_ns, w->regions[i].latest_begin_ns) &&
+			     intervals_add(&w->inner, w->regions[i].earliest_end_ns, w->regions[i].earliest_end_ns);
+	for (size_t i = 0; i < w->busy.n && ok; i++)
+		ok = intervals_add(&w->inner, w->busy.at[i].begin_ns, w->busy.at[i].end_ns);
+	intervals_merge(&w->inner);
+	intervals_merge(&w->candidates);
+	ok = ok && intervals_intersect(&inside, &w->candidates, &w->inner) &&
+	     intervals_subtract(&w->unresolved, &inside, &w->busy);
+	intervals_free(&inside);
+	return ok;
+}
+
+/* ---- gaps ------------------------------------------------------------------------------------------- */
+
+/* A boundary known to lie in [low, high]: its middle, and the distance to the further end. */
+static int64_t middle(int64_t low, int64_t high)
+{
+	return low + (high - low) / 2;
+}
+
+static bool add_gap(struct sweep *w, struct gap gap)
+{
+	struct device_timeline *out = w->out;
+
+	if (!array_room(out->gaps, out->n_gaps, w->gaps_cap))
+		return false;
+	out->gaps[out->n_gaps++] = gap;
+	return true;
+}
+
+/* From the end of one region to the begin of the next nothing can have run. */
+static bool add_sure_gap(struct sweep *w, const struct region *a, const struct region *b)
+{
+	int64_t begin = middle(a->earliest_end_ns, a->end_ns), end = middle(b->begin_ns, b->latest_begin_ns);
+
+	return add_gap(w, (struct gap){ .begin_ns = begin,
+					.end_ns = end,
+					.begin_error_ns = a->end_ns - begin,
+					.end_error_ns = b->latest_begin_ns - end,
+					.begin_known_by = a->end_known_by });
+}
+
+/* Between streams, where work may or may not have run. */
+static bool add_hole(struct sweep *w, int64_t begin_ns, int64_t end_ns, uint8_t known_by)
+{
+	int64_t quarter = (end_ns - begin_ns) / 4, claimed = end_ns - begin_ns - 2 * quarter;
+
+	return add_gap(w, (struct gap){ .begin_ns = begin_ns + quarter,
+					.end_ns = end_ns - quarter,
+					.begin_error_ns = (claimed + 1) / 2,
+					.end_error_ns = (claimed + 1) / 2,
+					.begin_known_by = known_by });
+}
+
+/* Returns the length of the holes, or -1 without memory. */
+static int64_t add_holes(struct sweep *w, const struct region *r)
+{
+	int64_t total = 0;
+
+	while (w->at_inner < w->inner.n && w->inner.at[w->at_inner].end_ns < r->begin_ns)
+		w->at_inner++;
+	for (; w->at_inner + 1 < w->inner.n && w->inner.at[w->at_inner + 1].begin_ns <= r->end_ns; w->at_inner++) {
+		int64_t begin = w->inner.at[w->at_inner].end_ns, end = w->inner.at[w->at_inner + 1].begin_ns;
+
+		if (!add_hole(w, begin, end, r->end_known_by))
+			return -1;
+		total += end - begin;
+	}
+	return total;
+}
+
+/* ---- unresolved ------------------------------------------------------------------------------------- */
+
+/* Moves the region's unresolved intervals into the result, no more of them than lies between its submissions. Their length. */
+static int64_t take_unresolved(struct sweep *w, const struct region *r)
+{
+	int64_t left = r->last_entry_ns - r->first_entry_ns, total = 0;
+
+	for (; w->at_unresolved < w->unresolved.n && w->unresolved.at[w->at_unresolved].begin_ns < r->end_ns;
+	     w->at_unresolved++) {
+		struct interval u = w->unresolved.at[w->at_unresolved];
+
+		if (u.end_ns - u.begin_ns > left)
+			u.end_ns = u.begin_ns + left;
+		if (u.end_ns == u.begin_ns)
+			continue;
+		left -= u.end_ns - u.begin_ns;
+		total += u.end_ns - u.begin_ns;
+		w->out->unresolved[w->out->n_unresolved++] = u;
+	}
+	return total;
+}
+
+/* Is the region's first work known to have run on from wherever it started? Then its start hides no idle time. */
+static bool busy_from(const struct sweep *w, int64_t time_ns)
+{
+	for (size_t i = w->at_busy; i < w->busy.n && w->busy.at[i].begin_ns <= time_ns; i++)
+		if (w->busy.at[i].begin_ns == time_ns)
+			return true;
+	return false;
+}
+
+/* What of a region may be idle without being stated so far. */
+static int64_t unstated(struct sweep *w, size_t i, int64_t holes_ns, int64_t unresolved_ns)
+{
+	const struct region *r = &w->regions[i];
+	int64_t stated = holes_ns + unresolved_ns;
+
+	/* At a gap's end the claimed half and its error cover the whole distance; at the span's ends there is no gap. */
+	if (i > 0 || busy_from(w, r->latest_begin_ns))
+		stated += r->latest_begin_ns - r->begin_ns;
+	if (i + 1 < w->n_regions)
+		stated += r->end_ns - r->earliest_end_ns;
+	else
+		stated += max64(0, r->end_ns - max64(r->earliest_end_ns, r->last_latest_start_ns));
+	stated += intervals_within(&w->busy, &w->at_busy, r->begin_ns, r->end_ns);
+	return max64(0, r->end_ns - r->begin_ns - stated);
+}
+
+/* The gap that takes a region's remainder as error: the next one, else the one before; else only the sum shows it. */
+static void add_error(struct sweep *w, size_t next_gap, int64_t error_ns, bool more)
+{
+	struct device_timeline *out = w->out;
+
+	if (error_ns == 0)
+		return;
+	if (more)
+		out->gaps[next_gap].begin_error_ns += error_ns;
+	else if (next_gap > 0)
+		out->gaps[next_gap - 1].end_error_ns += error_ns;
+	else
+		out->idle_error_ns += error_ns;
+}
+
+/* ---- all together ----------------------------------------------------------------------------------- */
+
+static bool walk(struct sweep *w)
+{
+	struct device_timeline *out = w->out;
+
+	for (size_t i = 0; i < w->n_regions; i++) {
+		const struct region *r = &w->regions[i];
+		int64_t holes = add_holes(w, r), unresolved, rest;
+		bool more = i + 1 < w->n_regions;
+
+		if (holes < 0 || (more && !add_sure_gap(w, r, r + 1)))
+			return false;
+		unresolved = take_unresolved(w, r);
+		rest = unstated(w, i, holes, unresolved);
+		add_error(w, out->n_gaps - more, rest, more);
+		out->unresolved_ns += unresolved;
+	}
+	return true;
+}
+
+static void sum_up(struct device_timeline *out)
+{
+	for (size_t i = 0; i < out->n_gaps; i++) {
+		const struct gap *gap = &out->gaps[i];
+
+		out->idle_ns += gap->end_ns - gap->begin_ns;
+		out->idle_error_ns += gap->begin_error_ns + gap->end_error_ns;
+	}
+}
+
+static bool build(struct sweep *w)
+{
+	const struct device_work *d = w->d;
+	struct device_timeline *out = w->out;
+
+	w->stretches = array_new(d->n_stretches, sizeof(*w->stretches));
+	w->regions = array_new(d->n_stretches, sizeof(*w->regions));
+	if (!w->stretches || !w->regions)
+		return false;
+	for (size_t i = 0; i < d->n_stretches; i++)
+		w->stretches[i] = d->stretches[i];
+	array_sort(w->stretches, d->n_stretches, sizeof(*w->stretches), by_begin);
+	make_regions(w);
+	if (!make_busy(w) || !make_inner(w))
+		return false;
+	out->unresolved = array_new(w->unresolved.n, sizeof(*out->unresolved));
+	if (!out->unresolved)
+		return false;
+	if (w->n_regions) {
+		const struct region *last = &w->regions[w->n_regions - 1];
+
+		out->begin_ns = middle(w->regions[0].begin_ns, w->regions[0].latest_begin_ns);
+		out->end_ns = max64(out->begin_ns, middle(last->earliest_end_ns, last->end_ns));
+	}
+	return walk(w);
+}
+
+enum err_kind gaps_build(struct device_timeline *out, const struct device_work *d, struct error *e)
+{
+	struct sweep w = { .out = out, .d = d };
+	bool ok = build(&w);
+
+	free(w.stretches);
+	free(w.regions);
+	intervals_free(&w.busy);
+	intervals_free(&w.inner);
+	intervals_free(&w.candidates);
+	intervals_free(&w.unresolved);
+	if (!ok)
+		return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
+	sum_up(out);
+	return ERR_NONE;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "names.h"
+
+#include "alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct name {
+	uint64_t key; /* space << 32 | id */
+	size_t text;  /* offset in names.text */
+	size_t order; /* the first of several records for one id counts */
+};
+
+struct names {
+	struct name *all; /* sorted by key once published */
+	size_t n, cap;
+	char *text;
+	size_t text_n, text_cap;
+	size_t first_kernel, n_kernels; /* kernels stand together in `all` */
+};
+
+static uint64_t key_of(uint16_t space, uint32_t id)
+{
+	return (uint64_t)space << 32 | id;
+}
+
+enum err_kind names_new(struct names **out, struct error *e)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? ERR_NONE : err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
+}
+
+void names_free(struct names *n)
+{
+	if (!n)
+		return;
+	free(n->all);
+	free(n->text);
+	free(n);
+}
+
+bool names_add(struct names *n, const struct gst_name *r)
+{
+	size_t need = n->text_n + r->length + 1u;
+
+	while (n->text_cap < need) {
+		char *bigger = array_grow(n->text, &n->text_cap, 1);
+
+		if (!bigger)
+			return false;
+		n->text = bigger;
+	}
+	if (!array_room(n->all, n->n, n->cap))
+		return false;
+	memcpy(n->text + n->text_n, r->text, r->length);
+	n->text[n->text_n + r->length] = '\0';
+	n->all[n->n] = (struct name){ key_of(r->space, r->id), n->text_n, n->n };
+	n->n++;
+	n->text_n = need;
+	return true;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct name *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+static void sort_unique(struct names *n)
+{
+	size_t kept = 0;
+
+	array_sort(n->all, n->n, sizeof(*n->all), by_key);
+	for (size_t i = 0; i < n->n; i++)
+		if (kept == 0 || n->all[kept - 1].key != n->all[i].key)
+			n->all[kept++] = n->all[i];
+	n->n = kept;
+	while (n->first_kernel < n->n && n->all[n->first_kernel].key < key_of(GST_SPACE_KERNEL, 0))
+		n->first_kernel++;
+	while (n->first_kernel + n->n_kernels < n->n &&
+	       n->all[n->first_kernel + n->n_kernels].key < key_of(GST_SPACE_FILE, 0))
+		n->n_kernels++;
+}
+
+static const struct name *find(const struct names *n, uint64_t key)
+{
+	size_t low = 0, high = n->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (n->all[middle].key < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n->n && n->all[low].key == key ? &n->all[low] : NULL;
+}
+
+enum err_kind names_publish(struct names *n, struct trace *t, struct error *e)
+{
+	sort_unique(n);
+	t->n_hooks = GST_HOOK_MAX + 1; /* the last one, without a name, stands for ids that cannot be */
+	t->n_kernels = n->n_kernels + 1;
+	t->hooks = array_new(t->n_hooks, sizeof(*t->hooks));
+	t->kernels = array_new(t->n_kernels, sizeof(*t->kernels));
+	if (!t->hooks || !t->kernels)
+		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
+	t->text = n->text;
+	n->text = NULL;
+	t->kernels[0] = "";
+	for (size_t i = 0; i < n->n_kernels; i++)
+		t->kernels[i + 1] = t->text + n->all[n->first_kernel + i].text;
+	for (uint32_t id = 0; id < GST_HOOK_MAX; id++) {
+		const struct name *name = find(n, key_of(GST_SPACE_HOOK, id));
+
+		t->hooks[id] = name ? t->text + name->text : NULL;
+	}
+	return ERR_NONE;
+}
+
+uint32_t names_kernel(const struct names *n, uint32_t id)
+{
+	const struct name *name = find(n, key_of(GST_SPACE_KERNEL, id));
+
+	return name ? (uint32_t)(name - n->all - (ptrdiff_t)n->first_kernel) + 1 : 0;
+}
+
+const char *names_file(const struct names *n, const struct trace *t, uint32_t id)
+{
+	const struct name *name = find(n, key_of(GST_SPACE_FILE, id));
+
+	return name ? t->text + name->text : NULL;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* names.h: GST_NAME and GST_THREAD records -> the name tables of a trace. First pass over a file: a name may stand in
+ * another thread's segment than its use. */
+#pragma once
+
+#include "reader.h"
+#include "trace.h"
+
+struct names;
+
+enum err_kind names_new(struct names **out, struct error *e);
+void names_free(struct names *n);
+
+/* Copies the text of a GST_NAME; false when there is no memory. */
+bool names_add(struct names *n, const struct gst_name *record);
+
+/* Fills t->hooks, kernels and text, which then live without n. */
+enum err_kind names_publish(struct names *n, struct trace *t, struct error *e);
+
+/* Index into t->kernels of a kernel's id, 0 if its name was lost. */
+uint32_t names_kernel(const struct names *n, uint32_t id);
+/* Text in t->text, NULL if lost. */
+const char *names_file(const struct names *n, const struct trace *t, uint32_t id);

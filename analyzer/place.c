@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "place.h"
+
+#include "alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Relative weights of work that shares a stretch: only their ratios matter. */
+#define KERNEL_WEIGHT 20000.0 /* ns, a common kernel */
+#define COPY_WEIGHT 5000.0    /* ns, a copy's fixed part */
+#define COPY_BYTES_PER_NS 16.0
+
+static int64_t max64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* ---- what kind of work ------------------------------------------------------------------------------ */
+
+static enum op_class class_of(const struct call *c, const struct trace *t)
+{
+	switch (c->family) {
+	case GST_FAMILY_COPY:
+		return OP_COPY;
+	case GST_FAMILY_MEMSET:
+		return OP_MEMSET;
+	case GST_FAMILY_HOSTFN:
+		return OP_HOSTFN;
+	default:
+		break;
+	}
+	/* ncclKernel_… to 2.18, ncclDevKernel_… since; mangled C++ names begin with _Z and a length */
+	if (c->family == GST_FAMILY_LAUNCH && c->name < t->n_kernels) {
+		const char *name = t->kernels[c->name];
+
+		if (strncmp(name, "_Z", 2) == 0)
+			name += 2 + strspn(name + 2, "0123456789");
+		if (strncmp(name, "nccl", 4) == 0)
+			return OP_COMM;
+	}
+	return OP_KERNEL;
+}
+
+static double weight_of(const struct op *op)
+{
+	if (op->class == OP_COPY || op->class == OP_MEMSET)
+		return COPY_WEIGHT + (double)op->call->args[0] / COPY_BYTES_PER_NS;
+	return KERNEL_WEIGHT;
+}
+
+/* ---- places ----------------------------------------------------------------------------------------- */
+
+/* Lays ops[0..n) end to end over [begin, end): a share each by weight, but none before its own call. */
+static void lay(struct op *ops, size_t n, int64_t begin_ns, int64_t end_ns)
+{
+	double total = 0, before = 0, length = (double)(end_ns - begin_ns);
+	int64_t at = begin_ns;
+
+	for (size_t i = 0; i < n; i++)
+		total += weight_of(&ops[i]);
+	for (size_t i = 0; i < n; i++) {
+		int64_t share = begin_ns + (int64_t)(length * (before / total));
+
+		at = min64(end_ns, max64(at, max64(share, ops[i].call->begin_ns)));
+		ops[i].begin_ns = at;
+		before += weight_of(&ops[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		ops[i].end_ns = i + 1 < n ? ops[i + 1].begin_ns : end_ns;
+}
+
+/* A stream's work, in parts between the instants at which its end is known. */
+static void place_stream(struct op *ops, const struct stream_work *w)
+{
+	int64_t at = INT64_MIN;
+
+	for (size_t i = 0, next; i < w->n; i = next) {
+		const struct work *first = &w->ops[i], *last;
+		int64_t begin, end;
+
+		for (next = i + 1; next < w->n; next++)
+			if (w->ops[next].latest_end_ns != first->latest_end_ns ||
+			    w->ops[next].hostfn != first->hostfn ||
+			    w->ops[next].earliest_start_ns > first->latest_end_ns)
+				break;
+		last = &w->ops[next - 1];
+		begin = first->earliest_start_ns;
+		if (begin >= at) /* on an empty stream: it starts between its entry and its latest start */
+			begin += (first->latest_start_ns - first->earliest_start_ns) / 2;
+		begin = max64(begin, at);
+		end = max64(begin, last->earliest_end_ns + (last->latest_end_ns - last->earliest_end_ns) / 2);
+		lay(ops + i, next - i, begin, end);
+		for (size_t k = i; k < next; k++) {
+			ops[k].stretch_begin_ns = w->ops[k].earliest_start_ns;
+			ops[k].stretch_end_ns = w->ops[k].latest_end_ns;
+		}
+		at = end;
+	}
+}
+
+/* The first gap that ends after time_ns. */
+static size_t gap_after(const struct device_timeline *out, int64_t time_ns)
+{
+	size_t low = 0, high = out->n_gaps;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (out->gaps[middle].end_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Cuts an op down to its longest part outside the gaps; one that lies wholly inside a gap shrinks to the gap's nearer end. */
+static void leave_gaps(struct op *op, const struct device_timeline *out)
+{
+	int64_t at = max64(op->begin_ns, out->begin_ns), end = min64(op->end_ns, out->end_ns);
+	int64_t best_begin = -1, best_end = -1;
+	size_t i = gap_after(out, at);
+
+	at = min64(at, out->end_ns);
+	end = max64(end, at);
+	for (; i < out->n_gaps && out->gaps[i].begin_ns < end; i++) {
+		int64_t before = out->gaps[i].begin_ns;
+
+		if (before >= at && (best_begin < 0 || before - at > best_end - best_begin)) {
+			best_begin = at;
+			best_end = before;
+		}
+		if (best_begin < 0) { /* begins inside this gap */
+			bool left = at - before < out->gaps[i].end_ns - end;
+
+			best_begin = best_end = left ? before : min64(out->gaps[i].end_ns, out->end_ns);
+		}
+		at = out->gaps[i].end_ns;
+	}
+	if (best_begin < 0 || end - at > best_end - best_begin) {
+		best_begin = at;
+		best_end = max64(at, end);
+	}
+	op->begin_ns = best_begin;
+	op->end_ns = best_end;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct op *x = a, *y = b;
+
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	if (x->call->begin_ns != y->call->begin_ns)
+		return x->call->begin_ns < y->call->begin_ns ? -1 : 1;
+	return (x->call > y->call) - (x->call < y->call);
+}
+
+static bool make_ops(struct device_timeline *out, const struct device_work *d)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		total += d->streams[i].n;
+	out->ops = array_new(total, sizeof(*out->ops));
+	if (!out->ops)
+		return false;
+	for (size_t i = 0; i < d->n; i++) {
+		const struct stream_work *w = &d->streams[i];
+		struct op *ops = out->ops + out->n_ops;
+
+		for (size_t k = 0; k < w->n; k++) {
+			const struct call *c = w->ops[k].call;
+
+			ops[k] = (struct op){ .call = c, .trace = w->trace, .stream = w->stream };
+			ops[k].class = (uint8_t)class_of(c, w->trace);
+			ops[k].copy = ops[k].class == OP_COPY && c->detail <= GST_COPY_H2H ? (uint8_t)c->detail : 0;
+			out->operations += ops[k].class != OP_HOSTFN;
+			out->operations_unlinked += w->stream == GST_NONE;
+		}
+		place_stream(ops, w);
+		for (size_t k = 0; k < w->n; k++)
+			if (ops[k].class != OP_HOSTFN)
+				leave_gaps(&ops[k], out);
+		out->n_ops += w->n;
+	}
+	array_sort(out->ops, out->n_ops, sizeof(*out->ops), by_begin);
+	return true;
+}
+
+/* ---- neighbours of the gaps ------------------------------------------------------------------------- */
+
+/* The host function that ran during most of a gap whose next work was queued meanwhile. hosts: by begin. */
+static const struct call *hostfn_of(const struct gap *gap, const struct op *const *hosts, size_t n)
+{
+	const struct op *best = NULL;
+	int64_t best_ns = 0;
+
+	if (gap->after && gap->after->call->end_ns >= gap->end_ns)
+		return NULL;
+	for (size_t i = 0; i < n && hosts[i]->begin_ns < gap->end_ns; i++) {
+		int64_t ns = min64(hosts[i]->end_ns, gap->end_ns) - max64(hosts[i]->begin_ns, gap->begin_ns);
+
+		if (ns > best_ns) {
+			best = hosts[i];
+			best_ns = ns;
+		}
+	}
+	return best && best_ns * 2 >= gap->end_ns - gap->begin_ns ? best->call : NULL;
+}
+
+static bool name_hostfns(struct device_timeline *out)
+{
+	const struct op **hosts = array_new(out->n_ops, sizeof(*hosts));
+	size_t n = 0, from = 0;
+
+	if (!hosts)
+		return false;
+	for (size_t i = 0; i < out->n_ops; i++)
+		if (out->ops[i].class == OP_HOSTFN)
+			hosts[n++] = &out->ops[i];
+	for (size_t i = 0; i < out->n_gaps; i++) {
+		while (from < n && hosts[from]->end_ns <= out->gaps[i].begin_ns)
+			from++;
+		out->gaps[i].hostfn = hostfn_of(&out->gaps[i], hosts + from, n - from);
+	}
+	free(hosts);
+	return true;
+}
+
+static void find_neighbours(struct device_timeline *out)
+{
+	const struct op *last = NULL; /* the running maximum of ends, not the last begun: streams overlap */
+	size_t before = 0, after = 0;
+
+	for (size_t i = 0; i < out->n_gaps; i++) {
+		struct gap *gap = &out->gaps[i];
+
+		for (; before < out->n_ops && out->ops[before].begin_ns <= gap->begin_ns; before++)
+			if (out->ops[before].class != OP_HOSTFN && (!last || out->ops[before].end_ns >= last->end_ns))
+				last = &out->ops[before];
+		gap->before = last;
+		while (after < out->n_ops &&
+		       (out->ops[after].begin_ns < gap->end_ns || out->ops[after].class == OP_HOSTFN))
+			after++;
+		gap->after = after < out->n_ops ? &out->ops[after] : NULL;
+	}
+}
+
+/* ---- the partition ---------------------------------------------------------------------------------- */
+
+/* Owners in the order of their claims: whoever comes first owns the nanosecond. */
+enum owner { OWNER_COMPUTE, OWNER_COMM, OWNER_COPY, OWNER_MEMSET = OWNER_COPY + 8, OWNER_COUNT };
+
+static enum owner owner_of(const struct op *op)
+{
+	switch (op->class) {
+	case OP_KERNEL:
+		return OWNER_COMPUTE;
+	case OP_COMM:
+		return OWNER_COMM;
+	case OP_COPY:
+		return OWNER_COPY + op->copy;
+	default:
+		return OWNER_MEMSET;
+	}
+}
+
+struct ending {
+	int64_t end_ns;
+	uint8_t owner;
+};
+
+static int by_end(const void *a, const void *b)
+{
+	const struct ending *x = a, *y = b;
+
+	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+}
+
+struct partition {
+	const struct device_timeline *out;
+	struct ending *endings; /* of all ops but host functions, by end */
+	size_t n_endings;
+	size_t begun, ended, gap; /* cursors */
+	size_t running[OWNER_COUNT];
+	enum owner last; /* who owns a busy nanosecond that no placed op covers */
+	int64_t owned[OWNER_COUNT];
+};
+
+static enum owner first_running(const struct partition *p)
+{
+	for (int i = 0; i < OWNER_COUNT; i++)
+		if (p->running[i])
+			return (enum owner)i;
+	return p->last;
+}
+
+/* Takes in what begins and ends at or before now. */
+static void advance(struct partition *p, int64_t now)
+{
+	const struct device_timeline *out = p->out;
+
+	for (; p->begun < out->n_ops && out->ops[p->begun].begin_ns <= now; p->begun++) {
+		if (out->ops[p->begun].class == OP_HOSTFN)
+			continue;
+		p->last = owner_of(&out->ops[p->begun]);
+		p->running[p->last]++;
+	}
+	for (; p->ended < p->n_endings && p->endings[p->ended].end_ns <= now; p->ended++)
+		p->running[p->endings[p->ended].owner]--;
+}
+
+static int64_t next_event(const struct partition *p, int64_t end_ns)
+{
+	const struct device_timeline *out = p->out;
+	int64_t next = end_ns;
+
+	if (p->begun < out->n_ops)
+		next = min64(next, out->ops[p->begun].begin_ns);
+	if (p->ended < p->n_endings)
+		next = min64(next, p->endings[p->ended].end_ns);
+	return next;
+}
+
+/* Shares out [begin, end), in which there is no gap. */
+static void share_out(struct partition *p, int64_t begin_ns, int64_t end_ns)
+{
+	for (int64_t now = begin_ns; now < end_ns;) {
+		int64_t next;
+
+		advance(p, now);
+		next = next_event(p, end_ns);
+		p->owned[first_running(p)] += next - now;
+		now = next;
+	}
+}
+
+static void publish(struct device_timeline *out, const struct partition *p)
+{
+	out->compute_ns = p->owned[OWNER_COMPUTE];
+	out->comm_ns = p->owned[OWNER_COMM];
+	out->memset_ns = p->owned[OWNER_MEMSET];
+	for (int i = 0; i < 8; i++)
+		out->copy_ns[i] = p->owned[OWNER_COPY + i];
+}
+
+static bool make_partition(struct device_timeline *out)
+{
+	struct partition p = { .out = out };
+	int64_t at = out->begin_ns;
+
+	p.endings = array_new(out->n_ops, sizeof(*p.endings));
+	if (!p.endings)
+		return false;
+	for (size_t i = 0; i < out->n_ops; i++)
+		if (out->ops[i].class != OP_HOSTFN)
+			p.endings[p.n_endings++] =
+				(struct ending){ out->ops[i].end_ns, (uint8_t)owner_of(&out->ops[i]) };
+	array_sort(p.endings, p.n_endings, sizeof(*p.endings), by_end);
+	for (size_t i = out->n_ops; i-- > 0;)
+		if (out->ops[i].class != OP_HOSTFN)
+			p.last = owner_of(&out->ops[i]);
+	for (size_t i = 0; i < out->n_gaps; i++) {
+		share_out(&p, at, out->gaps[i].begin_ns);
+		at = out->gaps[i].end_ns;
+	}
+	share_out(&p, at, out->end_ns);
+	publish(out, &p);
+	free(p.endings);
+	return true;
+}
+
+enum err_kind place_ops(struct device_timeline *out, const struct device_work *d, struct error *e)
+{
+	if (!make_ops(out, d))
+		return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
+	find_neighbours(out);
+	if (!name_hostfns(out) || !make_partition(out))
+		return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
+	return ERR_NONE;
+}

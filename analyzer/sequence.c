@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sequence.h"
+
+#include "alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The number nearest to *last whose low 32 bits are `low`. 0 stays 0: "not known". */
+static uint64_t unwrap(uint64_t *last, uint64_t low)
+{
+	int64_t step = (int32_t)((uint32_t)low - (uint32_t)*last);
+
+	if (low == 0)
+		return 0;
+	if (step < 0 && (uint64_t)-step > *last)
+		*last = low;
+	else
+		*last += (uint64_t)step;
+	return *last;
+}
+
+enum err_kind sequence_unwrap(struct trace *t, struct error *e)
+{
+	uint64_t *last = array_new(t->n_streams, sizeof(*last)); /* per stream */
+	size_t edge = 0, poll = 0;
+
+	if (!last)
+		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
+	for (size_t i = 0; i <= t->n_calls; i++) {
+		int64_t now = i < t->n_calls ? t->calls[i].begin_ns : INT64_MAX;
+
+		for (; edge < t->n_edges && t->edges[edge].begin_ns < now; edge++)
+			if (t->edges[edge].stream != GST_NONE)
+				t->edges[edge].covers = unwrap(&last[t->edges[edge].stream], t->edges[edge].covers);
+		for (; poll < t->n_polls && t->polls[poll].begin_ns < now; poll++)
+			if (t->polls[poll].stream != GST_NONE)
+				t->polls[poll].covers = unwrap(&last[t->polls[poll].stream], t->polls[poll].covers);
+		if (i < t->n_calls && t->calls[i].stream != GST_NONE)
+			t->calls[i].seq = unwrap(&last[t->calls[i].stream], t->calls[i].seq);
+	}
+	free(last);
+	return ERR_NONE;
+}
+
+/* ---- edges ------------------------------------------------------------------------------------------ */
+
+struct by_id {
+	uint32_t id;
+	uint32_t edge; /* index */
+};
+
+static int compare_id(const void *a, const void *b)
+{
+	const struct by_id *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return (x->edge > y->edge) - (x->edge < y->edge);
+}
+
+static uint32_t find_edge(const struct by_id *order, size_t n, uint32_t id)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (order[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n && order[low].id == id ? order[low].edge : GST_NONE;
+}
+
+/* One edge from its base, which must be done. A base has a smaller id, so one pass in the order of ids meets it first. */
+static void place_edge(struct trace *t, struct edge *edge, uint32_t base)
+{
+	const struct edge *from = base == GST_NONE ? NULL : &t->edges[base];
+	double elapsed_ns = (double)edge->elapsed_ms * 1e6;
+
+	if (edge->base == edge->id) {
+		edge->device_ns = 0;
+		edge->root = edge->id;
+		return;
+	}
+	/* a week: beyond any base's life, and far from where doubles lose nanoseconds */
+	if (!from || edge->done_ns == INT64_MAX || edge->base > edge->id || isnan(from->device_ns) ||
+	    from->device != edge->device || !(fabs(elapsed_ns) < 6.048e14))
+		return;
+	edge->device_ns = from->device_ns + elapsed_ns;
+	edge->root = from->root;
+	edge->step_ns = (double)(nextafterf(fabsf(edge->elapsed_ms), INFINITY) - fabsf(edge->elapsed_ms)) * 1e6;
+}
+
+enum err_kind sequence_edges(struct trace *t, struct error *e)
+{
+	struct by_id *order = array_new(t->n_edges, sizeof(*order));
+
+	if (!order)
+		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
+	for (size_t i = 0; i < t->n_edges; i++)
+		order[i] = (struct by_id){ t->edges[i].id, (uint32_t)i };
+	array_sort(order, t->n_edges, sizeof(*order), compare_id);
+	for (size_t i = 0; i < t->n_edges; i++) {
+		struct edge *edge = &t->edges[order[i].edge];
+
+		place_edge(t, edge, find_edge(order, t->n_edges, edge->base));
+	}
+	free(order);
+	return ERR_NONE;
+}

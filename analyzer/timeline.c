@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "timeline.h"
+
+#include "alloc.h"
+#include "bounds.h"
+#include "gaps.h"
+#include "place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct member { /* a process's view of a device */
+	size_t trace;
+	uint32_t ordinal;
+};
+
+struct group { /* one physical device */
+	struct device device;
+	struct member *members;
+	size_t n, cap;
+};
+
+struct builder {
+	const struct run *run;
+	struct facts *facts; /* one per trace */
+	struct group *groups;
+	size_t n_groups, cap_groups;
+};
+
+static enum err_kind no_memory(struct error *e)
+{
+	return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
+}
+
+/* ---- which devices there are ------------------------------------------------------------------------ */
+
+static bool has_uuid(const struct device *d)
+{
+	static const uint8_t none[sizeof(d->uuid)];
+
+	return memcmp(d->uuid, none, sizeof(none)) != 0;
+}
+
+static bool is_member(const struct group *g, size_t trace, uint32_t ordinal)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (g->members[i].trace == trace && g->members[i].ordinal == ordinal)
+			return true;
+	return false;
+}
+
+/* What the trace says about an ordinal; only the number where it says nothing. */
+static struct device describe(const struct trace *t, uint32_t ordinal)
+{
+	for (size_t i = 0; i < t->n_devices; i++)
+		if (t->devices[i].device == ordinal)
+			return t->devices[i];
+	return (struct device){ .device = ordinal };
+}
+
+/* Processes number devices in their own way (CUDA_VISIBLE_DEVICES): the UUID says which are one. */
+static bool add_member(struct builder *b, size_t trace, uint32_t ordinal)
+{
+	struct device device = describe(b->run->traces[trace], ordinal);
+	struct group *group = NULL;
+
+	for (size_t i = 0; i < b->n_groups; i++)
+		if (is_member(&b->groups[i], trace, ordinal))
+			return true;
+	for (size_t i = 0; has_uuid(&device) && i < b->n_groups && !group; i++)
+		if (memcmp(b->groups[i].device.uuid, device.uuid, sizeof(device.uuid)) == 0)
+			group = &b->groups[i];
+	if (!group) {
+		if (!array_room(b->groups, b->n_groups, b->cap_groups))
+			return false;
+		group = &b->groups[b->n_groups++];
+		*group = (struct group){ .device = device };
+	}
+	if (!array_room(group->members, group->n, group->cap))
+		return false;
+	group->members[group->n++] = (struct member){ trace, ordinal };
+	return true;
+}
+
+/* Every device that some process put work on. */
+static bool find_devices(struct builder *b)
+{
+	for (size_t i = 0; i < b->run->n_traces; i++) {
+		const struct trace *t = b->run->traces[i];
+		uint8_t seen[(UINT16_MAX + 1) / 8] = { 0 };
+
+		for (size_t k = 0; k < t->n_calls; k++) {
+			const struct call *c = &t->calls[k];
+			uint16_t ordinal = c->stream != GST_NONE ? t->streams[c->stream].device : c->device;
+
+			if (!is_submission(c) || (seen[ordinal / 8] & 1u << ordinal % 8))
+				continue;
+			seen[ordinal / 8] |= (uint8_t)(1u << ordinal % 8);
+			if (!add_member(b, i, ordinal))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* ---- one device ------------------------------------------------------------------------------------- */
+
+static enum err_kind gather(struct device_work *work, const struct builder *b, const struct group *g, struct error *e)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		const struct member *m = &g->members[i];
+		enum err_kind kind = bounds_add(work, b->run->traces[m->trace], m->ordinal, &b->facts[m->trace], e);
+
+		if (kind)
+			return kind;
+	}
+	return bounds_finish(work, e);
+}
+
+static enum err_kind build_device(struct device_timeline *out, const struct builder *b, const struct group *g,
+				  struct error *e)
+{
+	struct device_work work = { 0 };
+	enum err_kind kind;
+
+	out->device = g->device;
+	out->process_start_ns = INT64_MAX;
+	for (size_t i = 0; i < g->n; i++)
+		if (b->run->traces[g->members[i].trace]->process_start_ns < out->process_start_ns)
+			out->process_start_ns = b->run->traces[g->members[i].trace]->process_start_ns;
+	kind = gather(&work, b, g, e);
+	if (!kind)
+		kind = gaps_build(out, &work, e);
+	if (!kind)
+		kind = place_ops(out, &work, e);
+	out->n_streams = (uint32_t)work.n;
+	out->clock_offset_error_ns = (double)work.worst_edge_error_ns;
+	bounds_free(&work);
+	return kind;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------ */
+
+static enum err_kind build_facts(struct builder *b, struct error *e)
+{
+	for (size_t i = 0; i < b->run->n_traces; i++) {
+		struct firing *firings;
+		enum err_kind kind = device_clock_map(&firings, b->run->traces[i], e);
+
+		if (!kind)
+			kind = facts_build(&b->facts[i], b->run->traces[i], firings, e);
+		free(firings);
+		if (kind)
+			return kind;
+	}
+	return ERR_NONE;
+}
+
+static int by_ordinal(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->device.device != y->device.device)
+		return x->device.device < y->device.device ? -1 : 1;
+	return memcmp(x->device.uuid, y->device.uuid, sizeof(x->device.uuid));
+}
+
+static enum err_kind build_all(struct timeline *out, struct builder *b, struct error *e)
+{
+	enum err_kind kind = build_facts(b, e);
+
+	if (kind)
+		return kind;
+	if (!find_devices(b))
+		return no_memory(e);
+	array_sort(b->groups, b->n_groups, sizeof(*b->groups), by_ordinal);
+	out->devices = array_new(b->n_groups, sizeof(*out->devices));
+	if (!out->devices)
+		return no_memory(e);
+	for (size_t i = 0; i < b->n_groups && !kind; i++) {
+		out->n_devices++;
+		kind = build_device(&out->devices[i], b, &b->groups[i], e);
+	}
+	return kind;
+}
+
+enum err_kind timeline_build(struct timeline *out, const struct run *run, struct error *e)
+{
+	struct builder b = { .run = run, .facts = array_new(run->n_traces, sizeof(*b.facts)) };
+	enum err_kind kind;
+
+	*out = (struct timeline){ .run = run };
+	kind = b.facts ? build_all(out, &b, e) : no_memory(e);
+	for (size_t i = 0; b.facts && i < run->n_traces; i++)
+		facts_free(&b.facts[i]);
+	free(b.facts);
+	for (size_t i = 0; i < b.n_groups; i++)
+		free(b.groups[i].members);
+	free(b.groups);
+	if (kind)
+		timeline_free(out);
+	return kind;
+}
+
+void timeline_free(struct timeline *t)
+{
+	for (size_t i = 0; i < t->n_devices; i++) {
+		free(t->devices[i].ops);
+		free(t->devices[i].gaps);
+		free(t->devices[i].unresolved);
+	}
+	free(t->devices);
+	*t = (struct timeline){ 0 };
+}
