@@ -68,8 +68,15 @@ static const struct memory_range *find_exact(uintptr_t address, enum memory_kind
 	return range && range->base == address && (range->kind == one || range->kind == other) ? range : NULL;
 }
 
+static CUcontext find_owner(uintptr_t address)
+{
+	const struct memory_range *range = memory_find(address);
+
+	return range ? range->context : NULL;
+}
+
 /* The wait releases the lock: whether the range is still there is asked again afterwards. */
-static CUresult free_after_work(uintptr_t address, enum memory_kind one, enum memory_kind other, CUresult otherwise)
+static CUresult free_after_work(const struct call *call, uintptr_t address, enum memory_kind one, enum memory_kind other, CUresult otherwise)
 {
 	const struct memory_range *range;
 	CUresult result = otherwise;
@@ -78,6 +85,8 @@ static CUresult free_after_work(uintptr_t address, enum memory_kind one, enum me
 	range = find_exact(address, one, other);
 	if (range) {
 		context_wait_idle(range->context);
+		if (call->context != find_owner(address))
+			context_wait_idle(call->context); /* memory may be used from a context that does not own it */
 		if (find_exact(address, one, other)) {
 			memory_release(address);
 			result = CUDA_SUCCESS;
@@ -91,7 +100,7 @@ CUresult api_memory_free(CALL, CUdeviceptr address)
 {
 	if (!address)
 		return CUDA_SUCCESS;
-	return free_after_work((uintptr_t)address, MEMORY_DEVICE, MEMORY_MANAGED, CUDA_ERROR_INVALID_VALUE);
+	return free_after_work(call, (uintptr_t)address, MEMORY_DEVICE, MEMORY_MANAGED, CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult api_host_alloc(CALL, void **address, size_t bytes, unsigned int flags)
@@ -132,7 +141,7 @@ CUresult api_host_alloc_plain(CALL, void **address, size_t bytes)
 
 CUresult api_host_free(CALL, void *address)
 {
-	return free_after_work((uintptr_t)address, MEMORY_PINNED, MEMORY_PINNED, CUDA_ERROR_INVALID_VALUE);
+	return free_after_work(call, (uintptr_t)address, MEMORY_PINNED, MEMORY_PINNED, CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult api_host_register(CALL, void *address, size_t bytes, unsigned int flags)
@@ -161,5 +170,5 @@ CUresult api_host_unregister(CALL, void *address)
 {
 	if (!address)
 		return CUDA_ERROR_INVALID_VALUE;
-	return free_after_work((uintptr_t)address, MEMORY_REGISTERED, MEMORY_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+	return free_after_work(call, (uintptr_t)address, MEMORY_REGISTERED, MEMORY_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }

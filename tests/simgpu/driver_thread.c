@@ -70,12 +70,14 @@ static void *run(void *unused)
 	return NULL;
 }
 
-static void start(void)
+void driver_thread_start(void)
 {
 	pthread_condattr_t attributes;
 	pthread_t thread;
 	sigset_t all, before;
 
+	if (started)
+		return;
 	started = true;
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -92,7 +94,7 @@ static void start(void)
 void driver_thread_expect(uint64_t due_ns)
 {
 	if (!started)
-		start();
+		driver_thread_start();
 	else if (due_ns < wake_ns)
 		pthread_cond_signal(&work);
 }

@@ -5,5 +5,6 @@
 
 #include <stdint.h>
 
+void driver_thread_start(void);             /* locked: have it run, if it does not yet */
 void driver_thread_expect(uint64_t due_ns); /* locked: be awake by then */
 void driver_thread_expect_data(uint64_t end_ns); /* locked: bytes should be there soon after */

@@ -17,6 +17,18 @@ void sim_lock(void)
 	pthread_mutex_lock(&lock);
 }
 
+bool sim_lock_for(uint64_t ns)
+{
+	uint64_t until_ns = clock_now_ns() + ns;
+
+	while (pthread_mutex_trylock(&lock)) {
+		if (clock_now_ns() > until_ns)
+			return false;
+		clock_sleep_until(clock_now_ns() + 100 * NSEC_PER_USEC);
+	}
+	return true;
+}
+
 void sim_unlock(void)
 {
 	pthread_mutex_unlock(&lock);

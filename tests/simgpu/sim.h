@@ -36,6 +36,7 @@ void clock_spin_until(uint64_t ns);
 double clock_device_ms(uint64_t from_ns, uint64_t to_ns); /* as events on the drifting, 0.5 us clock of the device see it */
 
 void sim_lock(void);
+bool sim_lock_for(uint64_t ns);    /* false: not to be had in that time */
 void sim_unlock(void);
 pthread_mutex_t *sim_mutex(void);  /* the same lock, to wait on conditions with */
 bool sim_initialised(void);        /* cuInit has succeeded in this process */

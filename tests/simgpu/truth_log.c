@@ -2,6 +2,7 @@
 #include "truth_log.h"
 
 #include "call_names.h"
+#include "driver_thread.h"
 #include "settings.h"
 #include "timeline.h"
 
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { EXIT_WAIT_NS = 500000000 };
 
 struct record {
 	enum op_kind kind;
@@ -28,6 +31,7 @@ struct batch {
 
 static struct batch filling, writing;
 static bool write_in_progress;
+static bool closing;
 static int file = -1;
 static uint64_t lost; /* records without memory to keep them */
 
@@ -157,6 +161,8 @@ void truth_log_op(const struct op *op)
 {
 	if (op->kind == OP_EVENT || op->kind == OP_WAIT || !truth_log_wanted())
 		return;
+	if (!closing)
+		driver_thread_start(); /* it writes the log now and then */
 	if (filling.count == filling.room) {
 		size_t room = filling.room ? filling.room * 2 : 4096;
 		struct record *records = realloc(filling.records, room * sizeof(*records));
@@ -246,7 +252,9 @@ __attribute__((destructor)) static void truth_log_close(void)
 		write_child_log();
 		return;
 	}
-	sim_lock();
+	if (!sim_lock_for(EXIT_WAIT_NS)) /* exit from a signal handler that interrupted a call: the counts are better than nothing */
+		goto counts;
+	closing = true;
 	timeline_advance(clock_now_ns());
 	timeline_finish();
 	for (int i = 0; write_in_progress && i < 1000; i++) {
@@ -255,7 +263,8 @@ __attribute__((destructor)) static void truth_log_close(void)
 		sim_lock();
 	}
 	write_batch(&filling);
+	sim_unlock();
+counts:
 	if (open_file())
 		write_counts();
-	sim_unlock();
 }

@@ -43,6 +43,7 @@ static void blocking_calls(void)
 	OK(cuMemcpyHtoD(memory, filled(pageable, 2, LARGE), LARGE));
 	launch("m4", NULL);
 	expect_filled(memory, 2, LARGE);
+	free(pageable);
 }
 
 static void blocking_calls_return_when_done(void **state)
@@ -93,6 +94,7 @@ static void asynchronous_calls(void)
 	EXPECT(2, pinned[0]);
 	EXPECT(2, pinned[SMALL - 1]);
 	expect_filled(other, 8, SMALL);
+	free(pageable);
 }
 
 static void asynchronous_calls_return_at_once(void **state)
@@ -198,6 +200,7 @@ static void patterns(void)
 	for (unsigned i = 0; i < LARGE / 4; i++)
 		EXPECT(i * 2654435761u, words[i]);
 	OK(cuMemcpyHtoD(memory, words, 0));
+	free(words);
 }
 
 static void bytes_arrive(void **state)

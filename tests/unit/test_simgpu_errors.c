@@ -135,6 +135,7 @@ static void memory_errors(void)
 	EXPECT(1, b == (CUdeviceptr)(uintptr_t)pinned);
 	OK(cuMemFreeHost(pinned));
 	EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemFreeHost(pinned));
+	free(plain);
 }
 
 static void memory_is_accounted_for(void **state)

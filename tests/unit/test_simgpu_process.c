@@ -99,6 +99,16 @@ static void threads_do_not_disturb_each_other(void **state)
 
 static atomic_bool stop;
 
+/* The leak check at exit cannot be trusted in a child forked from several threads; elsewhere the driver's exit is part of the test. */
+static void leave(int status)
+{
+#ifdef __SANITIZE_ADDRESS__
+	_exit(status);
+#else
+	exit(status);
+#endif
+}
+
 static void *keep_the_lock_busy(void *unused)
 {
 	(void)unused;
@@ -136,7 +146,7 @@ static void fork_after_init(void)
 		if (child == 0) {
 			alarm(20); /* a deadlock would be a signal */
 			in_forked_child();
-			exit(0);
+			leave(0);
 		}
 		waitpid(child, &status, 0);
 		EXPECT(0, status);
@@ -176,7 +186,7 @@ static void fork_before_init(void)
 	start();
 	launch("parent", NULL);
 	if (fork() == 0)
-		exit(cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1);
+		exit(cuCtxSynchronize() != CUDA_ERROR_NOT_INITIALIZED);
 	wait(&status);
 	EXPECT(0, status);
 }
@@ -221,7 +231,6 @@ static void killed(void)
 
 	start();
 	s = stream(0);
-	OK(cuLaunchHostFunc(s, count_run, NULL));
 	for (int i = 0; i < 100; i++)
 		launch("k", s);
 	OK(cuStreamSynchronize(s));
@@ -244,7 +253,7 @@ static void a_kill_loses_little_truth(void **state)
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	truth_load(&truth, path);
 	unlink(path);
-	assert_int_equal(truth.count, 101);
+	assert_int_equal(truth.count, 100);
 }
 
 static void never_ends(void *unused)
