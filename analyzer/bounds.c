@@ -119,7 +119,8 @@ static struct stream_work *work_of(struct device_work *d, const struct trace *t,
 	if (*at == 0) {
 		if (!array_room(d->streams, d->n, d->cap))
 			return NULL;
-		d->streams[d->n++] = (struct stream_work){ .trace = t, .stream = stream };
+		d->streams[d->n++] =
+			(struct stream_work){ .trace = t, .stream = stream, .may_wait_from_ns = INT64_MAX };
 		*at = d->n;
 	}
 	return &d->streams[*at - 1];
@@ -157,17 +158,19 @@ static void mark_waits(struct device_work *d, const struct trace *t, const size_
 	for (size_t s = 0; s < t->n_streams; s++)
 		if (at[s] && legacy &&
 		    !(t->streams[s].flags & 1)) /* not CU_STREAM_NON_BLOCKING: waits for the legacy stream */
-			d->streams[at[s] - 1].may_wait_for_host = true;
+			d->streams[at[s] - 1].may_wait_from_ns = INT64_MIN;
 	for (size_t i = 0; i < t->n_calls; i++) {
 		const struct call *c = &t->calls[i];
+		struct stream_work *w;
 
 		if (c->stream == GST_NONE || !at[c->stream])
 			continue;
-		if (c->family == GST_FAMILY_STREAM_WAIT)
-			d->streams[at[c->stream] - 1].may_wait_for_host = d->streams[at[c->stream] - 1].has_waits =
-				true;
-		if (c->family == GST_FAMILY_MEMOP)
-			d->streams[at[c->stream] - 1].opaque = true;
+		w = &d->streams[at[c->stream] - 1];
+		if (c->family == GST_FAMILY_STREAM_WAIT) {
+			w->has_waits = true;
+			w->may_wait_from_ns = min64(w->may_wait_from_ns, c->begin_ns);
+		}
+		w->opaque |= c->family == GST_FAMILY_MEMOP;
 	}
 }
 
@@ -205,13 +208,17 @@ enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t 
 
 /* ---- latest starts, earliest ends, busy ------------------------------------------------------------- */
 
-/* time_ns, or the end of the host function that may be running then. */
-static int64_t after_host(const struct device_work *d, const struct stream_work *w, int64_t time_ns)
+/* May this op stand still for a host function of another stream? */
+static bool may_wait(const struct stream_work *w, const struct work *op)
+{
+	return op->call->begin_ns >= w->may_wait_from_ns;
+}
+
+/* The first host function, or run of several, that may end after time_ns. */
+static size_t first_host(const struct device_work *d, int64_t time_ns)
 {
 	size_t low = 0, high = d->host.n;
 
-	if (!w->may_wait_for_host)
-		return time_ns;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -220,7 +227,15 @@ static int64_t after_host(const struct device_work *d, const struct stream_work 
 		else
 			high = middle;
 	}
-	return low < d->host.n && d->host.at[low].begin_ns <= time_ns ? d->host.at[low].end_ns : time_ns;
+	return low;
+}
+
+/* time_ns, or the end of the host function that may be running then. */
+static int64_t after_host(const struct device_work *d, int64_t time_ns)
+{
+	size_t i = first_host(d, time_ns);
+
+	return i < d->host.n && d->host.at[i].begin_ns <= time_ns ? d->host.at[i].end_ns : time_ns;
 }
 
 static void set_latest_starts(const struct device_work *d, struct stream_work *w)
@@ -233,7 +248,10 @@ static void set_latest_starts(const struct device_work *d, struct stream_work *w
 
 		if (op->call->flags & GST_BLOCKING)
 			ready = min64(ready, op->call->begin_ns + BLOCKING_START_NS);
-		ready = after_host(d, w, max64(ready, host_done)) + LATENCY_NS;
+		ready = max64(ready, host_done);
+		if (may_wait(w, op))
+			ready = after_host(d, ready);
+		ready += LATENCY_NS;
 		op->latest_start_ns = clamp64(ready, op->earliest_start_ns, op->latest_end_ns);
 		op->earliest_end_ns = op->earliest_start_ns;
 		if (op->hostfn)
@@ -241,20 +259,17 @@ static void set_latest_starts(const struct device_work *d, struct stream_work *w
 	}
 }
 
-/* Adds [begin, end) to the surely busy time, without what may be a host function's. */
-static bool add_busy(struct device_work *d, const struct stream_work *w, int64_t begin_ns, int64_t end_ns)
+/* Adds [begin, end) to the surely busy time; less_host: without what may be a host function's. */
+static bool add_busy(struct device_work *d, const struct stream_work *w, int64_t begin_ns, int64_t end_ns,
+		     bool less_host)
 {
 	if (w->opaque || end_ns <= begin_ns)
 		return true;
-	if (w->may_wait_for_host) {
-		for (size_t i = 0; i < d->host.n && d->host.at[i].begin_ns < end_ns; i++) {
-			if (d->host.at[i].end_ns <= begin_ns)
-				continue;
-			if (d->host.at[i].begin_ns > begin_ns &&
-			    !intervals_add(&d->busy, begin_ns, d->host.at[i].begin_ns))
-				return false;
-			begin_ns = d->host.at[i].end_ns;
-		}
+	for (size_t i = less_host ? first_host(d, begin_ns) : d->host.n;
+	     i < d->host.n && d->host.at[i].begin_ns < end_ns; i++) {
+		if (d->host.at[i].begin_ns > begin_ns && !intervals_add(&d->busy, begin_ns, d->host.at[i].begin_ns))
+			return false;
+		begin_ns = d->host.at[i].end_ns;
 	}
 	return end_ns <= begin_ns || intervals_add(&d->busy, begin_ns, end_ns);
 }
@@ -283,10 +298,12 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 
 	if (p->by_wake && op->known_by == BOUNDARY_EDGE)
 		return true;
+	if (p->own)
+		op->latest_start_ns = clamp64(p->asked_ns, op->earliest_start_ns, op->latest_start_ns);
 	if (waited_between(waits, n_waits, op->call->begin_ns, p->at_ns))
-		return op->hostfn || add_busy(d, w, max64(p->asked_ns, op->latest_start_ns), p->at_ns);
+		return op->hostfn || add_busy(d, w, max64(p->asked_ns, op->latest_start_ns), p->at_ns, true);
 	op->earliest_end_ns = max64(op->earliest_end_ns, at);
-	return op->hostfn || add_busy(d, w, op->latest_start_ns, at);
+	return op->hostfn || add_busy(d, w, op->latest_start_ns, at, may_wait(w, op));
 }
 
 /* Entries of the stream's waits for events, in time order. */
@@ -386,7 +403,7 @@ static bool use_context_waits(struct device_work *d, const struct stream_work *w
 		return true;
 	for (size_t i = first_pending(f->pending, f->n_pending, GST_NONE); i < f->n_pending; i++)
 		if (f->pending[i].context == w->trace->streams[w->stream].context && d->host.n == 0 &&
-		    !add_busy(d, w, f->pending[i].asked_ns, f->pending[i].at_ns))
+		    !add_busy(d, w, f->pending[i].asked_ns, f->pending[i].at_ns, true))
 			return false;
 	return true;
 }

@@ -34,7 +34,7 @@ struct stream_work {
 	uint32_t stream;  /* index; GST_NONE: work whose stream is not known */
 	struct work *ops; /* in stream order */
 	size_t n, cap;
-	bool may_wait_for_host; /* for a host function or memory write of another stream */
+	int64_t may_wait_from_ns; /* work submitted from then on may wait for another stream's host function; INT64_MAX never */
 	bool has_waits;         /* for events */
 	bool opaque;            /* waits for memory: pending proves nothing */
 };

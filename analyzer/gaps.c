@@ -20,6 +20,7 @@ struct region { /* one run of the outer union, over all streams */
 	int64_t latest_begin_ns, earliest_end_ns; /* the device was busy by, and until */
 	int64_t last_latest_start_ns;
 	int64_t first_entry_ns, last_entry_ns;
+	int64_t second_begin_ns; /* of the stretch that begins next after the first; INT64_MAX none */
 	uint8_t end_known_by;
 };
 
@@ -46,10 +47,15 @@ static int by_begin(const void *a, const void *b)
 
 static struct region region_of(const struct stretch *s)
 {
-	return (struct region){
-		s->begin_ns,       s->end_ns,        s->latest_begin_ns, s->earliest_end_ns, s->last_latest_start_ns,
-		s->first_entry_ns, s->last_entry_ns, s->end_known_by
-	};
+	return (struct region){ .begin_ns = s->begin_ns,
+				.end_ns = s->end_ns,
+				.latest_begin_ns = s->latest_begin_ns,
+				.earliest_end_ns = s->earliest_end_ns,
+				.last_latest_start_ns = s->last_latest_start_ns,
+				.first_entry_ns = s->first_entry_ns,
+				.last_entry_ns = s->last_entry_ns,
+				.second_begin_ns = INT64_MAX,
+				.end_known_by = s->end_known_by };
 }
 
 static void widen(struct region *r, const struct stretch *s)
@@ -58,6 +64,7 @@ static void widen(struct region *r, const struct stretch *s)
 		r->end_ns = s->end_ns;
 		r->end_known_by = s->end_known_by;
 	}
+	r->second_begin_ns = min64(r->second_begin_ns, s->begin_ns);
 	r->latest_begin_ns = min64(r->latest_begin_ns, s->latest_begin_ns);
 	r->earliest_end_ns = max64(r->earliest_end_ns, s->earliest_end_ns);
 	r->last_latest_start_ns = max64(r->last_latest_start_ns, s->last_latest_start_ns);
@@ -75,7 +82,7 @@ static void make_regions(struct sweep *w)
 	}
 }
 
-/* Surely busy time, held inside the regions: a wait may outlast what is known of its own stream. */
+/* Surely busy time, held inside the regions (a wait may outlast what is known of its own stream), bounds their ends too. */
 static bool make_busy(struct sweep *w)
 {
 	struct intervals outer = { 0 };
@@ -84,6 +91,12 @@ static bool make_busy(struct sweep *w)
 	for (size_t i = 0; i < w->n_regions && ok; i++)
 		ok = intervals_add(&outer, w->regions[i].begin_ns, w->regions[i].end_ns);
 	ok = ok && intervals_intersect(&w->busy, &w->d->busy, &outer);
+	for (size_t i = 0, k = 0; i < w->busy.n && ok; i++) {
+		while (w->regions[k].end_ns < w->busy.at[i].end_ns)
+			k++;
+		w->regions[k].latest_begin_ns = min64(w->regions[k].latest_begin_ns, w->busy.at[i].begin_ns);
+		w->regions[k].earliest_end_ns = max64(w->regions[k].earliest_end_ns, w->busy.at[i].end_ns);
+	}
 	intervals_free(&outer);
 	return ok;
 }
@@ -196,8 +209,12 @@ static int64_t take_unresolved(struct sweep *w, const struct region *r)
 }
 
 /* Is the region's first work known to have run on from wherever it started? Then its start hides no idle time. */
-static bool busy_from(const struct sweep *w, int64_t time_ns)
+static bool runs_on(const struct sweep *w, const struct region *r)
 {
+	int64_t time_ns = r->latest_begin_ns;
+
+	if (r->second_begin_ns < time_ns)
+		return false; /* other work may have come and gone before */
 	for (size_t i = w->at_busy; i < w->busy.n && w->busy.at[i].begin_ns <= time_ns; i++)
 		if (w->busy.at[i].begin_ns == time_ns)
 			return true;
@@ -211,7 +228,7 @@ static int64_t unstated(struct sweep *w, size_t i, int64_t holes_ns, int64_t unr
 	int64_t stated = holes_ns + unresolved_ns;
 
 	/* At a gap's end the claimed half and its error cover the whole distance; at the span's ends there is no gap. */
-	if (i > 0 || busy_from(w, r->latest_begin_ns))
+	if (i > 0 || runs_on(w, r))
 		stated += r->latest_begin_ns - r->begin_ns;
 	if (i + 1 < w->n_regions)
 		stated += r->end_ns - r->earliest_end_ns;
