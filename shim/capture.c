@@ -142,18 +142,18 @@ static void copy_work(struct call *c, CUstream s, enum gst_copy_kind kind, uintp
 	c->record.args[1] = device_pointer;
 	if (!stream)
 		return;
-	if (waits || stages) {
-		if (!being_captured(stream))
-			edges_before_block(c->thread, stream);
-		c->account = true;
-		thread_account(c->thread, clock_ticks(), true);
-	}
+	if ((waits || stages) && !being_captured(stream))
+		edges_before_block(c->thread, stream);
 	if (waits && stream_covers(stream) == __atomic_load_n(&stream->entered, __ATOMIC_RELAXED))
 		c->record.flags |= GST_BLOCKING; /* no other thread is putting work in front of it right now */
-	if (!submit(c, s, bytes >= LARGE_COPY_BYTES ? kind : 0))
+	if (!submit(c, s, bytes >= LARGE_COPY_BYTES ? kind : 0)) {
 		c->record.flags &= (uint8_t)~GST_BLOCKING;
-	else
-		c->edge_after = stages;
+		return;
+	}
+	c->edge_after = stages;
+	c->account = waits || stages;
+	if (c->account) /* the last thing before the driver: from here to its return, what the copy itself took */
+		thread_account(c->thread, 0, true);
 }
 
 void copy(struct call *c, CUstream s, enum copy_direction direction, uintptr_t dst, uintptr_t src, size_t bytes,

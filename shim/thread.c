@@ -133,7 +133,7 @@ static uint64_t read_run_delay_ns(void)
 
 void thread_account(struct thread *t, uint64_t ticks, bool run_delay)
 {
-	struct gst_usage r = { .ticks = ticks, .run_delay_ns = UINT64_MAX };
+	struct gst_usage r = { .run_delay_ns = UINT64_MAX };
 	int saved_errno = errno;
 	struct rusage u;
 
@@ -145,6 +145,7 @@ void thread_account(struct thread *t, uint64_t ticks, bool run_delay)
 		r.major_faults = (uint32_t)u.ru_majflt;
 		if (run_delay)
 			r.run_delay_ns = read_run_delay_ns();
+		r.ticks = ticks ? ticks : clock_ticks();
 		ring_append(&t->ring, GST_USAGE, sizeof(r), &r);
 	}
 	errno = saved_errno;

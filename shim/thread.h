@@ -59,8 +59,8 @@ static inline struct thread *thread_self(void)
 /* The current context and its device, from the driver when a call may have changed it. */
 uint64_t thread_context(struct thread *t);
 
-/* The thread's CPU time, context switches and faults so far -> a GST_USAGE. With the time it waited for a CPU if asked (two
- * microseconds more). */
+/* The thread's CPU time, context switches and faults so far -> a GST_USAGE, stamped `ticks`, or if that is 0 when all is read.
+ * With the time it waited for a CPU if asked (two microseconds more). */
 void thread_account(struct thread *t, uint64_t ticks, bool run_delay);
 
 /* After fork, in the child. */
