@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 
 enum {
-	ALLOC_SMALL_NS = 2000,   /* from what the driver already has */
-	ALLOC_LARGE_NS = 60000,  /* mapping memory anew */
+	ALLOC_SMALL_NS = 2000,  /* from what the driver already has */
+	ALLOC_LARGE_NS = 60000, /* mapping memory anew */
 	ALLOC_LARGE_BYTES = 2 << 20,
 	PIN_NS = 40000,
 	PIN_PAGE_NS = 100,
@@ -45,7 +45,8 @@ CUresult api_memory_alloc(CALL, CUdeviceptr *address, size_t bytes)
 	return allocate(call, address, bytes, MEMORY_DEVICE);
 }
 
-CUresult api_memory_alloc_pitch(CALL, CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned int element)
+CUresult api_memory_alloc_pitch(CALL, CUdeviceptr *address, size_t *pitch, size_t width, size_t height,
+				unsigned int element)
 {
 	if (!pitch || !width || !height || (element != 4 && element != 8 && element != 16))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -76,7 +77,8 @@ static CUcontext find_owner(uintptr_t address)
 }
 
 /* The wait releases the lock: whether the range is still there is asked again afterwards. */
-static CUresult free_after_work(const struct call *call, uintptr_t address, enum memory_kind one, enum memory_kind other, CUresult otherwise)
+static CUresult free_after_work(const struct call *call, uintptr_t address, enum memory_kind one,
+				enum memory_kind other, CUresult otherwise)
 {
 	const struct memory_range *range;
 	CUresult result = otherwise;
@@ -146,7 +148,8 @@ CUresult api_host_free(CALL, void *address)
 
 CUresult api_host_register(CALL, void *address, size_t bytes, unsigned int flags)
 {
-	const unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
+	const unsigned known =
+		CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
 	CUresult result = CUDA_SUCCESS;
 
 	if (!address || !bytes || (flags & ~known) || (uintptr_t)address + bytes < (uintptr_t)address)
@@ -170,5 +173,6 @@ CUresult api_host_unregister(CALL, void *address)
 {
 	if (!address)
 		return CUDA_ERROR_INVALID_VALUE;
-	return free_after_work(call, (uintptr_t)address, MEMORY_REGISTERED, MEMORY_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+	return free_after_work(call, (uintptr_t)address, MEMORY_REGISTERED, MEMORY_REGISTERED,
+			       CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }

@@ -49,13 +49,15 @@ static bool names_call(const char *name, const char *exported)
 	size_t length = strlen(name);
 
 	return !strncmp(name, exported, length) &&
-	       (!exported[length] || (exported[length] == '_' && (exported[length + 1] == 'v' || exported[length + 1] == 'p')));
+	       (!exported[length] ||
+		(exported[length] == '_' && (exported[length + 1] == 'v' || exported[length + 1] == 'p')));
 }
 
 static CUresult injected(unsigned call_id)
 {
 	for (unsigned i = 0; i < failure_count; i++)
-		if (names_call(failures[i].name, call_name(call_id)) && atomic_fetch_add(&failures[i].seen, 1) + 1 == failures[i].at)
+		if (names_call(failures[i].name, call_name(call_id)) &&
+		    atomic_fetch_add(&failures[i].seen, 1) + 1 == failures[i].at)
 			return failures[i].code;
 	return CUDA_SUCCESS;
 }
@@ -74,8 +76,10 @@ static bool sticky(CUresult code)
 	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
 	case CUDA_ERROR_INVALID_PC:
 	case CUDA_ERROR_LAUNCH_FAILED:
-	case CUDA_ERROR_EXTERNAL_DEVICE: return true;
-	default: return false;
+	case CUDA_ERROR_EXTERNAL_DEVICE:
+		return true;
+	default:
+		return false;
 	}
 }
 

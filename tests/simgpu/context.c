@@ -176,7 +176,8 @@ CUresult api_context_create(CALL, CUcontext *ctx, unsigned int flags, CUdevice d
 	return CUDA_SUCCESS;
 }
 
-CUresult api_context_create_affinity(CALL, CUcontext *ctx, CUexecAffinityParam *params, int count, unsigned int flags, CUdevice dev)
+CUresult api_context_create_affinity(CALL, CUcontext *ctx, CUexecAffinityParam *params, int count, unsigned int flags,
+				     CUdevice dev)
 {
 	if (params || count)
 		return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY; /* as on a device without MPS */

@@ -59,15 +59,19 @@ static double bytes_per_ns(enum copy_kind kind)
 {
 	switch (kind) {
 	case COPY_H2D_PAGEABLE:
-	case COPY_D2H_PAGEABLE: return settings()->pageable_bytes_per_ns;
-	case COPY_D2D: return settings()->device_bytes_per_ns;
-	default: return settings()->pinned_bytes_per_ns;
+	case COPY_D2H_PAGEABLE:
+		return settings()->pageable_bytes_per_ns;
+	case COPY_D2D:
+		return settings()->device_bytes_per_ns;
+	default:
+		return settings()->pinned_bytes_per_ns;
 	}
 }
 
 static bool caller_waits(const struct copy *copy)
 {
-	return copy->kind == COPY_H2D_PAGEABLE || copy->kind == COPY_D2H_PAGEABLE || (!copy->async && copy->kind != COPY_D2D);
+	return copy->kind == COPY_H2D_PAGEABLE || copy->kind == COPY_D2H_PAGEABLE ||
+	       (!copy->async && copy->kind != COPY_D2D);
 }
 
 static struct op *copy_op(const struct copy *copy, int device)
@@ -79,7 +83,8 @@ static struct op *copy_op(const struct copy *copy, int device)
 	op->copy = copy->kind;
 	op->engine = timeline_engine(device, copy->kind);
 	op->duration_ns = (uint64_t)((double)copy->bytes / bytes_per_ns(copy->kind));
-	op->transfer = (struct transfer){ .to = (void *)copy->to, .from = (const void *)copy->from, .bytes = copy->bytes };
+	op->transfer =
+		(struct transfer){ .to = (void *)copy->to, .from = (const void *)copy->from, .bytes = copy->bytes };
 	op->takes_real_time = copy->bytes > SIM_STAGE_BYTES;
 	op->owned = op->takes_real_time && caller_waits(copy);
 	return op;
@@ -168,16 +173,16 @@ static CUresult copy_run(const struct call *call, struct copy copy, CUstream s, 
 }
 
 /* Stream 0 is the legacy default stream, or the thread's own for a per-thread variant. */
-#define COPY_PAIR(name, to_type, from_type, device_to, device_from)                                                              \
-	CUresult api_##name(CALL, to_type to, from_type from, size_t bytes)                                                      \
-	{                                                                                                                        \
-		return copy_run(call, (struct copy){ (uintptr_t)to, (uintptr_t)from, bytes, false, COPY_NONE, false }, NULL,     \
-				device_to, device_from);                                                                         \
-	}                                                                                                                        \
-	CUresult api_##name##_async(CALL, to_type to, from_type from, size_t bytes, CUstream s)                                  \
-	{                                                                                                                        \
-		return copy_run(call, (struct copy){ (uintptr_t)to, (uintptr_t)from, bytes, true, COPY_NONE, false }, s,         \
-				device_to, device_from);                                                                         \
+#define COPY_PAIR(name, to_type, from_type, device_to, device_from)                                                    \
+	CUresult api_##name(CALL, to_type to, from_type from, size_t bytes)                                            \
+	{                                                                                                              \
+		return copy_run(call, (struct copy){ (uintptr_t)to, (uintptr_t)from, bytes, false, COPY_NONE, false }, \
+				NULL, device_to, device_from);                                                         \
+	}                                                                                                              \
+	CUresult api_##name##_async(CALL, to_type to, from_type from, size_t bytes, CUstream s)                        \
+	{                                                                                                              \
+		return copy_run(call, (struct copy){ (uintptr_t)to, (uintptr_t)from, bytes, true, COPY_NONE, false },  \
+				s, device_to, device_from);                                                            \
 	}
 COPY_PAIR(copy_any, CUdeviceptr, CUdeviceptr, false, false)
 COPY_PAIR(copy_to_device, CUdeviceptr, const void *, true, false)
@@ -235,14 +240,14 @@ static CUresult set_run(const struct call *call, struct set set, CUstream s)
 	return result;
 }
 
-#define SET_PAIR(bits, type)                                                                                             \
-	CUresult api_set_##bits(CALL, CUdeviceptr to, type value, size_t count)                                          \
-	{                                                                                                                \
-		return set_run(call, (struct set){ (uintptr_t)to, count * (bits / 8), value, bits / 8, false }, NULL);   \
-	}                                                                                                                \
-	CUresult api_set_##bits##_async(CALL, CUdeviceptr to, type value, size_t count, CUstream s)                      \
-	{                                                                                                                \
-		return set_run(call, (struct set){ (uintptr_t)to, count * (bits / 8), value, bits / 8, true }, s);       \
+#define SET_PAIR(bits, type)                                                                                           \
+	CUresult api_set_##bits(CALL, CUdeviceptr to, type value, size_t count)                                        \
+	{                                                                                                              \
+		return set_run(call, (struct set){ (uintptr_t)to, count * (bits / 8), value, bits / 8, false }, NULL); \
+	}                                                                                                              \
+	CUresult api_set_##bits##_async(CALL, CUdeviceptr to, type value, size_t count, CUstream s)                    \
+	{                                                                                                              \
+		return set_run(call, (struct set){ (uintptr_t)to, count * (bits / 8), value, bits / 8, true }, s);     \
 	}
 SET_PAIR(8, unsigned char)
 SET_PAIR(16, unsigned short)

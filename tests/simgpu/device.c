@@ -90,10 +90,16 @@ CUresult api_device_attribute(CALL, int *value, CUdevice_attribute attribute, CU
 	if (!device_exists(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
 	switch ((int)attribute) {
-#define ATTRIBUTE(name, number) case CU_DEVICE_ATTRIBUTE_##name: *value = number; break;
+#define ATTRIBUTE(name, number)          \
+	case CU_DEVICE_ATTRIBUTE_##name: \
+		*value = number;         \
+		break;
 #include "device_attributes.def"
-	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: *value = dev + 1; break;
-	default: *value = 0;
+	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
+		*value = dev + 1;
+		break;
+	default:
+		*value = 0;
 	}
 	return CUDA_SUCCESS;
 }

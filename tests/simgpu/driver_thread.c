@@ -8,8 +8,8 @@
 #include <signal.h>
 
 enum {
-	COARSE_NS = 1000000,      /* between looks at small transfers nobody waits for */
-	FLUSH_NS = 50000000       /* between writes of the truth log: what SIGKILL may lose */
+	COARSE_NS = 1000000, /* between looks at small transfers nobody waits for */
+	FLUSH_NS = 50000000  /* between writes of the truth log: what SIGKILL may lose */
 };
 
 static bool started;
@@ -32,7 +32,8 @@ static uint64_t next_wake_ns(uint64_t now_ns)
 
 static void sleep_until(uint64_t until_ns)
 {
-	struct timespec until = { .tv_sec = (time_t)(until_ns / NSEC_PER_SEC), .tv_nsec = (long)(until_ns % NSEC_PER_SEC) };
+	struct timespec until = { .tv_sec = (time_t)(until_ns / NSEC_PER_SEC),
+				  .tv_nsec = (long)(until_ns % NSEC_PER_SEC) };
 
 	wake_ns = until_ns;
 	if (until_ns == UINT64_MAX)

@@ -45,20 +45,21 @@ int stub_called(unsigned stub)
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-#define DEFINE(symbol, implementation, need, per_thread, params, ...)                     \
-	SIM_EXPORT CUresult symbol params                                                 \
-	{                                                                                 \
-		struct call call;                                                         \
-		CUresult result = call_enter(&call, CALL_##symbol, need, per_thread);     \
-                                                                                          \
-		return result ? result : api_##implementation(&call, ##__VA_ARGS__);      \
+#define DEFINE(symbol, implementation, need, per_thread, params, ...)                 \
+	SIM_EXPORT CUresult symbol params                                             \
+	{                                                                             \
+		struct call call;                                                     \
+		CUresult result = call_enter(&call, CALL_##symbol, need, per_thread); \
+                                                                                      \
+		return result ? result : api_##implementation(&call, ##__VA_ARGS__);  \
 	}
-#define ENTRY(symbol, implementation, need, params, ...) DEFINE(symbol, implementation, need, false, params, __VA_ARGS__)
+#define ENTRY(symbol, implementation, need, params, ...) \
+	DEFINE(symbol, implementation, need, false, params, __VA_ARGS__)
 #define ENTRY0(symbol, implementation, need) DEFINE(symbol, implementation, need, false, (void))
-#define ENTRY_PTSZ(symbol, implementation, need, params, ...)                 \
-	DEFINE(symbol, implementation, need, false, params, __VA_ARGS__)      \
+#define ENTRY_PTSZ(symbol, implementation, need, params, ...)            \
+	DEFINE(symbol, implementation, need, false, params, __VA_ARGS__) \
 	DEFINE(symbol##_ptsz, implementation, need, true, params, __VA_ARGS__)
-#define ENTRY_PTDS(symbol, implementation, need, params, ...)                 \
-	DEFINE(symbol, implementation, need, false, params, __VA_ARGS__)      \
+#define ENTRY_PTDS(symbol, implementation, need, params, ...)            \
+	DEFINE(symbol, implementation, need, false, params, __VA_ARGS__) \
 	DEFINE(symbol##_ptds, implementation, need, true, params, __VA_ARGS__)
 #include "entry_points.def"

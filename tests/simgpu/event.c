@@ -97,7 +97,8 @@ CUresult api_event_synchronize(CALL, CUevent event)
 	if (!slab_holds(&event_slab, event))
 		result = CUDA_ERROR_INVALID_HANDLE;
 	else if (event->op)
-		op_wait(event->op, event->flags & CU_EVENT_BLOCKING_SYNC ? WAIT_SLEEP : context_wait_how(event->context));
+		op_wait(event->op,
+			event->flags & CU_EVENT_BLOCKING_SYNC ? WAIT_SLEEP : context_wait_how(event->context));
 	sim_unlock();
 	return result;
 }

@@ -35,13 +35,24 @@ CUresult api_function_attribute(CALL, int *value, CUfunction_attribute attribute
 	if (!function_valid(function))
 		return CUDA_ERROR_INVALID_HANDLE;
 	switch ((int)attribute) {
-	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = MAX_THREADS; break;
-	case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = REGISTERS; break;
+	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+		*value = MAX_THREADS;
+		break;
+	case CU_FUNC_ATTRIBUTE_NUM_REGS:
+		*value = REGISTERS;
+		break;
 	case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-	case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = 90; break;
-	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = (int)function_shared_limit(function); break;
-	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = function->carveout; break;
-	default: *value = 0;
+	case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+		*value = 90;
+		break;
+	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+		*value = (int)function_shared_limit(function);
+		break;
+	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+		*value = function->carveout;
+		break;
+	default:
+		*value = 0;
 	}
 	return CUDA_SUCCESS;
 }
@@ -65,8 +76,10 @@ CUresult api_function_set_attribute(CALL, CUfunction function, CUfunction_attrib
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
 	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: return CUDA_SUCCESS;
-	default: return CUDA_ERROR_INVALID_VALUE;
+	case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+		return CUDA_SUCCESS;
+	default:
+		return CUDA_ERROR_INVALID_VALUE;
 	}
 }
 

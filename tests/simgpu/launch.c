@@ -45,7 +45,8 @@ static CUresult submit_kernel(const struct call *call, CUfunction f, CUstream s)
 	return CUDA_SUCCESS;
 }
 
-static CUresult launch(const struct call *call, CUfunction f, const struct shape *shape, CUstream s, void **params, void **extra)
+static CUresult launch(const struct call *call, CUfunction f, const struct shape *shape, CUstream s, void **params,
+		       void **extra)
 {
 	CUresult result = check(f, shape, params, extra);
 
@@ -59,8 +60,8 @@ static CUresult launch(const struct call *call, CUfunction f, const struct shape
 	return result;
 }
 
-CUresult api_launch(CALL, CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by,
-		    unsigned int bz, unsigned int shared, CUstream s, void **params, void **extra)
+CUresult api_launch(CALL, CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+		    unsigned int by, unsigned int bz, unsigned int shared, CUstream s, void **params, void **extra)
 {
 	const struct shape shape = { gx, gy, gz, bx, by, bz, shared };
 

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 
 enum {
-	LOAD_NS = 200000,       /* a module of no size */
-	LOAD_BYTES_PER_NS = 1,  /* and its bytes on top, where they are known */
+	LOAD_NS = 200000,      /* a module of no size */
+	LOAD_BYTES_PER_NS = 1, /* and its bytes on top, where they are known */
 	GLOBAL_BYTES = 4096
 };
 
@@ -76,7 +76,8 @@ CUresult api_module_load_data(CALL, CUmodule *module, const void *image)
 	return load(call, module, 0);
 }
 
-CUresult api_module_load_data_ex(CALL, CUmodule *module, const void *image, unsigned int count, CUjit_option *options, void **values)
+CUresult api_module_load_data_ex(CALL, CUmodule *module, const void *image, unsigned int count, CUjit_option *options,
+				 void **values)
 {
 	if (count && (!options || !values))
 		return CUDA_ERROR_INVALID_VALUE;

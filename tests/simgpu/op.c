@@ -23,7 +23,12 @@ struct op *op_new(enum op_kind kind, int device)
 		if (!op)
 			return NULL;
 	}
-	*op = (struct op){ .kind = kind, .device = device, .refs = 1, .sequence = ++sequence, .waiters = waiters, .waiter_room = room };
+	*op = (struct op){ .kind = kind,
+			   .device = device,
+			   .refs = 1,
+			   .sequence = ++sequence,
+			   .waiters = waiters,
+			   .waiter_room = room };
 	return op;
 }
 

@@ -57,7 +57,8 @@ CUresult api_host_flags(CALL, unsigned int *flags, void *host)
 }
 
 /* The attribute's bytes, or how many there are if the address is not ours: zeroes then. */
-static size_t read_attribute(const struct memory_range *range, CUpointer_attribute attribute, CUdeviceptr address, uint64_t *value)
+static size_t read_attribute(const struct memory_range *range, CUpointer_attribute attribute, CUdeviceptr address,
+			     uint64_t *value)
 {
 	*value = 0;
 	switch ((int)attribute) {
@@ -73,7 +74,8 @@ static size_t read_attribute(const struct memory_range *range, CUpointer_attribu
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
 		*value = is_host(range) || (range && range->kind == MEMORY_MANAGED) ? address : 0;
 		return sizeof(void *);
-	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return sizeof(int);
+	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+		return sizeof(int);
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
 		*value = range ? range->id : 0;
 		return sizeof(unsigned long long);
@@ -93,10 +95,14 @@ static size_t read_attribute(const struct memory_range *range, CUpointer_attribu
 		*value = range != NULL;
 		return sizeof(bool);
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return sizeof(bool);
-	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return sizeof(unsigned long long);
-	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return sizeof(void *);
-	default: return 0;
+	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+		return sizeof(bool);
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+		return sizeof(unsigned long long);
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+		return sizeof(void *);
+	default:
+		return 0;
 	}
 }
 
@@ -117,7 +123,8 @@ CUresult api_pointer_attribute(CALL, void *data, CUpointer_attribute attribute, 
 	return bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult api_pointer_attributes(CALL, unsigned int count, CUpointer_attribute *attributes, void **data, CUdeviceptr address)
+CUresult api_pointer_attributes(CALL, unsigned int count, CUpointer_attribute *attributes, void **data,
+				CUdeviceptr address)
 {
 	CUresult result = CUDA_SUCCESS;
 
@@ -126,7 +133,8 @@ CUresult api_pointer_attributes(CALL, unsigned int count, CUpointer_attribute *a
 	sim_lock();
 	for (unsigned i = 0; i < count && !result; i++) {
 		uint64_t value;
-		size_t bytes = data[i] ? read_attribute(memory_find((uintptr_t)address), attributes[i], address, &value) : 0;
+		size_t bytes =
+			data[i] ? read_attribute(memory_find((uintptr_t)address), attributes[i], address, &value) : 0;
 
 		if (bytes)
 			memcpy(data[i], &value, bytes);

@@ -23,11 +23,20 @@ static double number(const char *name, double otherwise)
 	if (end == text || value < 0)
 		return otherwise;
 	switch (*end) {
-	case 'k': case 'K': return value * 1024;
-	case 'm': case 'M': return value * 1024 * 1024;
-	case 'g': case 'G': return value * 1024 * 1024 * 1024;
-	case 't': case 'T': return value * 1024 * 1024 * 1024 * 1024;
-	default: return value;
+	case 'k':
+	case 'K':
+		return value * 1024;
+	case 'm':
+	case 'M':
+		return value * 1024 * 1024;
+	case 'g':
+	case 'G':
+		return value * 1024 * 1024 * 1024;
+	case 't':
+	case 'T':
+		return value * 1024 * 1024 * 1024 * 1024;
+	default:
+		return value;
 	}
 }
 

@@ -44,7 +44,8 @@ void *slab_take(struct slab *slab)
 	else
 		return NULL;
 	if (index % ROOT_OBJECTS == 0 && index + 1 == slab->next && __lsan_register_root_region)
-		__lsan_register_root_region(slab->base + (size_t)index * slab->object_bytes, ROOT_OBJECTS * slab->object_bytes);
+		__lsan_register_root_region(slab->base + (size_t)index * slab->object_bytes,
+					    ROOT_OBJECTS * slab->object_bytes);
 	slab->used[index] = 1;
 	object = slab->base + (size_t)index * slab->object_bytes;
 	memset(object, 0, slab->object_bytes);

@@ -226,20 +226,20 @@ CUresult api_stream_wait_event(CALL, CUstream s, CUevent event, unsigned int fla
 }
 
 /* One getter, whatever it reads. */
-#define STREAM_GETTER(name, type, expression)                             \
-	CUresult api_stream_##name(CALL, CUstream s, type *value)         \
-	{                                                                 \
-		struct CUstream_st *stream;                               \
-		CUresult result;                                          \
-                                                                          \
-		if (!value)                                               \
-			return CUDA_ERROR_INVALID_VALUE;                  \
-		sim_lock();                                               \
-		result = stream_resolve(call, s, &stream);                \
-		if (!result)                                              \
-			*value = expression;                              \
-		sim_unlock();                                             \
-		return result;                                            \
+#define STREAM_GETTER(name, type, expression)                     \
+	CUresult api_stream_##name(CALL, CUstream s, type *value) \
+	{                                                         \
+		struct CUstream_st *stream;                       \
+		CUresult result;                                  \
+                                                                  \
+		if (!value)                                       \
+			return CUDA_ERROR_INVALID_VALUE;          \
+		sim_lock();                                       \
+		result = stream_resolve(call, s, &stream);        \
+		if (!result)                                      \
+			*value = expression;                      \
+		sim_unlock();                                     \
+		return result;                                    \
 	}
 STREAM_GETTER(flags, unsigned int, stream->flags)
 STREAM_GETTER(priority, int, stream->priority)

@@ -14,9 +14,9 @@
 #include <pthread.h>
 
 enum {
-	SPIN_NS = 120000,      /* a sleeping waiter wakes this long before the end and spins */
-	WAKE_NS = 80000,       /* what a sleeping waiter needs to be awake; see finish_real_time */
-	STALL_NS = 1000000     /* how long to sleep for something whose time is unknown */
+	SPIN_NS = 120000,  /* a sleeping waiter wakes this long before the end and spins */
+	WAKE_NS = 80000,   /* what a sleeping waiter needs to be awake; see finish_real_time */
+	STALL_NS = 1000000 /* how long to sleep for something whose time is unknown */
 };
 
 struct device {
@@ -50,10 +50,13 @@ struct engine *timeline_engine(int device, enum copy_kind copy)
 {
 	switch (copy) {
 	case COPY_H2D_PAGEABLE:
-	case COPY_H2D_PINNED: return &devices[device].to_device;
+	case COPY_H2D_PINNED:
+		return &devices[device].to_device;
 	case COPY_D2H_PAGEABLE:
-	case COPY_D2H_PINNED: return &devices[device].to_host;
-	default: return NULL;
+	case COPY_D2H_PINNED:
+		return &devices[device].to_host;
+	default:
+		return NULL;
 	}
 }
 
@@ -311,7 +314,8 @@ void op_run_due(struct op *op)
 
 static void sleep_for_progress(uint64_t until_ns)
 {
-	struct timespec until = { .tv_sec = (time_t)(until_ns / NSEC_PER_SEC), .tv_nsec = (long)(until_ns % NSEC_PER_SEC) };
+	struct timespec until = { .tv_sec = (time_t)(until_ns / NSEC_PER_SEC),
+				  .tv_nsec = (long)(until_ns % NSEC_PER_SEC) };
 
 	pthread_once(&progress_once, progress_init);
 	sleepers++;

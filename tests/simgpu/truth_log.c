@@ -35,7 +35,9 @@ static bool closing;
 static int file = -1;
 static uint64_t lost; /* records without memory to keep them */
 
-static const char *const op_names[] = { [OP_KERNEL] = "kernel", [OP_MEMCPY] = "memcpy", [OP_MEMSET] = "memset", [OP_HOSTFN] = "hostfn" };
+static const char *const op_names[] = {
+	[OP_KERNEL] = "kernel", [OP_MEMCPY] = "memcpy", [OP_MEMSET] = "memset", [OP_HOSTFN] = "hostfn"
+};
 static const char *const copy_names[] = {
 	[COPY_NONE] = "",
 	[COPY_H2D_PAGEABLE] = "h2d-pageable",
@@ -106,7 +108,7 @@ __attribute__((format(printf, 2, 3))) static void text_add(struct text *text, co
 static void text_add_quoted(struct text *text, const char *string)
 {
 	text_add(text, "\"");
-	for (size_t i = 0; string[i] && i < 2048; i++) {
+	for (size_t i = 0; i < 2048 && string[i]; i++) {
 		unsigned char c = (unsigned char)string[i];
 
 		if (c == '"' || c == '\\')
@@ -123,9 +125,11 @@ static void text_add_record(struct text *text, const struct record *r)
 {
 	text_add(text, "{\"op\":\"%s\",\"device\":%d,\"stream\":%u,\"name\":", op_names[r->kind], r->device, r->stream);
 	text_add_quoted(text, r->name ? r->name : "");
-	text_add(text, ",\"kind\":\"%s\",\"submit_ns\":%llu,\"start_ns\":%llu,\"end_ns\":%llu,\"bytes\":%llu,\"graph\":null}\n",
-		 copy_names[r->copy], (unsigned long long)r->submit_ns, (unsigned long long)r->start_ns,
-		 (unsigned long long)r->end_ns, (unsigned long long)r->bytes);
+	text_add(
+		text,
+		",\"kind\":\"%s\",\"submit_ns\":%llu,\"start_ns\":%llu,\"end_ns\":%llu,\"bytes\":%llu,\"graph\":null}\n",
+		copy_names[r->copy], (unsigned long long)r->submit_ns, (unsigned long long)r->start_ns,
+		(unsigned long long)r->end_ns, (unsigned long long)r->bytes);
 }
 
 static bool open_file(void)
@@ -175,14 +179,14 @@ void truth_log_op(const struct op *op)
 		filling.room = room;
 	}
 	filling.records[filling.count++] = (struct record){ .kind = op->kind,
-							     .copy = op->copy,
-							     .device = op->device,
-							     .stream = op->stream_number,
-							     .name = op->name,
-							     .submit_ns = op->submit_ns,
-							     .start_ns = op->start_ns,
-							     .end_ns = op->end_ns,
-							     .bytes = op->transfer.bytes };
+							    .copy = op->copy,
+							    .device = op->device,
+							    .stream = op->stream_number,
+							    .name = op->name,
+							    .submit_ns = op->submit_ns,
+							    .start_ns = op->start_ns,
+							    .end_ns = op->end_ns,
+							    .bytes = op->transfer.bytes };
 }
 
 void truth_log_flush(void)
@@ -252,7 +256,8 @@ __attribute__((destructor)) static void truth_log_close(void)
 		write_child_log();
 		return;
 	}
-	if (!sim_lock_for(EXIT_WAIT_NS)) /* exit from a signal handler that interrupted a call: the counts are better than nothing */
+	if (!sim_lock_for(
+		    EXIT_WAIT_NS)) /* exit from a signal handler that interrupted a call: the counts are better than nothing */
 		goto counts;
 	closing = true;
 	timeline_advance(clock_now_ns());

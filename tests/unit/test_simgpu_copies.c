@@ -52,7 +52,8 @@ static void blocking_calls_return_when_done(void **state)
 	setenv("SIMGPU_H2D_GBPS", "1", 1);
 	setenv("SIMGPU_PAGEABLE_GBPS", "0.5", 1);
 	run_in_child(blocking_calls, &truth);
-	static const char *const kinds[] = { "\"h2d-pinned\"", "\"d2h-pinned\"", "\"d2h-pageable\"", "\"d2h-pageable\"", "\"h2d-pageable\"" };
+	static const char *const kinds[] = { "\"h2d-pinned\"", "\"d2h-pinned\"", "\"d2h-pageable\"", "\"d2h-pageable\"",
+					     "\"h2d-pageable\"" };
 	static const char *const marks[] = { "m0", "m1", "m2", "m3", "m4" };
 
 	for (unsigned i = 0; i < 5; i++) {
@@ -252,9 +253,12 @@ static void bytes_move_in_dependency_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(blocking_calls_return_when_done), cmocka_unit_test(asynchronous_calls_return_at_once),
-		cmocka_unit_test(one_copy_engine_per_direction),   cmocka_unit_test(engine_serves_what_is_ready_first),
-		cmocka_unit_test(bytes_arrive),			   cmocka_unit_test(bytes_move_in_dependency_order),
+		cmocka_unit_test(blocking_calls_return_when_done),
+		cmocka_unit_test(asynchronous_calls_return_at_once),
+		cmocka_unit_test(one_copy_engine_per_direction),
+		cmocka_unit_test(engine_serves_what_is_ready_first),
+		cmocka_unit_test(bytes_arrive),
+		cmocka_unit_test(bytes_move_in_dependency_order),
 	};
 
 	settings_clear();

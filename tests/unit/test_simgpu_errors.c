@@ -163,7 +163,8 @@ static void pointers(void)
 	EXPECT(CU_MEMORYTYPE_HOST, type);
 	OK(cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, managed));
 	EXPECT(1, is_managed);
-	EXPECT(CUDA_ERROR_INVALID_VALUE, cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)(uintptr_t)&plain));
+	EXPECT(CUDA_ERROR_INVALID_VALUE,
+	       cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)(uintptr_t)&plain));
 	data[0] = &type;
 	data[1] = &ordinal;
 	OK(cuPointerGetAttributes(2, both, data, (CUdeviceptr)(uintptr_t)&plain));

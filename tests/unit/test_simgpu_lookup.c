@@ -33,7 +33,8 @@ static void resolve_all(void)
 		void *address = look_up(request->name, request->version, request->flags, &status);
 
 		if (!address || status)
-			fprintf(stderr, "%s %d %llu: not found\n", request->name, request->version, (unsigned long long)request->flags);
+			fprintf(stderr, "%s %d %llu: not found\n", request->name, request->version,
+				(unsigned long long)request->flags);
 		EXPECT(0, status);
 		EXPECT(1, address && dladdr(address, &info) && info.dli_sname);
 		EXPECT(0, strncmp(info.dli_sname, request->name, strlen(request->name)));

@@ -112,12 +112,14 @@ static void legacy_stream_waits_for_blocking_streams_and_they_for_it(void **stat
 	legacy = truth_find(&truth, "legacy__20000us");
 	apart = truth_find(&truth, "apart__20000us");
 	assert_int_equal(legacy->stream, 0);
-	assert_int_equal(legacy->start_ns, max(truth_find(&truth, "first__20000us")->end_ns, legacy->submit_ns + LATENCY_NS));
+	assert_int_equal(legacy->start_ns,
+			 max(truth_find(&truth, "first__20000us")->end_ns, legacy->submit_ns + LATENCY_NS));
 	assert_true(truth_find(&truth, "later__20000us")->start_ns >= legacy->end_ns);
 	assert_true(truth_find(&truth, "thread__20000us")->start_ns >= legacy->end_ns);
 	assert_int_not_equal(truth_find(&truth, "thread__20000us")->stream, 0);
 	assert_int_equal(truth_find(&truth, "thread__20000us")->stream, truth_find(&truth, "again__20000us")->stream);
-	assert_true(apart->start_ns < truth_find(&truth, "first__20000us")->end_ns || apart->start_ns == apart->submit_ns + LATENCY_NS);
+	assert_true(apart->start_ns < truth_find(&truth, "first__20000us")->end_ns ||
+		    apart->start_ns == apart->submit_ns + LATENCY_NS);
 	/* A synchronise of the default stream waits for the blocking streams' work. */
 	assert_true(truth_find(&truth, "end")->submit_ns >= truth_find(&truth, "again__20000us")->end_ns);
 }
