@@ -290,15 +290,35 @@ static bool waited_between(const int64_t *waits, size_t n, int64_t begin_ns, int
 	return low < n && waits[low] < end_ns;
 }
 
+/* Was an edge put into the stream just before time_ns? It is pending itself until it fires, with or without work before it. */
+static bool edge_near(const struct stream_work *w, int64_t time_ns)
+{
+	const struct order *order = w->facts->order;
+	size_t low = first_order(order, w->facts->n_order, w->stream);
+	size_t end = first_order(order, w->facts->n_order, w->stream + 1), high = end;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (order[middle].after_ns < time_ns - LATENCY_NS)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < end && order[low].after_ns < time_ns + LATENCY_NS;
+}
+
 /* Applies one fact to the op it is about. */
 static bool use_pending(struct device_work *d, struct stream_work *w, struct work *op, const struct pending *p,
 			const int64_t *waits, size_t n_waits)
 {
 	int64_t at = min64(p->at_ns, op->latest_end_ns);
 
-	if (p->by_wake && op->known_by == BOUNDARY_EDGE)
+	if (p->known_by == PENDING_WAKE && op->known_by == BOUNDARY_EDGE)
 		return true;
-	if (p->own)
+	if (p->known_by == PENDING_ASKED && (edge_near(w, p->at_ns) || p->at_ns > op->latest_end_ns))
+		return true;
+	if (p->known_by == PENDING_OWN)
 		op->latest_start_ns = clamp64(p->asked_ns, op->earliest_start_ns, op->latest_start_ns);
 	if (waited_between(waits, n_waits, op->call->begin_ns, p->at_ns))
 		return op->hostfn || add_busy(d, w, max64(p->asked_ns, op->latest_start_ns), p->at_ns, true);

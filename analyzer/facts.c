@@ -75,7 +75,7 @@ static bool add_edge(struct builder *b, const struct edge *edge, const struct fi
 	/* later than an event on an empty stream would have: it waited for the work before it */
 	if (first - EVENT_NS > edge->end_ns + LATENCY_NS)
 		return add_pending(b, (struct pending){ edge->stream, edge->covers, first - EVENT_NS,
-							edge->end_ns + LATENCY_NS, 0, false });
+							edge->end_ns + LATENCY_NS, 0, PENDING_EDGE });
 	return true;
 }
 
@@ -85,7 +85,7 @@ static bool add_poll(struct builder *b, const struct poll *p)
 		return true;
 	if (p->ready)
 		return add_finished(b, p->stream, p->covers, p->end_ns, BOUNDARY_POLL);
-	return add_pending(b, (struct pending){ p->stream, p->covers, p->begin_ns, p->begin_ns, 0, false });
+	return add_pending(b, (struct pending){ p->stream, p->covers, p->begin_ns, p->begin_ns, 0, PENDING_ASKED });
 }
 
 /* ---- how long a blocking call may have taken to notice ---------------------------------------------- */
@@ -125,7 +125,10 @@ static int64_t wake_ns(const struct builder *b, const struct call *c)
 	if (after == 0 || after == b->t->n_usages)
 		return WAKE_NS;
 	last = b->usages[after];
-	first = b->usages[find_usage(b, c->tid, c->begin_ns) - (find_usage(b, c->tid, c->begin_ns) > 0)];
+	first = b->usages[find_usage(b, c->tid, c->begin_ns)];
+	for (size_t i = after; i-- > 0 && b->usages[i]->tid == c->tid && b->usages[i]->time_ns >= c->begin_ns;)
+		if (b->usages[i]->run_delay_ns != UINT64_MAX)
+			first = b->usages[i];
 	if (first->tid != c->tid || last->tid != c->tid || first->run_delay_ns == UINT64_MAX ||
 	    last->run_delay_ns == UINT64_MAX || last->run_delay_ns < first->run_delay_ns ||
 	    last->run_delay_ns - first->run_delay_ns > (uint64_t)(c->end_ns - c->begin_ns))
@@ -133,12 +136,26 @@ static int64_t wake_ns(const struct builder *b, const struct call *c)
 	return WAKE_NS + (int64_t)(last->run_delay_ns - first->run_delay_ns);
 }
 
+/* When a copy that makes the host wait was handed to the driver: the recorder's own work before that is over by the last
+ * account it takes inside the call, and a wait for a CPU after that delays the copy. */
+static int64_t entered_ns(const struct builder *b, const struct call *c)
+{
+	size_t i = find_usage(b, c->tid, c->begin_ns);
+	const struct usage *before = NULL;
+
+	for (; i < b->t->n_usages && b->usages[i]->tid == c->tid && b->usages[i]->time_ns <= c->end_ns; i++)
+		before = b->usages[i];
+	return before ? before->time_ns + wake_ns(b, c) - WAKE_NS : c->begin_ns;
+}
+
 /* The work a call waited for was still pending shortly before the call returned, if the call did wait. */
 static bool add_blocked(struct builder *b, const struct call *c, uint32_t stream, uint64_t covers, uint64_t context)
 {
-	int64_t asked = c->begin_ns + LATENCY_NS + (is_submission(c) ? BLOCKING_START_NS : 0);
+	int64_t asked = (is_submission(c) ? entered_ns(b, c) + BLOCKING_START_NS : c->begin_ns) + LATENCY_NS;
+	bool own = is_submission(c);
 
-	return add_pending(b, (struct pending){ stream, covers, c->end_ns - wake_ns(b, c), asked, context, true });
+	return add_pending(b, (struct pending){ stream, covers, c->end_ns - wake_ns(b, c), asked, context,
+						own ? PENDING_OWN : PENDING_WAKE });
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------ */
@@ -182,7 +199,8 @@ static bool add_event_answer(struct builder *b, const struct call *c)
 	if (!r || r->stream == GST_NONE)
 		return true;
 	if (c->result == NOT_READY)
-		return add_pending(b, (struct pending){ r->stream, r->seq, c->begin_ns, c->begin_ns, 0, false });
+		return add_pending(b,
+				   (struct pending){ r->stream, r->seq, c->begin_ns, c->begin_ns, 0, PENDING_ASKED });
 	if (c->result != 0 ||
 	    !add_finished(b, r->stream, r->seq, c->end_ns,
 			  c->family == GST_FAMILY_SYNC_EVENT ? BOUNDARY_BLOCKING_RETURN : BOUNDARY_QUERY))
@@ -233,14 +251,18 @@ static bool add_call(struct builder *b, const struct call *c)
 		return c->result != 0 || add_context_sync(b, c);
 	case GST_FAMILY_QUERY_STREAM:
 		if (c->result == NOT_READY && c->stream != GST_NONE)
-			return add_pending(b,
-					   (struct pending){ c->stream, c->seq, c->begin_ns, c->begin_ns, 0, false });
+			return add_pending(
+				b, (struct pending){ c->stream, c->seq, c->begin_ns, c->begin_ns, 0, PENDING_ASKED });
 		return c->result != 0 || add_finished(b, c->stream, c->seq, c->end_ns, BOUNDARY_QUERY);
 	default:
 		break;
 	}
-	if (c->result != 0 || c->stream == GST_NONE || (c->flags & GST_CAPTURED) ||
-	    !(c->family == GST_FAMILY_SYNC_STREAM || (c->flags & GST_BLOCKING)))
+	if (c->result != 0 || c->stream == GST_NONE || (c->flags & GST_CAPTURED))
+		return true;
+	if (is_submission(c) && c->family == GST_FAMILY_COPY && c->detail == GST_COPY_H2D_PAGEABLE)
+		return add_blocked(b, c, c->stream, c->seq,
+				   0); /* staged: its last piece ends about when the call does */
+	if (c->family != GST_FAMILY_SYNC_STREAM && !(c->flags & GST_BLOCKING))
 		return true;
 	return add_finished(b, c->stream, c->seq, c->end_ns, BOUNDARY_BLOCKING_RETURN) &&
 	       add_blocked(b, c, c->stream, c->seq, 0);

@@ -38,7 +38,14 @@ struct pending {
 	uint64_t covers;
 	int64_t at_ns, asked_ns;
 	uint64_t context;
-	bool by_wake; /* from how long a call blocked: worth less than what an edge says about the same work */
+	uint8_t known_by; /* enum pending_by */
+};
+
+enum pending_by {
+	PENDING_EDGE,
+	PENDING_ASKED, /* a query or poll: also true while one of our own edges has yet to fire */
+	PENDING_WAKE,  /* from how long a call blocked: worth less than what an edge says about the same work */
+	PENDING_OWN,   /* the host waited inside the very call that submitted it: under way from asked_ns on */
 };
 
 struct order {
