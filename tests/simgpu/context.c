@@ -17,15 +17,8 @@ struct current {
 	unsigned long long id;
 };
 
-struct primary {
-	CUcontext context; /* made once, then reused: its handle never changes */
-	unsigned retained;
-	unsigned flags;
-};
-
 struct slab context_slab = SLAB(struct CUctx_st, 1 << 12);
 
-static struct primary primaries[SIM_MAX_DEVICES];
 static unsigned long long last_id;
 static __thread struct current stack[STACK_DEPTH];
 static __thread unsigned depth;
@@ -110,7 +103,7 @@ void context_keep(CUcontext context, struct op *op, bool blocking)
 	context->orphans[context->orphan_count++] = (struct orphan){ op_ref(op), blocking };
 }
 
-static void context_start(CUcontext context, int device, unsigned flags)
+void context_start(CUcontext context, int device, unsigned flags)
 {
 	*context = (struct CUctx_st){ .id = ++last_id, .device = device, .flags = flags, .primary = context->primary };
 	context->legacy.context = context;
@@ -123,8 +116,7 @@ static void context_start(CUcontext context, int device, unsigned flags)
 	context->limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 128;
 }
 
-/* Waits for the work, then frees everything the context owns. */
-static void context_stop(CUcontext context)
+void context_stop(CUcontext context)
 {
 	context_wait_idle(context);
 	context->destroyed = true;
@@ -150,7 +142,7 @@ static bool push(CUcontext context)
 	return true;
 }
 
-static bool flags_valid(unsigned flags)
+bool context_flags_valid(unsigned flags)
 {
 	unsigned schedule = flags & CU_CTX_SCHED_MASK;
 
@@ -161,7 +153,7 @@ CUresult api_context_create(CALL, CUcontext *ctx, unsigned int flags, CUdevice d
 {
 	CUcontext context;
 
-	if (!ctx || !flags_valid(flags))
+	if (!ctx || !context_flags_valid(flags))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!device_exists(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
@@ -337,7 +329,7 @@ CUresult api_context_flags(CALL, unsigned int *flags)
 
 CUresult api_context_set_flags(CALL, unsigned int flags)
 {
-	if (!flags_valid(flags))
+	if (!context_flags_valid(flags))
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	call->context->flags = flags;
@@ -380,87 +372,5 @@ CUresult api_context_priority_range(CALL, int *least, int *greatest)
 		*least = 0;
 	if (greatest)
 		*greatest = -5;
-	return CUDA_SUCCESS;
-}
-
-CUresult api_primary_retain(CALL, CUcontext *ctx, CUdevice dev)
-{
-	struct primary *primary;
-	CUresult result = CUDA_SUCCESS;
-
-	if (!ctx)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!device_exists(dev))
-		return CUDA_ERROR_INVALID_DEVICE;
-	primary = &primaries[dev];
-	sim_lock();
-	if (!primary->context) {
-		primary->context = slab_take(&context_slab);
-		if (primary->context)
-			*primary->context = (struct CUctx_st){ .primary = true, .destroyed = true };
-	}
-	if (!primary->context) {
-		result = CUDA_ERROR_OUT_OF_MEMORY;
-	} else {
-		if (primary->context->destroyed)
-			context_start(primary->context, dev, primary->flags);
-		primary->retained++;
-		*ctx = primary->context;
-	}
-	sim_unlock();
-	return result;
-}
-
-CUresult api_primary_release(CALL, CUdevice dev)
-{
-	CUresult result = CUDA_SUCCESS;
-
-	if (!device_exists(dev))
-		return CUDA_ERROR_INVALID_DEVICE;
-	sim_lock();
-	if (!primaries[dev].retained)
-		result = CUDA_ERROR_INVALID_CONTEXT;
-	else if (--primaries[dev].retained == 0)
-		context_stop(primaries[dev].context);
-	sim_unlock();
-	return result;
-}
-
-CUresult api_primary_reset(CALL, CUdevice dev)
-{
-	if (!device_exists(dev))
-		return CUDA_ERROR_INVALID_DEVICE;
-	sim_lock();
-	if (primaries[dev].context && !primaries[dev].context->destroyed)
-		context_stop(primaries[dev].context);
-	primaries[dev].retained = 0;
-	sim_unlock();
-	return CUDA_SUCCESS;
-}
-
-CUresult api_primary_set_flags(CALL, CUdevice dev, unsigned int flags)
-{
-	if (!device_exists(dev))
-		return CUDA_ERROR_INVALID_DEVICE;
-	if (!flags_valid(flags))
-		return CUDA_ERROR_INVALID_VALUE;
-	sim_lock();
-	primaries[dev].flags = flags;
-	if (primaries[dev].context && !primaries[dev].context->destroyed)
-		primaries[dev].context->flags = flags;
-	sim_unlock();
-	return CUDA_SUCCESS;
-}
-
-CUresult api_primary_state(CALL, CUdevice dev, unsigned int *flags, int *active)
-{
-	if (!flags || !active)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!device_exists(dev))
-		return CUDA_ERROR_INVALID_DEVICE;
-	sim_lock();
-	*flags = primaries[dev].flags;
-	*active = primaries[dev].retained > 0;
-	sim_unlock();
 	return CUDA_SUCCESS;
 }
