@@ -244,15 +244,13 @@ static void set_latest_starts(const struct device_work *d, struct stream_work *w
 
 	for (size_t i = 0; i < w->n; i++) {
 		struct work *op = &w->ops[i];
-		int64_t ready = op->call->end_ns;
+		int64_t entry = op->call->begin_ns;
 
-		if (op->call->flags & GST_BLOCKING)
-			ready = min64(ready, op->call->begin_ns + BLOCKING_START_NS);
-		ready = max64(ready, host_done);
-		if (may_wait(w, op))
-			ready = after_host(d, ready);
-		ready += LATENCY_NS;
-		op->latest_start_ns = clamp64(ready, op->earliest_start_ns, op->latest_end_ns);
+		op->held_until_ns = host_done > entry ? host_done : INT64_MIN;
+		if (may_wait(w, op) && after_host(d, max64(entry, host_done)) > max64(entry, host_done))
+			op->held_until_ns = after_host(d, max64(entry, host_done));
+		op->latest_start_ns = clamp64(max64(op->call->end_ns, op->held_until_ns) + LATENCY_NS,
+					      op->earliest_start_ns, op->latest_end_ns);
 		op->earliest_end_ns = op->earliest_start_ns;
 		if (op->hostfn)
 			host_done = max64(host_done, op->latest_end_ns);
@@ -319,7 +317,8 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 	if (p->known_by == PENDING_ASKED && (edge_near(w, p->at_ns) || p->at_ns > op->latest_end_ns))
 		return true;
 	if (p->known_by == PENDING_OWN)
-		op->latest_start_ns = clamp64(p->asked_ns, op->earliest_start_ns, op->latest_start_ns);
+		op->latest_start_ns = clamp64(max64(p->asked_ns, max64(op->held_until_ns, 0) + LATENCY_NS),
+					      op->earliest_start_ns, op->latest_start_ns);
 	if (waited_between(waits, n_waits, op->call->begin_ns, p->at_ns))
 		return op->hostfn || add_busy(d, w, max64(p->asked_ns, op->latest_start_ns), p->at_ns, true);
 	op->earliest_end_ns = max64(op->earliest_end_ns, at);

@@ -19,6 +19,7 @@ struct work { /* one submission */
 	int64_t earliest_end_ns, latest_end_ns;
 	uint8_t known_by; /* enum boundary: what latest_end rests on */
 	bool hostfn;
+	int64_t held_until_ns; /* a host function before it may run until then; INT64_MIN none */
 };
 
 /* The longest run of a stream's work in which the stream was never surely empty; host functions separate stretches. */
