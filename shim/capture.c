@@ -140,7 +140,7 @@ static void copy_work(struct call *c, CUstream s, enum gst_copy_kind kind, uintp
 	c->record.detail = (uint16_t)kind;
 	c->record.args[0] = bytes;
 	c->record.args[1] = device_pointer;
-	if (!stream)
+	if (!stream || kind == GST_COPY_H2H) /* between two host buffers the device has no part */
 		return;
 	if ((waits || stages) && !being_captured(stream))
 		edges_before_block(c->thread, stream);
