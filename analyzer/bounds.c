@@ -174,6 +174,18 @@ static void mark_waits(struct device_work *d, const struct trace *t, const size_
 	}
 }
 
+static bool note_hostfns(struct device_work *d, const struct stream_work *w)
+{
+	for (size_t k = 0; k < w->n; k++) {
+		const struct work *op = &w->ops[k];
+
+		if (op->hostfn && (!intervals_add(&d->host, op->earliest_start_ns, op->latest_end_ns) ||
+				   !intervals_add(&d->holding, op->call->begin_ns, op->latest_end_ns)))
+			return false;
+	}
+	return true;
+}
+
 enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t device, const struct facts *facts,
 			 struct error *e)
 {
@@ -197,10 +209,8 @@ enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t 
 			set_latest_ends(w, facts);
 			set_earliest_starts(w, facts);
 		}
-		for (size_t k = 0; k < w->n; k++)
-			if (w->ops[k].hostfn &&
-			    !intervals_add(&d->host, w->ops[k].earliest_start_ns, w->ops[k].latest_end_ns))
-				return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
+		if (!note_hostfns(d, w))
+			return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
 	}
 	d->worst_edge_error_ns = max64(d->worst_edge_error_ns, facts->worst_edge_error_ns);
 	return ERR_NONE;
@@ -214,15 +224,15 @@ static bool may_wait(const struct stream_work *w, const struct work *op)
 	return op->call->begin_ns >= w->may_wait_from_ns;
 }
 
-/* The first host function, or run of several, that may end after time_ns. */
-static size_t first_host(const struct device_work *d, int64_t time_ns)
+/* The first interval that ends after time_ns. */
+static size_t first_after(const struct intervals *s, int64_t time_ns)
 {
-	size_t low = 0, high = d->host.n;
+	size_t low = 0, high = s->n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (d->host.at[middle].end_ns <= time_ns)
+		if (s->at[middle].end_ns <= time_ns)
 			low = middle + 1;
 		else
 			high = middle;
@@ -230,12 +240,12 @@ static size_t first_host(const struct device_work *d, int64_t time_ns)
 	return low;
 }
 
-/* time_ns, or the end of the host function that may be running then. */
+/* time_ns, or the end of the host function that is queued or running then. */
 static int64_t after_host(const struct device_work *d, int64_t time_ns)
 {
-	size_t i = first_host(d, time_ns);
+	size_t i = first_after(&d->holding, time_ns);
 
-	return i < d->host.n && d->host.at[i].begin_ns <= time_ns ? d->host.at[i].end_ns : time_ns;
+	return i < d->holding.n && d->holding.at[i].begin_ns <= time_ns ? d->holding.at[i].end_ns : time_ns;
 }
 
 static void set_latest_starts(const struct device_work *d, struct stream_work *w)
@@ -263,7 +273,7 @@ static bool add_busy(struct device_work *d, const struct stream_work *w, int64_t
 {
 	if (w->opaque || end_ns <= begin_ns)
 		return true;
-	for (size_t i = less_host ? first_host(d, begin_ns) : d->host.n;
+	for (size_t i = less_host ? first_after(&d->host, begin_ns) : d->host.n;
 	     i < d->host.n && d->host.at[i].begin_ns < end_ns; i++) {
 		if (d->host.at[i].begin_ns > begin_ns && !intervals_add(&d->busy, begin_ns, d->host.at[i].begin_ns))
 			return false;
@@ -432,6 +442,7 @@ enum err_kind bounds_finish(struct device_work *d, struct error *e)
 	const struct trace *seen = NULL;
 
 	intervals_merge(&d->host);
+	intervals_merge(&d->holding);
 	for (size_t i = 0; i < d->n; i++) {
 		struct stream_work *w = &d->streams[i];
 		const struct facts *f = w->facts;
@@ -454,5 +465,6 @@ void bounds_free(struct device_work *d)
 	free(d->stretches);
 	intervals_free(&d->busy);
 	intervals_free(&d->host);
+	intervals_free(&d->holding);
 	*d = (struct device_work){ 0 };
 }

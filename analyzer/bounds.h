@@ -46,7 +46,8 @@ struct device_work { /* one device, over all processes */
 	struct stretch *stretches;
 	size_t n_stretches, cap_stretches;
 	struct intervals busy; /* surely */
-	struct intervals host; /* a host function may be running */
+	struct intervals host;    /* a host function may be running */
+	struct intervals holding; /* one is queued or running: what waits for its stream stands still */
 	int64_t worst_edge_error_ns;
 };
 

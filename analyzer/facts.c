@@ -49,6 +49,16 @@ static bool add_pending(struct builder *b, struct pending p)
 	return true;
 }
 
+/* Something in the stream was pending at at_ns: the work, or an event of ours that fires a little after it. */
+static bool add_asked(struct builder *b, uint32_t stream, uint64_t covers, int64_t at_ns)
+{
+	return add_pending(b, (struct pending){ .stream = stream,
+						.covers = covers,
+						.at_ns = at_ns - EVENT_NS,
+						.asked_ns = at_ns - EVENT_NS,
+						.known_by = PENDING_ASKED });
+}
+
 /* ---- edges and polls -------------------------------------------------------------------------------- */
 
 static bool add_edge(struct builder *b, const struct edge *edge, const struct firing *f)
@@ -85,7 +95,7 @@ static bool add_poll(struct builder *b, const struct poll *p)
 		return true;
 	if (p->ready)
 		return add_finished(b, p->stream, p->covers, p->end_ns, BOUNDARY_POLL);
-	return add_pending(b, (struct pending){ p->stream, p->covers, p->begin_ns, p->begin_ns, 0, PENDING_ASKED });
+	return add_asked(b, p->stream, p->covers, p->begin_ns);
 }
 
 /* ---- how long a blocking call may have taken to notice ---------------------------------------------- */
@@ -199,8 +209,7 @@ static bool add_event_answer(struct builder *b, const struct call *c)
 	if (!r || r->stream == GST_NONE)
 		return true;
 	if (c->result == NOT_READY)
-		return add_pending(b,
-				   (struct pending){ r->stream, r->seq, c->begin_ns, c->begin_ns, 0, PENDING_ASKED });
+		return add_asked(b, r->stream, r->seq, c->begin_ns);
 	if (c->result != 0 ||
 	    !add_finished(b, r->stream, r->seq, c->end_ns,
 			  c->family == GST_FAMILY_SYNC_EVENT ? BOUNDARY_BLOCKING_RETURN : BOUNDARY_QUERY))
@@ -251,8 +260,7 @@ static bool add_call(struct builder *b, const struct call *c)
 		return c->result != 0 || add_context_sync(b, c);
 	case GST_FAMILY_QUERY_STREAM:
 		if (c->result == NOT_READY && c->stream != GST_NONE)
-			return add_pending(
-				b, (struct pending){ c->stream, c->seq, c->begin_ns, c->begin_ns, 0, PENDING_ASKED });
+			return add_asked(b, c->stream, c->seq, c->begin_ns);
 		return c->result != 0 || add_finished(b, c->stream, c->seq, c->end_ns, BOUNDARY_QUERY);
 	default:
 		break;
