@@ -56,6 +56,8 @@ void call_exit_slow(struct call *c)
 	if (c->edge_after && ok && c->stream)
 		edge_record(t, c->stream, c->record.family == GST_FAMILY_HOSTFN ? GST_EDGE_HOSTFN_AFTER : GST_EDGE_BLOCK,
 			    stream_covers(c->stream));
-	if (c->account)
+	if (c->account) {
 		thread_account(t, clock_ticks(), c->role == CALL_SUBMITS);
+		helper_wake();
+	}
 }

@@ -2,11 +2,13 @@
 #include "helper.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "edge.h"
 #include "file.h"
@@ -23,7 +25,9 @@
 #define TICK_UNMARKED_NS 300000
 #define TICK_NS 1000000
 #define TICK_QUIET_NS 10000000
+#define TICK_BLOCKED_NS 20000000 /* while every such thread is in a driver call; the end of a blocking one rings */
 #define QUIET_NS 200000000ull
+#define HARVEST_NS 5000000ull /* nothing waits for an edge to be read: seldom, so that few queries meet one that has not fired */
 #define SILENCE_NS 200000ull
 #define STACK_BYTES (256u * 1024u)
 
@@ -100,8 +104,12 @@ static void poll_silent(struct stream *s, void *arg)
 /* Reading an edge needs its context alive, which an open gate promises. */
 static void harvest(void)
 {
-	if (!edges_any_pending() || !gate_enter())
+	static uint64_t last;
+	uint64_t now = clock_ticks();
+
+	if (now - last < clock_ticks_in(HARVEST_NS) || !edges_any_pending() || !gate_enter())
 		return;
+	last = now;
 	edges_harvest(&self->ring, make_current);
 	gate_leave();
 }
@@ -121,29 +129,59 @@ static void keep_clock(uint64_t now_ns, uint64_t start_ns, uint64_t *last_anchor
 		counters->helper_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 }
 
-/* Ticks of the last driver call of any thread that puts work into streams; now while one is inside a call. */
-static uint64_t last_activity(uint64_t now)
+/* ---- sleeping ------------------------------------------------------------------------------------------------------- */
+
+static uint32_t bell; /* 1: asleep until the blocking call that everybody is in returns */
+
+static void bell_wait(uint64_t ns)
 {
-	uint64_t last = 0;
+	struct timespec t = { 0, (long)ns };
 
-	for (unsigned i = 0; i < THREAD_SLOTS && thread_slots[i].tid; i++) {
-		uint64_t end = __atomic_load_n(&thread_slots[i].last_end, __ATOMIC_RELAXED);
+	__atomic_store_n(&bell, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &bell, FUTEX_WAIT_PRIVATE, 1, &t, NULL, 0);
+	__atomic_store_n(&bell, 0, __ATOMIC_RELAXED);
+}
 
-		if (thread_slots[i].in_call)
-			return now;
-		last = end > last ? end : last;
+void helper_wake(void)
+{
+	if (__atomic_load_n(&bell, __ATOMIC_RELAXED) && __atomic_exchange_n(&bell, 0, __ATOMIC_SEQ_CST))
+		syscall(SYS_futex, &bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* What the threads that put work into streams are doing. */
+struct activity {
+	uint64_t last_end; /* ticks of the latest return from a driver call */
+	bool any, all_in_call;
+};
+
+static struct activity look_around(void)
+{
+	struct activity a = { .all_in_call = true };
+
+	for (unsigned i = 0; i < __atomic_load_n(&thread_slots_used, __ATOMIC_RELAXED); i++) {
+		const struct thread_slot *slot = &thread_slots[i];
+		uint64_t end = __atomic_load_n(&slot->last_end, __ATOMIC_RELAXED);
+
+		if (!slot->tid || !slot->submits)
+			continue;
+		a.any = true;
+		a.all_in_call &= __atomic_load_n(&slot->in_call, __ATOMIC_RELAXED) != 0;
+		a.last_end = end > a.last_end ? end : a.last_end;
 	}
-	return last;
+	return a;
 }
 
 static void helper_sleep(void)
 {
-	uint64_t now = clock_ticks();
+	struct activity a = look_around();
+	uint64_t since = clock_ticks() - a.last_end;
 	struct timespec t = { 0, TICK_NS };
 
 	if (settings.level >= GST_LEVEL_EDGES && streams_any_unmarked())
 		t.tv_nsec = TICK_UNMARKED_NS;
-	else if (now - last_activity(now) > clock_ticks_in(QUIET_NS))
+	else if (a.any && a.all_in_call && since > clock_ticks_in(TICK_NS))
+		return bell_wait(TICK_BLOCKED_NS);
+	else if (!a.all_in_call && since > clock_ticks_in(QUIET_NS))
 		t.tv_nsec = TICK_QUIET_NS;
 	nanosleep(&t, NULL);
 }

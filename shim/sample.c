@@ -108,7 +108,7 @@ static void look(struct gst_sample *s)
 
 void sample_silent_threads(struct ring *r, uint64_t silence_ticks)
 {
-	for (unsigned i = 0; i < THREAD_SLOTS; i++) {
+	for (unsigned i = 0; i < __atomic_load_n(&thread_slots_used, __ATOMIC_RELAXED); i++) {
 		struct thread_slot *slot = &thread_slots[i];
 		uint64_t now = clock_ticks(), silent = now - __atomic_load_n(&slot->last_end, __ATOMIC_RELAXED);
 		struct gst_sample s = { .tid = __atomic_load_n(&slot->tid, __ATOMIC_RELAXED) };

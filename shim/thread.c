@@ -17,6 +17,7 @@
 
 __thread struct thread thread_storage = { .generation = UINT32_MAX };
 struct thread_slot thread_slots[THREAD_SLOTS];
+uint32_t thread_slots_used;
 uint64_t thread_silence_ticks;
 
 static struct thread_slot spare_slot; /* for threads beyond the table: recorded, but not watched */
@@ -25,13 +26,19 @@ static uint32_t end_key_made;
 
 static struct thread_slot *slot_take(uint32_t tid)
 {
+	uint32_t used = __atomic_load_n(&thread_slots_used, __ATOMIC_RELAXED);
+
 	for (unsigned i = 0; i < THREAD_SLOTS; i++) {
 		uint32_t free_tid = 0;
 
-		if (__atomic_load_n(&thread_slots[i].tid, __ATOMIC_RELAXED) == 0 &&
-		    __atomic_compare_exchange_n(&thread_slots[i].tid, &free_tid, tid, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_RELAXED))
-			return &thread_slots[i];
+		if (__atomic_load_n(&thread_slots[i].tid, __ATOMIC_RELAXED) != 0 ||
+		    !__atomic_compare_exchange_n(&thread_slots[i].tid, &free_tid, tid, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_RELAXED))
+			continue;
+		while (used <= i && !__atomic_compare_exchange_n(&thread_slots_used, &used, i + 1, true, __ATOMIC_ACQ_REL,
+								 __ATOMIC_RELAXED))
+			;
+		return &thread_slots[i];
 	}
 	return &spare_slot;
 }
@@ -96,6 +103,7 @@ struct thread *thread_attach(void)
 void threads_forget(void)
 {
 	memset(thread_slots, 0, sizeof(thread_slots));
+	thread_slots_used = 0;
 }
 
 uint64_t thread_context(struct thread *t)

@@ -44,6 +44,7 @@ struct thread {
 
 extern __thread struct thread thread_storage;
 extern struct thread_slot thread_slots[THREAD_SLOTS];
+extern uint32_t thread_slots_used; /* none beyond this was ever taken */
 extern uint64_t thread_silence_ticks; /* a pause between driver calls this long is worth a look */
 
 /* The calling thread, attached to the file at its first call; NULL = record nothing. */
