@@ -329,7 +329,7 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 	if (p->known_by == PENDING_OWN)
 		op->latest_start_ns = clamp64(max64(p->asked_ns, max64(op->held_until_ns, 0) + LATENCY_NS),
 					      op->earliest_start_ns, op->latest_start_ns);
-	if (waited_between(waits, n_waits, op->call->begin_ns, p->at_ns))
+	if (waited_between(waits, n_waits, op->call->begin_ns, p->at_ns + EVENT_NS))
 		return op->hostfn || add_busy(d, w, max64(p->asked_ns, op->latest_start_ns), p->at_ns, true);
 	op->earliest_end_ns = max64(op->earliest_end_ns, at);
 	return op->hostfn || add_busy(d, w, op->latest_start_ns, at, may_wait(w, op));
