@@ -18,7 +18,9 @@ static unsigned call_number;
 
 /* ---- arguments ------------------------------------------------------------------------------------------- */
 
-/* The last few handles of a kind. Those destroyed meanwhile stay: stale handles are among the arguments. */
+/* The last few handles of a kind. Contexts, modules, functions and memory destroyed meanwhile stay: stale handles are among the
+ * arguments. Streams and events do not: the driver may give their handles out again, and to a recorder that makes events
+ * of its own, or uses the thread's default stream before the program does. They are used once, just after their end. */
 struct pool {
 	uintptr_t items[HANDLES];
 	unsigned count;
@@ -27,7 +29,6 @@ struct pool {
 static struct pool contexts, modules, functions, streams, events, pointers;
 
 static void *pinned[HANDLES]; /* live only: a copy to memory that is gone would crash without any driver */
-static CUcontext pinned_context[HANDLES];
 static uint8_t pageable[HOST_BYTES] __attribute__((aligned(4096)));
 
 static unsigned below(unsigned limit)
@@ -45,11 +46,21 @@ static void pool_add(struct pool *pool, uintptr_t handle)
 	pool->items[pool->count++ % HANDLES] = handle;
 }
 
+/* One that is then no longer in the pool; 0 if there is none. */
+static uintptr_t pool_take(struct pool *pool)
+{
+	unsigned kept = pool->count < HANDLES ? pool->count : HANDLES, i = kept ? below(kept) : 0;
+	uintptr_t handle = kept ? pool->items[i] : 0;
+
+	pool->items[i] = 0;
+	return handle;
+}
+
 /* Mostly a handle of this kind that is or was good; else none, a handle of another kind, or an invented one. */
 static uintptr_t pick(const struct pool *pool)
 {
 	static const uintptr_t invented[] = { 0x10, 0xdeadbeef000, 0x7fffffff, 0x1000, (uintptr_t)-64 };
-	const struct pool *others[] = { &contexts, &modules, &functions, &streams, &pointers };
+	const struct pool *others[] = { &contexts, &modules, &functions, &contexts, &pointers };
 	unsigned kept = pool->count < HANDLES ? pool->count : HANDLES;
 
 	if (kept && !one_in(8))
@@ -211,12 +222,11 @@ static void call_context_make(void)
 	show_handle((uintptr_t)context);
 }
 
-/* Pinned memory goes with its context. Ask first: which context "current" is must not depend on what we remember. */
-static void forget_pinned(CUcontext context)
+/* Pinned memory, streams and events may go with their context. */
+static void forget_objects(void)
 {
-	for (unsigned i = 0; i < HANDLES; i++)
-		if (!context || pinned_context[i] == context)
-			pinned[i] = NULL;
+	memset(pinned, 0, sizeof(pinned));
+	streams.count = events.count = 0;
 }
 
 static void call_context_end(void)
@@ -225,12 +235,11 @@ static void call_context_end(void)
 
 	if (!one_in(4))
 		return;
+	forget_objects();
 	if (one_in(2)) {
-		forget_pinned(NULL);
 		SHOW(cuDevicePrimaryCtxRelease_v2, (CUdevice)below(2));
 		return;
 	}
-	forget_pinned(context);
 	SHOW(cuCtxDestroy_v2, context);
 }
 
@@ -377,6 +386,27 @@ static void call_function(void)
 	show_number(value);
 }
 
+static void destroy_stream(void)
+{
+	CUstream s = (CUstream)pool_take(&streams);
+
+	SHOW(cuStreamDestroy_v2, s);
+	switch (below(4)) {
+	case 0:
+		SHOW(cuStreamDestroy_v2, s);
+		break;
+	case 1:
+		SHOW(cuStreamSynchronize, s);
+		break;
+	case 2:
+		SHOW(cuLaunchHostFunc, s, nothing, NULL);
+		break;
+	default:
+		SHOW_QUERY(cuStreamQuery, s);
+		break;
+	}
+}
+
 static void call_stream(void)
 {
 	CUstream s = (CUstream)UNTOUCHED;
@@ -397,7 +427,7 @@ static void call_stream(void)
 		show_handle((uintptr_t)s);
 		break;
 	case 3:
-		SHOW(cuStreamDestroy_v2, a_stream());
+		destroy_stream();
 		break;
 	case 4:
 		SHOW_QUERY(cuStreamQuery, a_stream());
@@ -419,12 +449,9 @@ static void call_stream(void)
 	}
 }
 
-/* The driver may give an event's handle out again, to us or to a recorder that records events of its own. So a destroyed event
- * is used once more at once and then forgotten. */
 static void destroy_event(void)
 {
-	unsigned kept = events.count < HANDLES ? events.count : HANDLES, i = kept ? below(kept) : 0;
-	CUevent event = (CUevent)events.items[i];
+	CUevent event = (CUevent)pool_take(&events);
 
 	SHOW(cuEventDestroy_v2, event);
 	switch (below(4)) {
@@ -441,7 +468,6 @@ static void destroy_event(void)
 		SHOW_QUERY(cuEventQuery, event);
 		break;
 	}
-	events.items[i] = 0;
 }
 
 static void call_event(void)
@@ -529,18 +555,14 @@ static void call_memory(void)
 static void call_pinned(void)
 {
 	unsigned i = below(HANDLES), flags = (unsigned)UNTOUCHED;
-	CUcontext context = NULL;
 	void *p = (void *)UNTOUCHED;
 
 	switch (below(5)) {
 	case 0:
 		if (pinned[i])
 			return;
-		CU(cuCtxGetCurrent, &context);
-		if (SHOW(cuMemAllocHost_v2, one_in(10) ? NULL : &p, one_in(10) ? 0 : 65536) == CUDA_SUCCESS) {
+		if (SHOW(cuMemAllocHost_v2, one_in(10) ? NULL : &p, one_in(10) ? 0 : 65536) == CUDA_SUCCESS)
 			pinned[i] = p;
-			pinned_context[i] = context;
-		}
 		show_handle((uintptr_t)p);
 		break;
 	case 1:

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every client, compared with the simulated driver's own log of what happened."""
+
+import pytest
+import truth
+
+CLIENTS = ["client_linked", "client_dlopen", "client_getproc"]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_random_work(recorder, client, seed, threads):
+    truth.agree(lambda: recorder.run_client(client, "--seed", seed, "--threads", threads))
+
+
+@pytest.mark.parametrize("settings", [
+    {"SIMGPU_DRIFT_PPM": 0, "SIMGPU_LATENCY_US": 20},
+    {"SIMGPU_DRIFT_PPM": 100},
+    {"SIMGPU_QUEUE": 16},
+], ids=["no-drift-slow-start", "strong-drift", "short-queue"])
+def test_other_devices(recorder, settings):
+    truth.agree(lambda: recorder.run_client("client_dlopen", "--seed", 5, env=settings))
+
+
+@pytest.mark.parametrize("options", [[], ["--pinned"]], ids=["pageable", "pinned"])
+def test_training(recorder, options):
+    def too_wide(report):
+        device = report["devices"][0]
+        blind = device["idle_error_ns"] + device["unresolved_ns"]
+        if blind * 100 > 2 * device["span_ns"]:
+            yield f"idle_error + unresolved is {blind} of {device['span_ns']}: more than 2 %"
+
+    truth.agree(lambda: recorder.run(recorder.command("train.py", "--steps", 30, *options)), too_wide)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs a program on the simulated driver, with or without the shim, and holds what came of it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+WORKLOADS = Path(__file__).resolve().parent
+SECONDS = 120  # a run that takes longer hangs
+
+
+class Run:
+    """A finished program and the files it left."""
+
+    def __init__(self, recorder, folder, done):
+        self.recorder = recorder
+        self.folder = folder
+        self.out = folder / "gpushim-out"
+        self.truth = folder / "truth.json"
+        self.calls = folder / "calls.txt"
+        self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
+
+    def traces(self):
+        return sorted(self.out.glob("*.gst"))
+
+    def report(self, *options):
+        """The whole report; the trace must be a good one."""
+        done = self.recorder.gpushim("report", self.out, "--json", *options)
+        assert done.returncode == 0, f"report: exit status {done.returncode}: {done.stderr}"
+        return json.loads(done.stdout)
+
+
+class Recorder:
+    """Makes runs, each in a folder of its own."""
+
+    def __init__(self, build: Path, shim: Path, gpushim: Path, folder: Path):
+        self.build, self.shim, self.gpushim_path, self.folder = build, shim, gpushim, folder
+        self.count = 0
+
+    def new_folder(self):
+        self.count += 1
+        folder = self.folder / f"run-{self.count}"
+        folder.mkdir(parents=True)
+        return folder
+
+    def command(self, name, *args):
+        """A program of this folder: train.py, or a C program by its name."""
+        if name.endswith(".py"):
+            return [sys.executable, str(WORKLOADS / name), *map(str, args)]
+        program = self.build / "workloads" / name
+        assert program.exists(), f"{program} is not built: make workloads"
+        return [str(program), *map(str, args)]
+
+    def environment(self, shim=True, **changes):
+        """libcuda.so.1 is simgpu; the shim is preloaded on request. A change to None takes a variable away."""
+        drop = ("GPUSHIM", "SIMGPU_", "LD_PRELOAD", "LD_LIBRARY_PATH", "CUDA_")
+        env = {name: value for name, value in os.environ.items() if not name.startswith(drop)}
+        env.update(LD_LIBRARY_PATH=str(self.build / "simgpu"), PYTHONDONTWRITEBYTECODE="1")
+        if shim:
+            env["LD_PRELOAD"] = str(self.shim)
+        for name, value in changes.items():
+            env.pop(name, None)
+            if value is not None:
+                env[name] = str(value)
+        return env
+
+    def run(self, command, shim=True, folder=None, env=None):
+        """Runs it to its end, in its own folder, with the truth written down."""
+        folder = folder or self.new_folder()
+        settings = {"SIMGPU_LOG": folder / "truth.json", "GPUSHIM_OUT": folder / "gpushim-out", **(env or {})}
+        done = subprocess.run(command, cwd=folder, env=self.environment(shim, **settings), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=SECONDS)
+        return Run(self, folder, done)
+
+    def run_client(self, name, *args, **how):
+        """A C client that also writes down its own calls."""
+        folder = self.new_folder()
+        return self.run(self.command(name, *args, "--calls", folder / "calls.txt"), folder=folder, **how)
+
+    def gpushim(self, *args):
+        return subprocess.run([str(self.gpushim_path), *map(str, args)], env=self.environment(shim=False), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=SECONDS)
+
+
+def hooked_names():
+    """The calls the shim records: the rows of hooks.def."""
+    rows = (WORKLOADS.parent.parent / "shim" / "hooks.def").read_text().splitlines()
+    return {row.split("(", 1)[1].split(",", 1)[0].strip() for row in rows if row.startswith(("HOOK(", "HOOKX("))}
