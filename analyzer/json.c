@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "text.h"
+
+static void *pool_alloc(void *context, size_t bytes)
+{
+	struct json *j = context;
+	char *p = j->pool + j->used;
+
+	bytes = (bytes + 15) & ~(size_t)15;
+	if (bytes > sizeof(j->pool) - j->used)
+		return NULL;
+	j->used += bytes;
+	return p;
+}
+
+static void *pool_realloc(void *context, void *p, size_t bytes)
+{
+	(void)p; /* never called: the generator grows a buffer of its own only where there is no callback */
+	return pool_alloc(context, bytes);
+}
+
+static void pool_free(void *context, void *p)
+{
+	(void)context;
+	(void)p;
+}
+
+static void print(void *context, const char *s, size_t bytes)
+{
+	fwrite(s, 1, bytes, ((struct json *)context)->file);
+}
+
+void json_open(struct json *j, FILE *file)
+{
+	const yajl_alloc_funcs memory = { pool_alloc, pool_realloc, pool_free, j };
+
+	j->file = file;
+	j->used = 0;
+	j->gen = yajl_gen_alloc(&memory);
+	yajl_gen_config(j->gen, yajl_gen_print_callback, print, j);
+}
+
+void json_next(struct json *j)
+{
+	yajl_gen_reset(j->gen, NULL);
+}
+
+void json_map(struct json *j)
+{
+	yajl_gen_map_open(j->gen);
+}
+
+void json_map_end(struct json *j)
+{
+	yajl_gen_map_close(j->gen);
+}
+
+void json_array(struct json *j)
+{
+	yajl_gen_array_open(j->gen);
+}
+
+void json_array_end(struct json *j)
+{
+	yajl_gen_array_close(j->gen);
+}
+
+void json_text(struct json *j, const char *s)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	char buf[4096];
+	size_t out = 0;
+
+	while (*s && out + 4 <= sizeof(buf)) {
+		unsigned length = text_utf8(s);
+
+		memcpy(buf + out, length ? s : replacement, length ? length : 3);
+		out += length ? length : 3;
+		s += length ? length : 1;
+	}
+	yajl_gen_string(j->gen, (const unsigned char *)buf, out);
+}
+
+void json_int(struct json *j, int64_t v)
+{
+	yajl_gen_integer(j->gen, v);
+}
+
+void json_double(struct json *j, double v)
+{
+	char digits[40];
+
+	snprintf(digits, sizeof(digits), "%.9g", isfinite(v) ? v : 0.0);
+	json_number(j, digits);
+}
+
+void json_bool(struct json *j, bool v)
+{
+	yajl_gen_bool(j->gen, v);
+}
+
+void json_number(struct json *j, const char *digits)
+{
+	yajl_gen_number(j->gen, digits, strlen(digits));
+}
+
+void json_key(struct json *j, const char *key)
+{
+	json_text(j, key);
+}
+
+void json_key_text(struct json *j, const char *key, const char *s)
+{
+	json_key(j, key);
+	json_text(j, s);
+}
+
+void json_key_int(struct json *j, const char *key, int64_t v)
+{
+	json_key(j, key);
+	json_int(j, v);
+}
+
+void json_key_double(struct json *j, const char *key, double v)
+{
+	json_key(j, key);
+	json_double(j, v);
+}
+
+void json_key_map(struct json *j, const char *key)
+{
+	json_key(j, key);
+	json_map(j);
+}
+
+void json_key_array(struct json *j, const char *key)
+{
+	json_key(j, key);
+	json_array(j);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *text_duration(char buf[TEXT_SHORT], int64_t ns)
+{
+	double abs = ns < 0 ? -(double)ns : (double)ns;
+	const char *sign = ns < 0 ? "-" : "";
+
+	if (abs < 1000)
+		snprintf(buf, TEXT_SHORT, "%s%.0f ns", sign, abs);
+	else if (abs < 999.95e3)
+		snprintf(buf, TEXT_SHORT, "%s%.1f us", sign, abs / 1e3);
+	else if (abs < 999.95e6)
+		snprintf(buf, TEXT_SHORT, "%s%.1f ms", sign, abs / 1e6);
+	else if (abs < 1000e9)
+		snprintf(buf, TEXT_SHORT, "%s%.2f s", sign, abs / 1e9);
+	else
+		snprintf(buf, TEXT_SHORT, "%s%.0f s", sign, abs / 1e9);
+	return buf;
+}
+
+const char *text_bytes(char buf[TEXT_SHORT], uint64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double value = (double)bytes;
+	unsigned unit = 0;
+
+	while (value >= 1023.95 && unit < 6) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(buf, TEXT_SHORT, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	return buf;
+}
+
+const char *text_count(char buf[TEXT_SHORT], uint64_t n)
+{
+	char digits[24];
+	size_t length = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, n), out = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			buf[out++] = ',';
+		buf[out++] = digits[i];
+	}
+	buf[out] = 0;
+	return buf;
+}
+
+const char *text_percent(char buf[TEXT_SHORT], int64_t part, int64_t whole)
+{
+	snprintf(buf, TEXT_SHORT, "%.1f %%", whole > 0 ? (double)part * 100 / (double)whole : 0.0);
+	return buf;
+}
+
+static bool continues(unsigned char c)
+{
+	return (c & 0xc0) == 0x80;
+}
+
+unsigned text_utf8(const char *s)
+{
+	const unsigned char *p = (const unsigned char *)s;
+
+	if (p[0] < 0x80)
+		return p[0] ? 1 : 0;
+	if (p[0] >= 0xc2 && p[0] < 0xe0)
+		return continues(p[1]) ? 2 : 0;
+	if (p[0] >= 0xe0 && p[0] < 0xf0) {
+		if (!continues(p[1]) || !continues(p[2]))
+			return 0;
+		if (p[0] == 0xe0 && p[1] < 0xa0) /* longer than need be */
+			return 0;
+		return p[0] == 0xed && p[1] >= 0xa0 ? 0 : 3; /* half a surrogate pair */
+	}
+	if (p[0] >= 0xf0 && p[0] < 0xf5) {
+		if (!continues(p[1]) || !continues(p[2]) || !continues(p[3]))
+			return 0;
+		if (p[0] == 0xf0 && p[1] < 0x90)
+			return 0;
+		return p[0] == 0xf4 && p[1] >= 0x90 ? 0 : 4;
+	}
+	return 0;
+}
+
+/* Control characters: C0, DEL, C1, and those that turn the direction of writing. */
+static bool steers(const unsigned char *p, unsigned length)
+{
+	if (length == 1)
+		return p[0] < 0x20 || p[0] == 0x7f;
+	if (length == 2)
+		return p[0] == 0xc2 && p[1] < 0xa0;
+	if (length == 3 && p[0] == 0xe2)
+		return (p[1] == 0x80 && (p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xa8 && p[2] <= 0xae))) ||
+		       (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9);
+	return false;
+}
+
+const char *text_clean(char *buf, size_t size, const char *s, size_t columns)
+{
+	size_t out = 0, seen = 0, cut = 0; /* cut: where "..." goes, if need be */
+
+	while (*s) {
+		unsigned length = text_utf8(s), bytes = length ? length : 1;
+		bool plain = length && !steers((const unsigned char *)s, length);
+
+		if (seen + 3 <= columns && out + 4 <= size)
+			cut = out;
+		if (seen == columns || out + (plain ? bytes : 1) + 1 > size) {
+			out = cut;
+			for (unsigned i = 0; i < 3 && out + 1 < size; i++)
+				buf[out++] = '.';
+			break;
+		}
+		if (plain)
+			memcpy(buf + out, s, bytes);
+		else
+			buf[out] = '?';
+		out += plain ? bytes : 1;
+		s += bytes;
+		seen++;
+	}
+	buf[out] = 0;
+	return buf;
+}
+
+const char *text_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* text.h: numbers and untrusted names as people read them. Each fills buf, always ends it, and returns buf. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TEXT_SHORT 32 /* room for any duration, size or count */
+
+const char *text_duration(char buf[TEXT_SHORT], int64_t ns);    /* "170.3 ms" */
+const char *text_bytes(char buf[TEXT_SHORT], uint64_t bytes);   /* "2.0 MiB" */
+const char *text_count(char buf[TEXT_SHORT], uint64_t n);       /* "1,234,567" */
+const char *text_percent(char buf[TEXT_SHORT], int64_t part, int64_t whole); /* "12.3 %" */
+
+/* Text that a trace brought: control characters and bytes that are no UTF-8 become '?', so a terminal is never steered and JSON
+ * stays valid; more than `columns` characters end in "...". size is buf's, at least 4. */
+const char *text_clean(char *buf, size_t size, const char *s, size_t columns);
+
+/* Length of the valid UTF-8 character at s (1 to 4), 0 where there is none. NUL is none. */
+unsigned text_utf8(const char *s);
+
+/* What follows the last slash. */
+const char *text_base(const char *path);
