@@ -30,7 +30,7 @@ STAGES = [
     "run",
     "facts bounds place gaps timeline timeline_*",
     "chain calls threads",
-    "cause cause_* causes",
+    "cause cause_* causes findings gap_view",
     "steps memory",
     "summary",
     "report report_* export export_* diff",

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cause.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "cause_rules.h"
+#include "gap_view.h"
+#include "text.h"
+
+#define EVIDENCE_MAX 4 /* strings per interval */
+#define NOBODY SIZE_MAX
+
+static const struct {
+	const char *name, *title, *advice;
+} causes[] = {
+#define CAUSE(name, id, title, advice) { id, title, advice },
+#include "causes.def"
+#undef CAUSE
+};
+
+typedef void cause_rule(const struct gap_view *v, struct findings *out);
+
+static cause_rule *const rules[] = {
+#define RULE(name) cause_##name,
+#include "causes.def"
+#undef RULE
+};
+
+const char *cause_name(enum cause_id id)
+{
+	return causes[id].name;
+}
+
+const char *cause_title(enum cause_id id)
+{
+	return causes[id].title;
+}
+
+const char *cause_advice(enum cause_id id)
+{
+	return causes[id].advice;
+}
+
+const char *confidence_name(enum confidence c)
+{
+	return c == CONFIDENCE_OBSERVED ? "observed" : "inferred";
+}
+
+/* ---- one gap: proposals → owners ---- */
+
+struct piece { /* owned interval, by index of its finding or NOBODY */
+	int64_t begin_ns, end_ns;
+	size_t owner;
+};
+
+struct engine { /* scratch, used again for each gap */
+	const struct threads *threads;
+	struct gap_view view;
+	struct findings found;
+	size_t *heap;
+	size_t n_heap, cap_heap;
+	struct piece *pieces;
+	size_t n_pieces, cap_pieces;
+	/* the result so far */
+	struct attribution *out;
+	size_t n_pool, cap_pool;
+};
+
+/* Rule 1 of CAUSES: a proven chain to another thread, what the thread's own records prove, what is inferred, the rest. */
+static int standing(const struct finding *f)
+{
+	if (f->remainder)
+		return 3;
+	if (f->confidence == CONFIDENCE_INFERRED)
+		return 2;
+	return f->n_chain > 1 ? 0 : 1;
+}
+
+static bool goes_before(const struct findings *list, size_t a, size_t b)
+{
+	const struct finding *x = &list->at[a], *y = &list->at[b];
+	int sx = standing(x), sy = standing(y);
+
+	if (sx != sy)
+		return sx < sy;
+	return x->cause != y->cause ? x->cause < y->cause : a < b;
+}
+
+static bool heap_push(struct engine *g, size_t finding)
+{
+	size_t at = g->n_heap;
+
+	if (!array_room(g->heap, g->n_heap, g->cap_heap))
+		return false;
+	g->n_heap++;
+	while (at > 0 && goes_before(&g->found, finding, g->heap[(at - 1) / 2])) {
+		g->heap[at] = g->heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	g->heap[at] = finding;
+	return true;
+}
+
+static void heap_pop(struct engine *g)
+{
+	size_t last = g->heap[--g->n_heap], at = 0, child;
+
+	while ((child = 2 * at + 1) < g->n_heap) {
+		if (child + 1 < g->n_heap && goes_before(&g->found, g->heap[child + 1], g->heap[child]))
+			child++;
+		if (!goes_before(&g->found, g->heap[child], last))
+			break;
+		g->heap[at] = g->heap[child];
+		at = child;
+	}
+	if (g->n_heap)
+		g->heap[at] = last;
+}
+
+static bool add_piece(struct engine *g, int64_t begin, int64_t end, size_t owner)
+{
+	struct piece *last = g->n_pieces ? &g->pieces[g->n_pieces - 1] : NULL;
+
+	if (last && last->owner == owner && last->end_ns == begin) {
+		last->end_ns = end;
+		return true;
+	}
+	if (!array_room(g->pieces, g->n_pieces, g->cap_pieces))
+		return false;
+	g->pieces[g->n_pieces++] = (struct piece){ begin, end, owner };
+	return true;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct finding *x = a, *y = b;
+
+	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+}
+
+/* Clips to the gap and drops what is empty. Records that may be missing make everything an inference (rule 5). */
+static void clip(struct engine *g, const struct gap *gap, bool lossy)
+{
+	struct findings *list = &g->found;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		struct finding *f = &list->at[i];
+
+		if (f->begin_ns < gap->begin_ns)
+			f->begin_ns = gap->begin_ns;
+		if (f->end_ns > gap->end_ns)
+			f->end_ns = gap->end_ns;
+		if (f->end_ns <= f->begin_ns)
+			continue;
+		if (lossy)
+			f->confidence = CONFIDENCE_INFERRED;
+		if (kept != i)
+			list->at[kept] = *f;
+		kept++;
+	}
+	list->n = kept;
+	array_sort(list->at, list->n, sizeof(*list->at), by_begin);
+}
+
+/* Every nanosecond of the gap gets one owner: the best of those that cover it. */
+static bool tile(struct engine *g, const struct gap *gap)
+{
+	const struct findings *list = &g->found;
+	int64_t at = gap->begin_ns;
+	size_t next = 0;
+
+	g->n_heap = g->n_pieces = 0;
+	while (at < gap->end_ns) {
+		int64_t until = gap->end_ns;
+		size_t owner = NOBODY;
+
+		for (; next < list->n && list->at[next].begin_ns <= at; next++) {
+			if (!heap_push(g, next))
+				return false;
+		}
+		while (g->n_heap && list->at[g->heap[0]].end_ns <= at)
+			heap_pop(g);
+		if (g->n_heap) {
+			owner = g->heap[0];
+			until = list->at[owner].end_ns;
+		}
+		if (next < list->n && list->at[next].begin_ns < until)
+			until = list->at[next].begin_ns;
+		if (!add_piece(g, at, until, owner))
+			return false;
+		at = until;
+	}
+	return true;
+}
+
+/* ---- owners → the story that is kept ---- */
+
+/* Not proof of anything, but what there is to say about time that nobody owns. */
+static void describe_unknown(struct finding *f, const struct gap_view *v)
+{
+	char call[256], early[TEXT_SHORT];
+	const struct activity *longest = NULL;
+
+	if (v->ready) {
+		evidence_call(call, sizeof(call), v->trace, v->submit);
+		snprintf(f->evidence, sizeof(f->evidence), "the next work had been submitted %s before the gap: %s",
+			 text_duration(early, v->gap->begin_ns - v->submit->end_ns), call);
+		chain_submitter(f, v, "its work was queued");
+		return;
+	}
+	for (size_t i = 0; i < v->n_activities; i++) {
+		const struct activity *a = &v->activities[i];
+
+		if (a->begin_ns < f->end_ns && a->end_ns > f->begin_ns && (!longest || a->end_ns - a->begin_ns > longest->end_ns - longest->begin_ns))
+			longest = a;
+	}
+	if (v->tid)
+		chain_submitter(f, v, "unknown");
+	if (longest) {
+		evidence_activity(f->evidence, sizeof(f->evidence), longest);
+	} else if (v->submit && f->begin_ns >= v->submit_begin_ns) {
+		evidence_call(call, sizeof(call), v->trace, v->submit);
+		snprintf(f->evidence, sizeof(f->evidence), "the next work was being submitted: %s", call);
+		chain_submitter(f, v, "in %s", call_name(v->trace, v->submit));
+	}
+}
+
+static bool keep_text(struct engine *g, struct gap_cause *c, const char *text)
+{
+	const char **list;
+
+	if (!*text || c->n_evidence == EVIDENCE_MAX)
+		return true;
+	list = arena_alloc(&g->out->arena, (c->n_evidence + 1) * sizeof(*list));
+	if (!list)
+		return false;
+	for (size_t i = 0; i < c->n_evidence; i++) {
+		list[i] = c->evidence[i];
+		if (strcmp(list[i], text) == 0)
+			return true;
+	}
+	list[c->n_evidence] = arena_text(&g->out->arena, text);
+	if (!list[c->n_evidence])
+		return false;
+	c->evidence = list;
+	c->n_evidence++;
+	return true;
+}
+
+static bool keep_chain(struct engine *g, struct gap_cause *c, const struct finding *f)
+{
+	struct chain_link *chain;
+
+	if (!f->n_chain)
+		return true;
+	chain = arena_alloc(&g->out->arena, f->n_chain * sizeof(*chain));
+	if (!chain)
+		return false;
+	memcpy(chain, f->chain, f->n_chain * sizeof(*chain));
+	for (uint32_t i = 0; i < f->n_chain; i++) {
+		bool timed = chain[i].end_ns > chain[i].begin_ns;
+
+		chain[i].begin_ns = timed && chain[i].begin_ns > c->begin_ns ? chain[i].begin_ns : c->begin_ns;
+		chain[i].end_ns = timed && chain[i].end_ns < c->end_ns ? chain[i].end_ns : c->end_ns;
+	}
+	c->chain = chain;
+	c->n_chain = f->n_chain;
+	return true;
+}
+
+/* Two neighbours that say the same are one. */
+static bool same_story(const struct gap_cause *c, const struct finding *f)
+{
+	return c->cause == f->cause && c->confidence == f->confidence && c->n_chain == f->n_chain && c->n_chain <= 1 &&
+	       (!c->n_chain || (c->chain[0].tid == f->chain[0].tid && strcmp(c->chain[0].state, f->chain[0].state) == 0));
+}
+
+static bool keep(struct engine *g, const struct piece *piece, struct gap_story *story)
+{
+	struct finding unknown = { .begin_ns = piece->begin_ns, .end_ns = piece->end_ns, .cause = CAUSE_unexplained };
+	const struct finding *f = piece->owner == NOBODY ? &unknown : &g->found.at[piece->owner];
+	struct gap_cause *c = story->n_causes ? &g->out->pool[g->n_pool - 1] : NULL;
+
+	if (f == &unknown)
+		describe_unknown(&unknown, &g->view);
+	g->out->causes_ns[f->cause] += piece->end_ns - piece->begin_ns;
+	if (f->confidence == CONFIDENCE_OBSERVED)
+		g->out->observed_ns[f->cause] += piece->end_ns - piece->begin_ns;
+	if (c && same_story(c, f)) {
+		c->end_ns = piece->end_ns;
+		if (c->n_chain)
+			((struct chain_link *)c->chain)->end_ns = piece->end_ns;
+		return keep_text(g, c, f->evidence);
+	}
+	if (!array_room(g->out->pool, g->n_pool, g->cap_pool))
+		return false;
+	c = &g->out->pool[g->n_pool++];
+	*c = (struct gap_cause){ .begin_ns = piece->begin_ns, .end_ns = piece->end_ns, .cause = f->cause, .confidence = f->confidence };
+	story->n_causes++;
+	return keep_text(g, c, f->evidence) && keep_chain(g, c, f);
+}
+
+static bool lost_records(const struct trace *t)
+{
+	return t->counters.records_dropped || t->counters.streams_untracked;
+}
+
+/* Could a record that tells another story of this gap be missing? */
+static bool lossy(const struct device_timeline *d, const struct gap *gap)
+{
+	return d->operations_unlinked || (gap->before && lost_records(gap->before->trace)) ||
+	       (gap->after && lost_records(gap->after->trace));
+}
+
+static bool explain(struct engine *g, const struct device_timeline *d, const struct gap *gap, struct gap_story *story)
+{
+	story->gap = gap;
+	if (!gap_view_set(&g->view, d, gap, g->threads))
+		return false;
+	g->found.n = 0;
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		rules[i](&g->view, &g->found);
+	if (g->found.failed)
+		return false;
+	clip(g, gap, lossy(d, gap));
+	if (!tile(g, gap))
+		return false;
+	for (size_t i = 0; i < g->n_pieces; i++) {
+		if (!keep(g, &g->pieces[i], story))
+			return false;
+	}
+	return true;
+}
+
+enum err_kind attribution_build(struct attribution *out, const struct device_timeline *d, const struct threads *threads,
+				struct error *e)
+{
+	struct engine g = { .threads = threads, .out = out };
+	bool ok;
+
+	*out = (struct attribution){ 0 };
+	out->gaps = array_new(d->n_gaps, sizeof(*out->gaps));
+	ok = out->gaps != NULL;
+	for (size_t i = 0; ok && i < d->n_gaps; i++) {
+		ok = explain(&g, d, &d->gaps[i], &out->gaps[i]);
+		out->n_gaps++;
+	}
+	for (size_t i = 0, at = 0; ok && i < out->n_gaps; i++) { /* the pool moves no more */
+		out->gaps[i].causes = out->pool + at;
+		at += out->gaps[i].n_causes;
+	}
+	gap_view_free(&g.view);
+	findings_free(&g.found);
+	free(g.heap);
+	free(g.pieces);
+	if (ok)
+		return ERR_NONE;
+	attribution_free(out);
+	return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+}
+
+void attribution_free(struct attribution *a)
+{
+	free(a->gaps);
+	free(a->pool);
+	arena_free(&a->arena);
+	*a = (struct attribution){ 0 };
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The thread ran other code between two driver calls: its own accounts prove it, or samples found it on a CPU. */
+#include "cause_rules.h"
+
+#include <stdio.h>
+
+#include "text.h"
+
+/* Its accounts prove that it computed through the silence: what it did not compute, in that or just before, is below a tenth. A
+ * thread that never gave the CPU up computed or waited for a CPU: then half is enough. */
+static bool computed(const struct silence *s)
+{
+	int64_t silent = s->end_ns - s->begin_ns, between, cpu;
+
+	if (!s->before || !s->after || s->after->cpu_ns < s->before->cpu_ns || s->after->time_ns <= s->before->time_ns)
+		return false;
+	between = s->after->time_ns - s->before->time_ns;
+	cpu = s->after->cpu_ns - s->before->cpu_ns < (uint64_t)between ? (int64_t)(s->after->cpu_ns - s->before->cpu_ns) : between;
+	if (between - cpu <= silent / 10)
+		return true;
+	return s->after->voluntary == s->before->voluntary && between - cpu <= silent / 2;
+}
+
+static void propose_accounts(const struct gap_view *v, struct findings *out, const struct silence *s)
+{
+	struct finding *f = findings_add(out, CAUSE_host_compute, CONFIDENCE_OBSERVED, s->begin_ns, s->end_ns);
+	char cpu[TEXT_SHORT], wall[TEXT_SHORT];
+
+	chain_submitter(f, v, "on a CPU");
+	snprintf(f->evidence, sizeof(f->evidence), "thread %u computed for %s of %s between driver calls, gave the CPU up %u times, lost it %u times",
+		 v->tid, text_duration(cpu, (int64_t)(s->after->cpu_ns - s->before->cpu_ns)),
+		 text_duration(wall, s->after->time_ns - s->before->time_ns), s->after->voluntary - s->before->voluntary,
+		 s->after->involuntary - s->before->involuntary);
+}
+
+void cause_host_compute(const struct gap_view *v, struct findings *out)
+{
+	for (size_t i = 0; i < v->n_silences; i++) {
+		if (computed(&v->silences[i]))
+			propose_accounts(v, out, &v->silences[i]);
+	}
+	for (size_t i = 0; i < v->n_activities; i++) {
+		const struct activity *a = &v->activities[i];
+		struct finding *f;
+
+		if (a->doing != DOING_CPU)
+			continue;
+		f = findings_add(out, CAUSE_host_compute, CONFIDENCE_INFERRED, a->begin_ns, a->end_ns);
+		chain_submitter(f, v, "on a CPU");
+		evidence_activity(f->evidence, sizeof(f->evidence), a);
+	}
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The thread was loading, linking or looking up code; or it launched a function for the first time, and the driver took long. */
+#include "cause_rules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "text.h"
+
+/* A launch that only launches takes microseconds. */
+#define LONG_LAUNCH_NS 200000
+
+static const char *kernel_of(const struct gap_view *v, const struct call *c)
+{
+	return c->name > 0 && c->name < v->trace->n_kernels ? v->trace->kernels[c->name] : "";
+}
+
+static struct finding *propose(const struct gap_view *v, struct findings *out, const struct call *c, enum confidence confidence)
+{
+	struct finding *f = findings_add(out, CAUSE_module_load, confidence, c->begin_ns, c->end_ns);
+	const char *kernel = kernel_of(v, c);
+	char name[96];
+	size_t used;
+
+	chain_submitter(f, v, "in %s", call_name(v->trace, c));
+	evidence_call(f->evidence, sizeof(f->evidence), v->trace, c);
+	used = strlen(f->evidence);
+	if (*kernel)
+		snprintf(f->evidence + used, sizeof(f->evidence) - used, ", %s%s",
+			 confidence == CONFIDENCE_INFERRED ? "the first launch of " : "", text_clean(name, sizeof(name), kernel, 64));
+	return f;
+}
+
+void cause_module_load(const struct gap_view *v, struct findings *out)
+{
+	for (size_t i = 0; i < v->n_calls; i++) {
+		const struct call *c = v->calls[i];
+
+		if (c->family == GST_FAMILY_MODULE && c->end_ns > v->gap->begin_ns)
+			propose(v, out, c, CONFIDENCE_OBSERVED);
+	}
+	if (v->first_launch && v->submit->end_ns - v->submit->begin_ns >= LONG_LAUNCH_NS && v->submit_begin_ns < v->gap->end_ns)
+		propose(v, out, v->submit, CONFIDENCE_INFERRED);
+}

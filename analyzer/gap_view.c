@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gap_view.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "text.h"
+
+/* A damaged record may claim a call of hours: looking back for calls that reach into the gap stops after this many. */
+#define LOOK_BACK 64
+/* A sample stands for at most this on either side; the recorder takes one every 10 ms at least. */
+#define SAMPLE_REACH_NS 25000000
+/* The account after a blocking call is taken this long after its return at most, and never counts for more of a short silence. */
+#define ACCOUNT_LATE_NS 200000
+
+static int64_t max64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* ---- calls ---- */
+
+static size_t first_call_after(const struct thread_records *r, int64_t ns)
+{
+	size_t low = 0, high = r->n_calls;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->calls[middle]->begin_ns <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* From the call before the gap (or those that reach into it) to the submission. */
+static void set_calls(struct gap_view *v, const struct thread_records *r)
+{
+	size_t after = first_call_after(r, v->gap->begin_ns), begin = after, end = first_call_after(r, v->gap->end_ns);
+
+	for (size_t back = 0; back < LOOK_BACK && begin > 0; back++) {
+		begin--;
+		if (r->calls[begin]->end_ns < v->gap->begin_ns - v->gap->begin_error_ns)
+			break;
+	}
+	v->calls = r->calls + begin;
+	v->n_calls = end - begin;
+	for (size_t i = after > begin ? after - begin : 0; v->submit && i < v->n_calls; i++) {
+		if (v->calls[i] == v->submit)
+			v->n_calls = i + 1;
+	}
+}
+
+/* ---- silences ---- */
+
+static const struct usage *usage_before(const struct thread_records *r, int64_t ns, size_t *at)
+{
+	size_t low = 0, high = r->n_usages;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->usages[middle]->time_ns <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*at = low;
+	return low ? r->usages[low - 1] : NULL;
+}
+
+static bool add_silence(struct gap_view *v, const struct thread_records *r, int64_t begin, int64_t end, bool begin_known)
+{
+	struct silence *s;
+	size_t at, after;
+
+	if (end <= begin || end <= v->gap->begin_ns)
+		return true;
+	if (!array_room(v->silences, v->n_silences, v->cap_silences))
+		return false;
+	s = &v->silences[v->n_silences++];
+	*s = (struct silence){ .begin_ns = begin, .end_ns = end, .begin_known = begin_known };
+	s->before = usage_before(r, begin + min64(ACCOUNT_LATE_NS, (end - begin) / 20), &at);
+	usage_before(r, end - 1, &after); /* the account before the next call is as old as that call's entry */
+	s->after = after < r->n_usages ? r->usages[after] : NULL;
+	return true;
+}
+
+static bool set_silences(struct gap_view *v, const struct thread_records *r)
+{
+	int64_t at = v->gap->begin_ns;
+	bool known = false;
+
+	for (size_t i = 0; i < v->n_calls; i++) {
+		const struct call *c = v->calls[i];
+
+		if (c->begin_ns >= v->submit_begin_ns)
+			break;
+		if (c->begin_ns > at && !add_silence(v, r, at, c->begin_ns, known))
+			return false;
+		if (!known || c->end_ns > at)
+			at = c->end_ns;
+		known = true;
+	}
+	return add_silence(v, r, at, v->submit_begin_ns, known);
+}
+
+/* ---- what the samples say ---- */
+
+static enum doing doing_of(const struct sample *s, const struct syscall_name *name)
+{
+	if (s->syscall == -1)
+		return DOING_CPU;
+	switch (name ? name->kind : SYSCALL_OTHER) {
+	case SYSCALL_READ:
+	case SYSCALL_POLL: return DOING_READ;
+	case SYSCALL_WRITE: return DOING_WRITE;
+	case SYSCALL_FLUSH: return DOING_FLUSH;
+	case SYSCALL_SLEEP: return DOING_SLEEP;
+	case SYSCALL_FUTEX: return DOING_LOCK;
+	case SYSCALL_OTHER: break;
+	}
+	return DOING_OTHER;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool add_activity(struct gap_view *v, const struct sample *s, int64_t begin, int64_t end)
+{
+	const struct syscall_name *name = syscall_find(v->trace->header.clock, s->syscall);
+	struct activity a = { begin, end, doing_of(s, name), s->fd_kind, 1, name ? name->name : NULL, s->syscall, s->file };
+	struct activity *last = v->n_activities ? &v->activities[v->n_activities - 1] : NULL;
+
+	if (end <= begin)
+		return true;
+	if (last && last->end_ns == begin && last->doing == a.doing && last->number == a.number && same_file(last->file, a.file)) {
+		last->end_ns = end;
+		last->n_samples++;
+		return true;
+	}
+	if (!array_room(v->activities, v->n_activities, v->cap_activities))
+		return false;
+	v->activities[v->n_activities++] = a;
+	return true;
+}
+
+static size_t first_sample(const struct thread_records *r, int64_t ns)
+{
+	size_t low = 0, high = r->n_samples;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->samples[middle]->time_ns < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A thread that reads from a pipe takes locks in between: those waits belong to the reading. */
+static void join_locks(struct gap_view *v, size_t first)
+{
+	for (size_t i = first; i < v->n_activities; i++) {
+		struct activity *a = &v->activities[i];
+		const struct activity *next = i + 1 < v->n_activities ? a + 1 : NULL, *previous = i > first ? a - 1 : NULL;
+		const struct activity *peer = previous && previous->doing == DOING_READ ? previous
+					      : next && next->doing == DOING_READ	? next
+											: NULL;
+
+		if (a->doing != DOING_LOCK || !peer || (peer->fd_kind != GST_FD_PIPE && peer->fd_kind != GST_FD_SOCKET))
+			continue;
+		a->doing = DOING_READ;
+		a->fd_kind = peer->fd_kind;
+		a->file = peer->file;
+	}
+}
+
+static bool set_activities(struct gap_view *v, const struct thread_records *r, const struct silence *s)
+{
+	size_t first = v->n_activities;
+
+	for (size_t i = first_sample(r, s->begin_ns); i < r->n_samples && r->samples[i]->time_ns < s->end_ns; i++) {
+		int64_t at = r->samples[i]->time_ns, begin = max64(s->begin_ns, at - SAMPLE_REACH_NS),
+			end = min64(s->end_ns, at + SAMPLE_REACH_NS);
+
+		if (i > 0)
+			begin = max64(begin, r->samples[i - 1]->time_ns + (at - r->samples[i - 1]->time_ns) / 2);
+		if (i + 1 < r->n_samples)
+			end = min64(end, at + (r->samples[i + 1]->time_ns - at) / 2);
+		if (!add_activity(v, r->samples[i], max64(begin, v->gap->begin_ns), end))
+			return false;
+	}
+	join_locks(v, first);
+	return true;
+}
+
+/* ---- the view ---- */
+
+static void set_submitter(struct gap_view *v, const struct threads *threads)
+{
+	const struct op *after = v->gap->after;
+	const struct process_records *p;
+
+	v->trace = after ? after->trace : v->gap->before ? v->gap->before->trace : NULL;
+	v->submit = after ? after->call : NULL;
+	if (!v->submit)
+		return;
+	v->tid = v->submit->tid;
+	v->ready = v->submit->end_ns < v->gap->begin_ns - v->gap->begin_error_ns;
+	v->submit_begin_ns = max64(v->gap->begin_ns, min64(v->gap->end_ns, v->submit->begin_ns));
+	p = threads_process(threads, v->trace);
+	v->first_launch = p && v->submit->family == GST_FAMILY_LAUNCH && v->submit->name > 0 &&
+			  v->submit->name < v->trace->n_kernels && p->first_launch[v->submit->name] == v->submit;
+}
+
+bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const struct gap *gap, const struct threads *threads)
+{
+	const struct process_records *p;
+	const struct thread_records *r;
+
+	v->gap = gap;
+	v->device = d;
+	v->submit = NULL;
+	v->tid = 0;
+	v->first_launch = v->ready = false;
+	v->submit_begin_ns = gap->end_ns;
+	v->calls = NULL;
+	v->n_calls = v->n_silences = v->n_activities = 0;
+	set_submitter(v, threads);
+	p = v->submit ? threads_process(threads, v->trace) : NULL;
+	r = p ? threads_find(p, v->tid) : NULL;
+	if (!r || v->ready)
+		return true;
+	set_calls(v, r);
+	if (!set_silences(v, r))
+		return false;
+	for (size_t i = 0; i < v->n_silences; i++) {
+		if (!set_activities(v, r, &v->silences[i]))
+			return false;
+	}
+	return true;
+}
+
+void gap_view_free(struct gap_view *v)
+{
+	free(v->silences);
+	free(v->activities);
+	*v = (struct gap_view){ 0 };
+}
+
+/* ---- words ---- */
+
+const char *call_name(const struct trace *t, const struct call *c)
+{
+	const char *name = c->hook < t->n_hooks ? t->hooks[c->hook] : NULL;
+
+	return name ? name : "a driver call";
+}
+
+void evidence_call(char *buf, size_t size, const struct trace *t, const struct call *c)
+{
+	char name[64], file[96], took[TEXT_SHORT];
+
+	snprintf(buf, size, "%s took %s (%s byte %" PRIu64 ")", text_clean(name, sizeof(name), call_name(t, c), 48),
+		 text_duration(took, c->end_ns - c->begin_ns), text_clean(file, sizeof(file), text_base(t->path ? t->path : "trace"), 64),
+		 c->byte);
+}
+
+void evidence_activity(char *buf, size_t size, const struct activity *a)
+{
+	char file[160], number[24];
+	const char *what = a->syscall;
+
+	if (!what && a->number >= 0) {
+		snprintf(number, sizeof(number), "system call %d", a->number);
+		what = number;
+	} else if (!what) {
+		what = a->doing == DOING_CPU ? "on a CPU" : "blocked outside a system call";
+	}
+	if (a->file && a->fd_kind == GST_FD_FILE)
+		snprintf(buf, size, "%zu sample%s: %s path=%s", a->n_samples, a->n_samples == 1 ? "" : "s", what,
+			 text_clean(file, sizeof(file), a->file, 120));
+	else
+		snprintf(buf, size, "%zu sample%s: %s%s%s", a->n_samples, a->n_samples == 1 ? "" : "s", what, a->file ? " " : "",
+			 a->file ? text_clean(file, sizeof(file), a->file, 120) : "");
+}
+
+void chain_submitter(struct finding *f, const struct gap_view *v, const char *format, ...)
+{
+	struct chain_link *link = &f->chain[0];
+	char state[128];
+	va_list args;
+
+	link->pid = v->trace ? v->trace->header.pid : 0;
+	link->tid = v->tid;
+	va_start(args, format);
+	vsnprintf(state, sizeof(state), format, args);
+	va_end(args);
+	text_clean(link->state, sizeof(link->state), state, sizeof(link->state) - 1);
+	f->n_chain = 1;
+}

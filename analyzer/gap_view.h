@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gap_view.h: everything a rule may look at: the gap, and what the thread that submits the next work did during it. */
+#pragma once
+
+#include "findings.h"
+#include "syscall_names.h"
+#include "threads.h"
+#include "timeline.h"
+
+/* Between two driver calls of the submitting thread. */
+struct silence {
+	int64_t begin_ns, end_ns;           /* whole, may reach beyond the gap */
+	bool begin_known;                   /* false: no earlier call is on record, begin is the gap's */
+	const struct usage *before, *after; /* the thread's accounts around it, NULL none */
+};
+
+enum doing { DOING_OTHER, DOING_CPU, DOING_READ, DOING_WRITE, DOING_FLUSH, DOING_SLEEP, DOING_LOCK };
+
+/* Samples in a row that found the thread in one place. Each sample stands for the time halfway to its neighbours. */
+struct activity {
+	int64_t begin_ns, end_ns;
+	enum doing doing;
+	enum gst_fd_kind fd_kind;
+	size_t n_samples;
+	const char *syscall; /* NULL: on a CPU, or a call we have no name for */
+	int32_t number;
+	const char *file;    /* NULL none */
+};
+
+struct gap_view {
+	const struct gap *gap;
+	const struct device_timeline *device;
+	const struct trace *trace;    /* of the process that submits the next work */
+	const struct call *submit;    /* the call that ends the gap, NULL unknown */
+	uint32_t tid;                 /* the submitting thread, 0 unknown */
+	bool first_launch;            /* submit is the first launch of its kernel */
+	bool ready;                   /* submit had returned before the gap began: only device-* causes apply */
+	int64_t submit_begin_ns;      /* entry of submit within the gap; the gap's end if unknown */
+	const struct call *const *calls; size_t n_calls; /* the thread's, by begin: those around the gap's begin, those up to submit */
+	struct silence *silences;     size_t n_silences; /* those that reach into the gap before submit_begin_ns */
+	struct activity *activities;  size_t n_activities; /* within silences and the gap */
+	size_t cap_silences, cap_activities;
+};
+
+/* v is zeroed or was set before (its arrays are used again). False: no memory. */
+bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const struct gap *gap, const struct threads *threads);
+void gap_view_free(struct gap_view *v);
+
+/* For evidence: "cuMemAlloc_v2 took 3.1 ms (host-12.gst byte 4176)". */
+void evidence_call(char *buf, size_t size, const struct trace *t, const struct call *c);
+/* "12 samples: read, pipe:[123]" */
+void evidence_activity(char *buf, size_t size, const struct activity *a);
+/* The name of the driver call; untrusted text. */
+const char *call_name(const struct trace *t, const struct call *c);
+
+/* The submitting thread's place in the chain, as printf would write it. */
+void chain_submitter(struct finding *f, const struct gap_view *v, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "threads.h"
+
+#include <stdlib.h>
+
+#include "alloc.h"
+
+static enum err_kind no_memory(struct error *e)
+{
+	return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+}
+
+/* Where tid stands in the sorted list, or should stand. */
+static size_t position(const struct thread_records *threads, size_t n, uint32_t tid)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (threads[middle].tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct finder { /* records of one thread mostly come in a row */
+	struct process_records *p;
+	size_t cap, last;
+};
+
+static struct thread_records *find_or_add(struct finder *f, uint32_t tid)
+{
+	struct process_records *p = f->p;
+	size_t at = f->last;
+
+	if (at < p->n_threads && p->threads[at].tid == tid)
+		return &p->threads[at];
+	at = position(p->threads, p->n_threads, tid);
+	f->last = at;
+	if (at < p->n_threads && p->threads[at].tid == tid)
+		return &p->threads[at];
+	if (!array_room(p->threads, p->n_threads, f->cap))
+		return NULL;
+	for (size_t i = p->n_threads++; i > at; i--)
+		p->threads[i] = p->threads[i - 1];
+	p->threads[at] = (struct thread_records){ .tid = tid };
+	return &p->threads[at];
+}
+
+static bool count_records(struct process_records *p, const struct trace *t)
+{
+	struct finder f = { p, 0, 0 };
+	struct thread_records *r;
+
+	for (size_t i = 0; i < t->n_calls; i++) {
+		if (!(r = find_or_add(&f, t->calls[i].tid)))
+			return false;
+		r->n_calls++;
+	}
+	for (size_t i = 0; i < t->n_samples; i++) {
+		if (!(r = find_or_add(&f, t->samples[i].tid)))
+			return false;
+		r->n_samples++;
+	}
+	for (size_t i = 0; i < t->n_usages; i++) {
+		if (!(r = find_or_add(&f, t->usages[i].tid)))
+			return false;
+		r->n_usages++;
+	}
+	return true;
+}
+
+/* Each thread's share of the pool; the counts start again, as fill counts. */
+static void share_pool(struct process_records *p)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < p->n_threads; i++) {
+		struct thread_records *r = &p->threads[i];
+
+		r->calls = (const struct call **)(p->pool + at);
+		at += r->n_calls;
+		r->samples = (const struct sample **)(p->pool + at);
+		at += r->n_samples;
+		r->usages = (const struct usage **)(p->pool + at);
+		at += r->n_usages;
+		r->n_calls = r->n_samples = r->n_usages = 0;
+	}
+}
+
+static void fill(struct process_records *p, const struct trace *t)
+{
+	struct finder f = { p, 0, 0 };
+	struct thread_records *r;
+
+	for (size_t i = 0; i < t->n_calls; i++) {
+		const struct call *c = &t->calls[i];
+
+		r = find_or_add(&f, c->tid);
+		r->calls[r->n_calls++] = c;
+		if (c->family == GST_FAMILY_LAUNCH && c->name < t->n_kernels && !p->first_launch[c->name])
+			p->first_launch[c->name] = c;
+	}
+	for (size_t i = 0; i < t->n_samples; i++) {
+		r = find_or_add(&f, t->samples[i].tid);
+		r->samples[r->n_samples++] = &t->samples[i];
+	}
+	for (size_t i = 0; i < t->n_usages; i++) {
+		r = find_or_add(&f, t->usages[i].tid);
+		r->usages[r->n_usages++] = &t->usages[i];
+	}
+}
+
+static bool build_process(struct process_records *p, const struct trace *t)
+{
+	p->trace = t;
+	p->first_launch = array_new(t->n_kernels, sizeof(struct call *));
+	p->pool = array_new(t->n_calls + t->n_samples + t->n_usages, sizeof(void *));
+	if (!p->first_launch || !p->pool || !count_records(p, t))
+		return false;
+	share_pool(p);
+	fill(p, t);
+	return true;
+}
+
+static int by_trace(const void *a, const void *b)
+{
+	const struct process_records *x = a, *y = b;
+
+	return ((uintptr_t)x->trace > (uintptr_t)y->trace) - ((uintptr_t)x->trace < (uintptr_t)y->trace);
+}
+
+enum err_kind threads_build(struct threads *out, const struct run *run, struct error *e)
+{
+	*out = (struct threads){ 0 };
+	out->processes = array_new(run->n_traces, sizeof(*out->processes));
+	if (!out->processes)
+		return no_memory(e);
+	for (; out->n_processes < run->n_traces; out->n_processes++) {
+		if (!build_process(&out->processes[out->n_processes], run->traces[out->n_processes])) {
+			out->n_processes++;
+			threads_free(out);
+			return no_memory(e);
+		}
+	}
+	array_sort(out->processes, out->n_processes, sizeof(*out->processes), by_trace);
+	return ERR_NONE;
+}
+
+void threads_free(struct threads *t)
+{
+	for (size_t i = 0; i < t->n_processes; i++) {
+		free(t->processes[i].threads);
+		free(t->processes[i].first_launch);
+		free(t->processes[i].pool);
+	}
+	free(t->processes);
+	*t = (struct threads){ 0 };
+}
+
+const struct process_records *threads_process(const struct threads *t, const struct trace *trace)
+{
+	struct process_records key = { .trace = trace };
+
+	return t->n_processes ? bsearch(&key, t->processes, t->n_processes, sizeof(key), by_trace) : NULL;
+}
+
+const struct thread_records *threads_find(const struct process_records *p, uint32_t tid)
+{
+	size_t at = position(p->threads, p->n_threads, tid);
+
+	return at < p->n_threads && p->threads[at].tid == tid ? &p->threads[at] : NULL;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* threads.h: the records of a run by the thread they are about, each list in time order. */
+#pragma once
+
+#include "run.h"
+
+struct thread_records {
+	uint32_t tid;
+	const struct call **calls;     size_t n_calls;
+	const struct sample **samples; size_t n_samples;
+	const struct usage **usages;   size_t n_usages;
+};
+
+struct process_records {
+	const struct trace *trace;
+	struct thread_records *threads;   size_t n_threads; /* by tid */
+	const struct call **first_launch; /* by kernel: its first launch, NULL none */
+	const void **pool; /* what all lists point into */
+};
+
+struct threads {
+	struct process_records *processes; size_t n_processes; /* by address of trace */
+};
+
+enum err_kind threads_build(struct threads *out, const struct run *run, struct error *e);
+void threads_free(struct threads *t);
+
+const struct process_records *threads_process(const struct threads *t, const struct trace *trace); /* NULL unknown */
+const struct thread_records *threads_find(const struct process_records *p, uint32_t tid);          /* NULL unknown */
