@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "summary.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "memory.h"
+#include "text.h"
+
+static enum err_kind no_memory(struct error *e)
+{
+	return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+}
+
+/* ---- devices ---- */
+
+static void set_identity(struct summary_device *s)
+{
+	const uint8_t *u = s->timeline->device.uuid;
+
+	text_clean(s->name, sizeof(s->name), s->timeline->device.name, sizeof(s->name));
+	snprintf(s->uuid, sizeof(s->uuid), "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2],
+		 u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+}
+
+static void set_times(struct summary_device *s)
+{
+	const struct device_timeline *d = s->timeline;
+
+	s->span_ns = d->end_ns - d->begin_ns;
+	s->before_ns = d->begin_ns > d->process_start_ns ? d->begin_ns - d->process_start_ns : 0;
+	s->h2d_pageable_ns = d->copy_ns[GST_COPY_H2D_PAGEABLE];
+	s->h2d_pinned_ns = d->copy_ns[GST_COPY_H2D_PINNED];
+	s->d2h_ns = d->copy_ns[GST_COPY_D2H_PAGEABLE] + d->copy_ns[GST_COPY_D2H_PINNED];
+	s->peer_ns = d->copy_ns[GST_COPY_PEER];
+	/* What is of no other kind moved by the device's own engines as well. */
+	s->d2d_ns = d->copy_ns[GST_COPY_D2D] + d->copy_ns[GST_COPY_UNKNOWN] + d->copy_ns[GST_COPY_H2H];
+	s->memset_ns = d->memset_ns;
+	s->copy_exposed_ns = s->h2d_pageable_ns + s->h2d_pinned_ns + s->d2h_ns + s->peer_ns + s->d2d_ns + s->memset_ns;
+}
+
+/* Processes that see different devices may all call theirs 0. */
+static void number_devices(struct summary *s)
+{
+	bool clash = false;
+
+	for (size_t i = 0; i < s->n_devices; i++) {
+		s->devices[i].number = s->timeline->devices[i].device.device;
+		for (size_t k = 0; k < i; k++)
+			clash |= s->devices[k].number == s->devices[i].number;
+	}
+	for (size_t i = 0; clash && i < s->n_devices; i++)
+		s->devices[i].number = (uint32_t)i;
+}
+
+static enum err_kind add_devices(struct summary *s, struct error *e)
+{
+	s->devices = array_new(s->timeline->n_devices, sizeof(*s->devices));
+	if (!s->devices)
+		return no_memory(e);
+	for (size_t i = 0; i < s->timeline->n_devices; i++) {
+		struct summary_device *d = &s->devices[i];
+		enum err_kind kind;
+
+		d->timeline = &s->timeline->devices[i];
+		kind = attribution_build(&d->attribution, d->timeline, &s->threads, e);
+		if (kind)
+			return kind;
+		s->n_devices++;
+		d->first_gap = s->n_gaps;
+		s->n_gaps += d->attribution.n_gaps;
+		s->operations_unlinked += d->timeline->operations_unlinked;
+		set_identity(d);
+		set_times(d);
+	}
+	number_devices(s);
+	return ERR_NONE;
+}
+
+/* ---- memory ---- */
+
+static bool same_device(const struct trace *t, uint16_t ordinal, const struct device *device)
+{
+	for (size_t i = 0; i < t->n_devices; i++) {
+		if (t->devices[i].device == ordinal)
+			return memcmp(t->devices[i].uuid, device->uuid, sizeof(device->uuid)) == 0;
+	}
+	return ordinal == device->device;
+}
+
+static enum err_kind memory_of(struct summary_device *d, const struct run *run, struct error *e)
+{
+	struct memory_changes all = { 0 };
+	enum err_kind kind = ERR_NONE;
+	int64_t live = 0, peak = 0;
+
+	for (size_t i = 0; i < run->n_traces && !kind; i++) {
+		const struct trace *t = run->traces[i];
+		size_t first = all.n, kept = all.n;
+
+		kind = memory_add(&all, t, e);
+		for (size_t k = first; !kind && k < all.n; k++) {
+			if (same_device(t, all.at[k].device, &d->timeline->device))
+				all.at[kept++] = all.at[k];
+		}
+		all.n = kept;
+		for (size_t k = 0; k < t->n_calls; k++)
+			d->out_of_memory += memory_refused(&t->calls[k]) && same_device(t, t->calls[k].device, &d->timeline->device);
+	}
+	memory_sort(&all);
+	for (size_t i = 0; i < all.n; i++) {
+		if (__builtin_add_overflow(live, all.at[i].bytes, &live)) /* damaged sizes */
+			live = 0;
+		peak = live > peak ? live : peak;
+	}
+	memory_free(&all);
+	d->peak_allocated_bytes = d->peak_reserved_bytes = (uint64_t)peak;
+	return kind;
+}
+
+/* ---- counts ---- */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct summary_count *)a)->name, ((const struct summary_count *)b)->name);
+}
+
+/* Sorts by name, adds up what has the same name, drops what is 0. */
+static size_t join(struct summary_count *list, size_t n)
+{
+	size_t kept = 0;
+
+	array_sort(list, n, sizeof(*list), by_name);
+	for (size_t i = 0; i < n; i++) {
+		if (!list[i].n)
+			continue;
+		if (kept && strcmp(list[kept - 1].name, list[i].name) == 0)
+			list[kept - 1].n += list[i].n;
+		else
+			list[kept++] = list[i];
+	}
+	return kept;
+}
+
+static enum err_kind count_calls(struct summary *s, struct error *e)
+{
+	size_t n = 0, at = 0;
+
+	for (size_t i = 0; i < s->run->n_traces; i++)
+		n += s->run->traces[i]->n_hooks;
+	s->calls = array_new(n, sizeof(*s->calls));
+	s->injected = array_new(n, sizeof(*s->injected));
+	if (!s->calls || !s->injected)
+		return no_memory(e);
+	for (size_t i = 0; i < s->run->n_traces; i++) {
+		const struct trace *t = s->run->traces[i];
+
+		for (size_t k = 0; k < t->n_hooks; k++) {
+			const char *name = t->hooks[k] ? t->hooks[k] : "unknown";
+
+			s->calls[at + k].name = s->injected[at + k].name = name;
+			s->injected[at + k].n = k < GST_HOOK_MAX ? t->injected[k] : 0;
+		}
+		for (size_t k = 0; k < t->n_calls; k++) {
+			if (t->calls[k].hook < t->n_hooks)
+				s->calls[at + t->calls[k].hook].n++;
+		}
+		at += t->n_hooks;
+	}
+	s->n_calls = join(s->calls, n);
+	s->n_injected = join(s->injected, n);
+	return ERR_NONE;
+}
+
+/* ---- what the recording itself was ---- */
+
+static const char *level_name(uint32_t level)
+{
+	switch (level) {
+	case GST_LEVEL_EDGES: return "edges";
+	case GST_LEVEL_BURSTS: return "bursts";
+	case GST_LEVEL_CUPTI: return "cupti";
+	default: return "host";
+	}
+}
+
+static double ns_per_tick(const struct trace *t)
+{
+	uint64_t ticks = t->counters.last_ticks > t->header.start_ticks ? t->counters.last_ticks - t->header.start_ticks : 0;
+
+	if (t->header.clock == GST_CLOCK_MONOTONIC || !ticks)
+		return 1;
+	return (double)(t->end_ns - t->begin_ns) / (double)ticks;
+}
+
+static double spent_ns(const struct trace *t)
+{
+	return (double)t->n_calls * t->header.call_cost_ps / 1e3 + (double)t->counters.injected_ticks * ns_per_tick(t) +
+	       (double)t->counters.helper_cpu_ns;
+}
+
+static void add_recording(struct summary *s)
+{
+	uint32_t level = s->run->n_traces ? GST_LEVEL_CUPTI : GST_LEVEL_HOST;
+	double spent = 0, wall = 0, cost = 0;
+
+	s->host_probes = "none";
+	for (size_t i = 0; i < s->run->n_traces; i++) {
+		const struct trace *t = s->run->traces[i];
+
+		if (t->header.device_level < level)
+			level = t->header.device_level;
+		if (t->n_samples || t->n_usages)
+			s->host_probes = "proc";
+		s->still_running |= !t->counters.exited;
+		s->records_dropped += t->counters.records_dropped;
+		s->entry_points_unknown += t->counters.entry_points_unknown;
+		s->streams_untracked += t->counters.streams_untracked;
+		s->edges_skipped += t->counters.edges_skipped;
+		s->names_missing += t->names_missing;
+		s->unfinished += t->unfinished;
+		s->self_calls += t->n_calls;
+		cost += (double)t->n_calls * t->header.call_cost_ps / 1e3;
+		spent += spent_ns(t);
+		wall += (double)(t->end_ns - t->begin_ns);
+	}
+	s->device_timing = level_name(level);
+	s->self_ns_per_call = s->self_calls ? cost / (double)s->self_calls : 0;
+	s->self_share_of_wall = wall > 0 ? spent / wall : 0;
+	if (s->self_share_of_wall > 1) /* a damaged counter */
+		s->self_share_of_wall = 1;
+}
+
+enum err_kind summary_build(struct summary *out, const struct timeline *tl, struct error *e)
+{
+	enum err_kind kind;
+
+	*out = (struct summary){ .run = tl->run, .timeline = tl };
+	kind = threads_build(&out->threads, tl->run, e);
+	if (!kind)
+		kind = add_devices(out, e);
+	for (size_t i = 0; i < out->n_devices && !kind; i++)
+		kind = memory_of(&out->devices[i], tl->run, e);
+	if (!kind)
+		kind = count_calls(out, e);
+	if (!kind)
+		add_recording(out);
+	else
+		summary_free(out);
+	return kind;
+}
+
+void summary_free(struct summary *s)
+{
+	for (size_t i = 0; i < s->n_devices; i++)
+		attribution_free(&s->devices[i].attribution);
+	threads_free(&s->threads);
+	free(s->devices);
+	free(s->calls);
+	free(s->injected);
+	*s = (struct summary){ 0 };
+}
+
+const struct gap_story *summary_gap(const struct summary *s, size_t number, const struct summary_device **device)
+{
+	for (size_t i = 0; i < s->n_devices; i++) {
+		const struct summary_device *d = &s->devices[i];
+
+		if (number - d->first_gap < d->attribution.n_gaps) {
+			if (device)
+				*device = d;
+			return &d->attribution.gaps[number - d->first_gap];
+		}
+	}
+	return NULL;
+}
+
+struct ranked {
+	int64_t length_ns;
+	size_t number;
+};
+
+static bool longer(const struct ranked *a, const struct ranked *b)
+{
+	return a->length_ns != b->length_ns ? a->length_ns > b->length_ns : a->number < b->number;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	return longer(a, b) ? -1 : longer(b, a) ? 1 : 0;
+}
+
+size_t *summary_longest(const struct summary *s, size_t *n)
+{
+	size_t *numbers = array_new(s->n_gaps, sizeof(*numbers));
+	struct ranked *all = array_new(s->n_gaps, sizeof(*all));
+	size_t at = 0;
+
+	if (!numbers || !all) {
+		free(numbers);
+		free(all);
+		return NULL;
+	}
+	for (size_t i = 0; i < s->n_devices; i++) {
+		const struct attribution *a = &s->devices[i].attribution;
+
+		for (size_t k = 0; k < a->n_gaps; k++, at++)
+			all[at] = (struct ranked){ a->gaps[k].gap->end_ns - a->gaps[k].gap->begin_ns, at };
+	}
+	array_sort(all, at, sizeof(*all), by_length);
+	for (size_t i = 0; i < at; i++)
+		numbers[i] = all[i].number;
+	free(all);
+	*n = *n < at ? *n : at;
+	return numbers;
+}

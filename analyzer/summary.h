@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* summary.h: the answer. The one structure that is printed, exported and compared; every number that users see is in it. */
+#pragma once
+
+#include "cause.h"
+#include "timeline.h"
+
+struct summary_device {
+	const struct device_timeline *timeline; /* borrowed */
+	struct attribution attribution;
+	uint32_t number;   /* "device" in every listing: its ordinal, or its place in the list where ordinals clash */
+	uint32_t rank;
+	char name[64];     /* clean */
+	char uuid[48];     /* "GPU-…" as nvidia-smi writes it */
+	int64_t span_ns, before_ns, copy_exposed_ns; /* memsets are copies here */
+	int64_t h2d_pageable_ns, h2d_pinned_ns, d2h_ns, d2d_ns, peer_ns, memset_ns; /* sum to copy_exposed_ns */
+	int64_t startup_ns, shutdown_ns;
+	size_t first_gap;  /* number of its first gap, counted over all devices */
+	uint64_t peak_allocated_bytes, peak_reserved_bytes, out_of_memory;
+	double fragmentation;
+};
+
+struct summary_count {
+	const char *name; /* of a driver call; borrowed from a trace; untrusted text */
+	uint64_t n;
+};
+
+struct summary {
+	const struct run *run;           /* borrowed */
+	const struct timeline *timeline; /* borrowed */
+	struct threads threads;
+	struct summary_device *devices; size_t n_devices;
+	size_t n_gaps;
+	const char *device_timing; /* "edges"; the coarsest of the processes */
+	const char *host_probes;
+	bool still_running;        /* a process had not ended when its file was read, or was killed */
+	uint64_t records_dropped, operations_unlinked, entry_points_unknown; /* losses */
+	uint64_t streams_untracked, edges_skipped, names_missing, unfinished;
+	struct summary_count *calls; size_t n_calls;       /* by name */
+	struct summary_count *injected; size_t n_injected; /* by name */
+	uint64_t self_calls;
+	double self_ns_per_call, self_share_of_wall;
+};
+
+enum err_kind summary_build(struct summary *out, const struct timeline *tl, struct error *e);
+void summary_free(struct summary *s);
+
+/* Gap by the number that listings use; NULL beyond the last. */
+const struct gap_story *summary_gap(const struct summary *s, size_t number, const struct summary_device **device);
+
+/* The numbers of the n longest gaps, longest first, into an array that the caller frees. *n becomes smaller where there are fewer.
+ * NULL: no memory. */
+size_t *summary_longest(const struct summary *s, size_t *n);
