@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* report.h: the summary, for people and for programs. Each writes to the FILE it is given; write errors stay in it (ferror). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "summary.h"
+
+#define REPORT_ALL SIZE_MAX
+
+struct report_style {
+	unsigned columns; /* at least 60 */
+	bool colour;
+	bool utf8;
+};
+
+/* top: the longest gaps to list, REPORT_ALL for every one. */
+enum err_kind report_json(FILE *out, const struct summary *s, size_t top, struct error *e);
+enum err_kind report_text(FILE *out, const struct summary *s, const struct report_style *style, size_t top, struct error *e);
+/* The whole story of one gap. ERR_USAGE where there is no such gap. */
+enum err_kind report_why(FILE *out, const struct summary *s, const struct report_style *style, size_t number, struct error *e);
+/* What one file holds; it is read again, as the analysis keeps no count of raw records. */
+enum err_kind report_info(FILE *out, const struct trace *t, const struct report_style *style, struct error *e);

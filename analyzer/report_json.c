@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* report_json.c: schema gpushim.report/1. Scripts depend on every key; add, never rename. */
+#include "report.h"
+
+#include <stdlib.h>
+
+#include "json.h"
+
+static void chain(struct json *j, const struct gap_cause *c)
+{
+	json_key_array(j, "chain");
+	for (size_t i = 0; i < c->n_chain; i++) {
+		const struct chain_link *link = &c->chain[i];
+
+		json_map(j);
+		json_key_int(j, "pid", link->pid);
+		json_key_int(j, "tid", link->tid);
+		json_key_text(j, "state", link->state);
+		json_key_int(j, "begin_ns", link->begin_ns);
+		json_key_int(j, "end_ns", link->end_ns);
+		json_key_text(j, "woken_by", link->woken_by);
+		json_map_end(j);
+	}
+	json_array_end(j);
+}
+
+static void gap_cause(struct json *j, const struct gap_cause *c)
+{
+	json_map(j);
+	json_key_text(j, "id", cause_name(c->cause));
+	json_key_int(j, "begin_ns", c->begin_ns);
+	json_key_int(j, "end_ns", c->end_ns);
+	json_key_text(j, "confidence", confidence_name(c->confidence));
+	json_key_array(j, "evidence");
+	for (size_t i = 0; i < c->n_evidence; i++)
+		json_text(j, c->evidence[i]);
+	json_array_end(j);
+	chain(j, c);
+	json_map_end(j);
+}
+
+static void gap_story(struct json *j, const struct gap_story *story)
+{
+	json_map(j);
+	json_key_int(j, "begin_ns", story->gap->begin_ns);
+	json_key_int(j, "end_ns", story->gap->end_ns);
+	json_key_int(j, "begin_error_ns", story->gap->begin_error_ns);
+	json_key_int(j, "end_error_ns", story->gap->end_error_ns);
+	json_key_array(j, "causes");
+	for (size_t i = 0; i < story->n_causes; i++)
+		gap_cause(j, &story->causes[i]);
+	json_array_end(j);
+	json_map_end(j);
+}
+
+static void partition(struct json *j, const struct summary_device *d)
+{
+	const struct device_timeline *t = d->timeline;
+
+	json_key_int(j, "begin_ns", t->begin_ns);
+	json_key_int(j, "end_ns", t->end_ns);
+	json_key_int(j, "before_ns", d->before_ns);
+	json_key_int(j, "span_ns", d->span_ns);
+	json_key_int(j, "compute_ns", t->compute_ns);
+	json_key_int(j, "comm_exposed_ns", t->comm_ns);
+	json_key_int(j, "copy_exposed_ns", d->copy_exposed_ns);
+	json_key_int(j, "idle_ns", t->idle_ns);
+	json_key_int(j, "idle_error_ns", t->idle_error_ns);
+	json_key_int(j, "unresolved_ns", t->unresolved_ns);
+	json_key_int(j, "startup_ns", d->startup_ns);
+	json_key_int(j, "shutdown_ns", d->shutdown_ns);
+	json_key_map(j, "copy");
+	json_key_int(j, "copy-h2d-pageable", d->h2d_pageable_ns);
+	json_key_int(j, "copy-h2d-pinned", d->h2d_pinned_ns);
+	json_key_int(j, "copy-d2h", d->d2h_ns);
+	json_key_int(j, "copy-d2d", d->d2d_ns);
+	json_key_int(j, "copy-peer", d->peer_ns);
+	json_key_int(j, "memset", d->memset_ns);
+	json_map_end(j);
+	json_key_map(j, "comm");
+	json_key_int(j, "comm-wait", 0);
+	json_key_int(j, "comm-transfer", 0);
+	json_key_int(j, "comm-unsplit", t->comm_ns);
+	json_map_end(j);
+	json_key_map(j, "causes");
+	for (int i = 0; i < CAUSE_COUNT; i++)
+		json_key_int(j, cause_name(i), d->attribution.causes_ns[i]);
+	json_map_end(j);
+}
+
+/* listed: by gap number, NULL for all. */
+static void device(struct json *j, const struct summary_device *d, const bool *listed)
+{
+	json_map(j);
+	json_key_int(j, "device", d->number);
+	json_key_text(j, "uuid", d->uuid);
+	json_key_int(j, "rank", d->rank);
+	json_key_text(j, "name", d->name);
+	partition(j, d);
+	json_key_int(j, "operations", (int64_t)d->timeline->operations);
+	json_key_int(j, "streams", d->timeline->n_streams);
+	json_key_array(j, "gaps");
+	for (size_t i = 0; i < d->attribution.n_gaps; i++) {
+		if (!listed || listed[d->first_gap + i])
+			gap_story(j, &d->attribution.gaps[i]);
+	}
+	json_array_end(j);
+	json_map_end(j);
+}
+
+static void memory(struct json *j, const struct summary *s)
+{
+	json_key_array(j, "memory");
+	for (size_t i = 0; i < s->n_devices; i++) {
+		const struct summary_device *d = &s->devices[i];
+
+		json_map(j);
+		json_key_int(j, "device", d->number);
+		json_key_int(j, "peak_allocated_bytes", (int64_t)d->peak_allocated_bytes);
+		json_key_int(j, "peak_reserved_bytes", (int64_t)d->peak_reserved_bytes);
+		json_key_double(j, "fragmentation", d->fragmentation);
+		json_key_int(j, "out_of_memory", (int64_t)d->out_of_memory);
+		json_map_end(j);
+	}
+	json_array_end(j);
+}
+
+static void counts(struct json *j, const char *key, const struct summary_count *list, size_t n)
+{
+	json_key_map(j, key);
+	for (size_t i = 0; i < n; i++)
+		json_key_int(j, list[i].name, (int64_t)list[i].n);
+	json_map_end(j);
+}
+
+static void run(struct json *j, const struct summary *s)
+{
+	json_key_map(j, "run");
+	json_key_text(j, "source", "gst");
+	json_key_text(j, "host", s->run->n_traces ? s->run->traces[0]->header.host : "");
+	json_key_int(j, "processes", (int64_t)s->run->n_traces);
+	json_key_text(j, "device_timing", s->device_timing);
+	json_key_text(j, "host_probes", s->host_probes);
+	json_map_end(j);
+}
+
+static void whole(struct json *j, const struct summary *s, const bool *listed)
+{
+	json_map(j);
+	json_key_text(j, "schema", "gpushim.report/1");
+	run(j, s);
+	json_key_array(j, "devices");
+	for (size_t i = 0; i < s->n_devices; i++)
+		device(j, &s->devices[i], listed);
+	json_array_end(j);
+	json_key_array(j, "steps");
+	json_array_end(j);
+	memory(j, s);
+	json_key_map(j, "losses");
+	json_key_int(j, "records_dropped", (int64_t)s->records_dropped);
+	json_key_int(j, "operations_unlinked", (int64_t)s->operations_unlinked);
+	json_key_int(j, "entry_points_unknown", (int64_t)s->entry_points_unknown);
+	json_map_end(j);
+	counts(j, "calls", s->calls, s->n_calls);
+	counts(j, "injected", s->injected, s->n_injected);
+	json_key_map(j, "self");
+	json_key_int(j, "calls", (int64_t)s->self_calls);
+	json_key_double(j, "ns_per_call", s->self_ns_per_call);
+	json_key_double(j, "share_of_wall", s->self_share_of_wall);
+	json_map_end(j);
+	json_map_end(j);
+}
+
+enum err_kind report_json(FILE *out, const struct summary *s, size_t top, struct error *e)
+{
+	size_t n = top;
+	size_t *longest = top < s->n_gaps ? summary_longest(s, &n) : NULL;
+	bool *listed = longest ? calloc(s->n_gaps, sizeof(*listed)) : NULL;
+	struct json j;
+
+	if (top < s->n_gaps && !listed) {
+		free(longest);
+		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+	}
+	for (size_t i = 0; listed && i < n; i++)
+		listed[longest[i]] = true;
+	free(longest);
+	json_open(&j, out);
+	whole(&j, s, listed);
+	fputc('\n', out);
+	free(listed);
+	return ERR_NONE;
+}

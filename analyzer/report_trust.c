@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report_trust.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "text.h"
+
+#define LABEL 15
+
+static void line(const struct page *p, enum ink ink, const char *label, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void line(const struct page *p, enum ink ink, const char *label, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	fprintf(p->out, "  %-*s", LABEL, label);
+	page_wrap(p, ink, LABEL + 2, LABEL + 2, text);
+}
+
+static const char *timing(const struct summary *s)
+{
+	if (strcmp(s->device_timing, "host") == 0)
+		return "host: from what the host saw finish, no device work added";
+	if (strcmp(s->device_timing, "edges") == 0)
+		return "edges: timing events where the host blocks, queries in between";
+	return s->device_timing;
+}
+
+static void idle_bounds(const struct page *p, const struct summary *s)
+{
+	int64_t idle = 0, error = 0, unresolved = 0, span = 0;
+	char low[TEXT_SHORT], high[TEXT_SHORT], share[TEXT_SHORT], unclear[TEXT_SHORT];
+
+	for (size_t i = 0; i < s->n_devices; i++) {
+		const struct device_timeline *d = s->devices[i].timeline;
+
+		idle += d->idle_ns;
+		error += d->idle_error_ns;
+		unresolved += d->unresolved_ns;
+		span += s->devices[i].span_ns;
+	}
+	line(p, INK_PLAIN, "idle time", "between %s and %s; %s (%s of the span) cannot be told busy from idle and counts as compute",
+	     text_duration(low, idle > error ? idle - error : 0), text_duration(high, idle + error + unresolved),
+	     text_duration(unclear, unresolved), text_percent(share, unresolved, span));
+}
+
+static void losses(const struct page *p, const struct summary *s)
+{
+	char dropped[TEXT_SHORT], unlinked[TEXT_SHORT], untracked[TEXT_SHORT];
+
+	if (!s->records_dropped && !s->operations_unlinked && !s->streams_untracked)
+		line(p, INK_PLAIN, "losses", "none");
+	else
+		line(p, INK_WARN, "losses",
+		     "%s records dropped, %s operations without device times, %s submissions to streams beyond the table: every cause is an inference",
+		     text_count(dropped, s->records_dropped), text_count(unlinked, s->operations_unlinked),
+		     text_count(untracked, s->streams_untracked));
+	if (s->entry_points_unknown)
+		line(p, INK_WARN, "not hooked", "%s driver functions that the program looked up are unknown to this recorder; what it did through them is not seen",
+		     text_count(dropped, s->entry_points_unknown));
+}
+
+static void damage(const struct page *p, const struct summary *s)
+{
+	for (size_t i = 0; i < s->run->n_traces; i++) {
+		const struct trace *t = s->run->traces[i];
+		char name[128];
+
+		if (t->damage.kind)
+			line(p, INK_WARN, "damaged", "%s: only what precedes the damage is analysed",
+			     text_clean(name, sizeof(name), text_base(t->path), 100));
+	}
+}
+
+static uint64_t graph_launches(const struct summary *s)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < s->run->n_traces; i++) {
+		const struct trace *t = s->run->traces[i];
+
+		for (size_t k = 0; k < t->n_calls; k++)
+			n += t->calls[k].family == GST_FAMILY_GRAPH_LAUNCH;
+	}
+	return n;
+}
+
+void report_trust(const struct page *p, const struct summary *s)
+{
+	char calls[TEXT_SHORT], share[TEXT_SHORT];
+	uint64_t graphs = graph_launches(s);
+
+	page_ink(p, INK_TITLE, "\nhow far to trust this\n");
+	line(p, INK_PLAIN, "device times", "%s", timing(s));
+	if (s->n_devices)
+		idle_bounds(p, s);
+	losses(p, s);
+	damage(p, s);
+	if (graphs)
+		line(p, INK_PLAIN, "graphs", "%s graph launches, each seen as one stretch, not node by node", text_count(calls, graphs));
+	if (s->still_running)
+		line(p, INK_PLAIN, "end", "a process was killed or still running: its last moments may be missing");
+	line(p, INK_PLAIN, "host side", "%s",
+	     strcmp(s->host_probes, "proc") == 0 ?
+		     "the thread's own accounts, and samples of what it waited in; who kept it waiting was not recorded" :
+		     "driver calls only");
+	snprintf(share, sizeof(share), "%.3f %%", s->self_share_of_wall * 100);
+	line(p, INK_PLAIN, "our own cost", "%s of the run time: %s calls at %.0f ns, the calls we added, and the helper thread", share,
+	     text_count(calls, s->self_calls), s->self_ns_per_call);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* report_why.c: the whole story of one gap: its bounds, who owned which part of it and by what proof, what the thread called. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "gap_view.h"
+#include "report_page.h"
+#include "text.h"
+
+#define CALLS_SHOWN 24
+
+static const char *boundary_name(uint8_t known_by)
+{
+	switch (known_by) {
+	case BOUNDARY_EDGE: return "a timing event";
+	case BOUNDARY_BLOCKING_RETURN: return "the return of a blocking call";
+	case BOUNDARY_QUERY: return "the program's own query";
+	case BOUNDARY_POLL: return "a query of the recorder";
+	default: return "nothing exact";
+	}
+}
+
+static const char *op_name(const struct op *op)
+{
+	switch (op->class) {
+	case OP_COPY: return "a copy";
+	case OP_MEMSET: return "a memset";
+	case OP_HOSTFN: return "a host function";
+	default: return op->call && op->call->name && op->call->name < op->trace->n_kernels ? op->trace->kernels[op->call->name] : "a kernel";
+	}
+}
+
+static void op_line(const struct page *p, const char *label, const struct op *op)
+{
+	char name[160], call[256], number[TEXT_SHORT];
+
+	if (!op)
+		return;
+	fprintf(p->out, "  %-8s %s", label, text_clean(name, sizeof(name), op_name(op), 80));
+	if (op->call && (op->class == OP_COPY || op->class == OP_MEMSET))
+		fprintf(p->out, " of %s", text_bytes(number, op->call->args[0]));
+	if (op->call) {
+		evidence_call(call, sizeof(call), op->trace, op->call);
+		page_ink(p, INK_DIM, "\n           put there by %s", call);
+	}
+	fputc('\n', p->out);
+}
+
+static void head(const struct page *p, const struct summary_device *d, const struct gap *g, size_t number)
+{
+	char at[TEXT_SHORT], length[TEXT_SHORT], begin[TEXT_SHORT], end[TEXT_SHORT];
+
+	page_ink(p, INK_TITLE, "gap %zu of device %u: idle for %s", number, d->number, text_duration(length, g->end_ns - g->begin_ns));
+	fprintf(p->out, ", %s after the device's first work\n", text_duration(at, g->begin_ns - d->timeline->begin_ns));
+	fprintf(p->out, "  begin    %" PRId64 " ns +- %s, known by %s\n", g->begin_ns, text_duration(begin, g->begin_error_ns),
+		boundary_name(g->begin_known_by));
+	fprintf(p->out, "  end      %" PRId64 " ns +- %s\n", g->end_ns, text_duration(end, g->end_error_ns));
+	op_line(p, "before", g->before);
+	op_line(p, "after", g->after);
+}
+
+static void cause_lines(const struct page *p, const struct gap *g, const struct gap_cause *c)
+{
+	char from[TEXT_SHORT], length[TEXT_SHORT], share[TEXT_SHORT], state[64];
+
+	fprintf(p->out, "  +%-10s ", text_duration(from, c->begin_ns - g->begin_ns));
+	page_bar(p, INK_CAUSE, c->end_ns - c->begin_ns, g->end_ns - g->begin_ns, 20);
+	fprintf(p->out, " %10s %8s  ", text_duration(length, c->end_ns - c->begin_ns),
+		text_percent(share, c->end_ns - c->begin_ns, g->end_ns - g->begin_ns));
+	page_ink(p, INK_CAUSE, "%s", cause_name(c->cause));
+	page_ink(p, INK_DIM, ", %s\n", confidence_name(c->confidence));
+	for (size_t i = 0; i < c->n_chain; i++)
+		fprintf(p->out, "      process %u thread %u: %s%s%s\n", c->chain[i].pid, c->chain[i].tid,
+			text_clean(state, sizeof(state), c->chain[i].state, 48), c->chain[i].woken_by[0] ? ", woken by " : "",
+			c->chain[i].woken_by);
+	for (size_t i = 0; i < c->n_evidence; i++) {
+		fputs("      ", p->out);
+		page_wrap(p, INK_DIM, 6, 8, c->evidence[i]);
+	}
+}
+
+static void calls(const struct page *p, const struct gap_view *v)
+{
+	char at[TEXT_SHORT], took[TEXT_SHORT], name[64];
+	size_t first = v->n_calls > CALLS_SHOWN ? v->n_calls - CALLS_SHOWN : 0;
+
+	if (!v->n_calls)
+		return;
+	page_ink(p, INK_TITLE, "\nwhat thread %u called", v->tid);
+	page_ink(p, INK_DIM, first ? "  the last %zu of %zu\n" : "\n", v->n_calls - first, v->n_calls);
+	for (size_t i = first; i < v->n_calls; i++) {
+		const struct call *c = v->calls[i];
+
+		fprintf(p->out, "  %11s  %-32s %10s", text_duration(at, c->begin_ns - v->gap->begin_ns),
+			text_clean(name, sizeof(name), call_name(v->trace, c), 32), text_duration(took, c->end_ns - c->begin_ns));
+		if (c->result)
+			page_ink(p, INK_WARN, "  result %d", c->result);
+		fputs(c == v->submit ? "  <- ends the gap\n" : "\n", p->out);
+	}
+}
+
+static void advice(const struct page *p, const struct gap_story *g)
+{
+	bool told[CAUSE_COUNT] = { false };
+
+	page_ink(p, INK_TITLE, "\nwhat to do\n");
+	for (size_t i = 0; i < g->n_causes; i++) {
+		char line[512];
+
+		if (told[g->causes[i].cause])
+			continue;
+		told[g->causes[i].cause] = true;
+		snprintf(line, sizeof(line), "%s: %s -> %s", cause_name(g->causes[i].cause), cause_title(g->causes[i].cause),
+			 cause_advice(g->causes[i].cause));
+		fputs("  ", p->out);
+		page_wrap(p, INK_PLAIN, 2, 4, line);
+	}
+}
+
+enum err_kind report_why(FILE *out, const struct summary *s, const struct report_style *style, size_t number, struct error *e)
+{
+	const struct page p = { out, style };
+	const struct summary_device *d = NULL;
+	const struct gap_story *g = summary_gap(s, number, &d);
+	struct gap_view view = { 0 };
+
+	if (!g && !s->n_gaps)
+		return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "there is no gap %zu: the device was never idle", number);
+	if (!g)
+		return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "there is no gap %zu: they are 0 to %zu", number, s->n_gaps - 1);
+	if (!gap_view_set(&view, d->timeline, g->gap, &s->threads)) {
+		gap_view_free(&view);
+		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+	}
+	head(&p, d, g->gap, number);
+	page_ink(&p, INK_TITLE, "\nwho owned it\n");
+	for (size_t i = 0; i < g->n_causes; i++)
+		cause_lines(&p, g->gap, &g->causes[i]);
+	calls(&p, &view);
+	advice(&p, g);
+	gap_view_free(&view);
+	return ERR_NONE;
+}
