@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* export.h: the summary as other tools read it. Each writes to the FILE it is given; write errors stay in it (ferror). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "summary.h"
+
+/* Chrome trace JSON, for Perfetto, chrome://tracing and tools that read Kineto's. all: every event, however many; else all if
+ * they are few, and of many the idle time and what is around the longest gaps. *left_out: events that were not written. */
+enum err_kind export_chrome(FILE *out, const struct summary *s, bool all, uint64_t *left_out, struct error *e);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "export_tracks.h"
+
+#include <stdlib.h>
+
+#include "alloc.h"
+
+#define LANES_MAX 64
+
+struct track *tracks_find(struct tracks *t, const void *owner, uint64_t id, uint32_t tid, bool *is_new)
+{
+	struct track *track;
+	struct lane *lane;
+
+	*is_new = false;
+	if (t->last < t->n && t->at[t->last].owner == owner && t->at[t->last].id == id)
+		return &t->at[t->last];
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->at[i].owner == owner && t->at[i].id == id) {
+			t->last = i;
+			return &t->at[i];
+		}
+	}
+	if (!array_room(t->at, t->n, t->cap))
+		return NULL;
+	lane = array_new(1, sizeof(*lane));
+	if (!lane)
+		return NULL;
+	lane->tid = tid;
+	track = &t->at[t->n];
+	*track = (struct track){ .owner = owner, .id = id, .lanes = lane, .n = 1, .cap = 1 };
+	t->last = t->n++;
+	*is_new = true;
+	return track;
+}
+
+void tracks_free(struct tracks *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		for (size_t k = 0; k < t->at[i].n; k++)
+			free(t->at[i].lanes[k].ends);
+		free(t->at[i].lanes);
+	}
+	free(t->at);
+	*t = (struct tracks){ 0 };
+}
+
+static bool push(struct lane *lane, int64_t end_ns)
+{
+	if (!array_room(lane->ends, lane->n, lane->cap))
+		return false;
+	lane->ends[lane->n++] = end_ns;
+	return true;
+}
+
+static bool fits(struct lane *lane, bool nest, int64_t begin_ns, int64_t end_ns)
+{
+	while (lane->n && lane->ends[lane->n - 1] <= begin_ns)
+		lane->n--;
+	return !lane->n || (nest && end_ns <= lane->ends[lane->n - 1]);
+}
+
+struct lane *track_lane(struct tracks *t, struct track *track, bool nest, int64_t *begin_ns, int64_t *end_ns, bool *is_new)
+{
+	struct lane *lane;
+
+	*is_new = false;
+	for (size_t i = 0; i < track->n; i++) {
+		if (fits(&track->lanes[i], nest, *begin_ns, *end_ns))
+			return push(&track->lanes[i], *end_ns) ? &track->lanes[i] : NULL;
+	}
+	if (track->n == LANES_MAX) {
+		lane = &track->lanes[track->n - 1];
+		if (nest) {
+			*end_ns = lane->ends[lane->n - 1];
+		} else {
+			*begin_ns = lane->ends[lane->n - 1];
+			*end_ns = *end_ns > *begin_ns ? *end_ns : *begin_ns;
+			lane->n--;
+		}
+		return push(lane, *end_ns) ? lane : NULL;
+	}
+	if (!array_room(track->lanes, track->n, track->cap))
+		return NULL;
+	lane = &track->lanes[track->n++];
+	*lane = (struct lane){ .tid = t->next_tid++ };
+	*is_new = true;
+	return push(lane, *end_ns) ? lane : NULL;
+}
