@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd.h: the subcommands, and what they share. Only these print on standard output and error. */
+#pragma once
+
+#include "options.h"
+#include "report.h"
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char *argv[]); /* argv[0] is the name; returns the exit status */
+	const char *what;
+};
+
+int cmd_report(int argc, char *argv[]);
+int cmd_export(int argc, char *argv[]);
+int cmd_info(int argc, char *argv[]);
+
+/* "gpushim: run.gst: byte 4176: record of 65535 bytes, 120 left", then what to try, if anything. Returns the exit status. */
+int cmd_fail(const struct error *e, const char *hint);
+
+/* options_parse; -1 to go on, else the exit status, everything said. */
+int cmd_options(const struct option_set *set, int argc, char *argv[], void *values, int *first);
+
+/* Says on standard error which run of several this is. */
+void cmd_say_run(const struct run *run, int which);
+
+/* One line per damaged file; ERR_FORMAT if there was one, else ERR_NONE. */
+int cmd_damage(const struct run *run);
+
+/* From the terminal and the environment. */
+struct report_style cmd_style(void);
+
+/* ERR_SYSTEM with the reason when something could not be written. name: what the user calls the file. */
+int cmd_finish(FILE *out, const char *name, int status);

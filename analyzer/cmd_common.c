@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <langinfo.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "text.h"
+
+int cmd_fail(const struct error *e, const char *hint)
+{
+	char file[512], text[256];
+
+	fputs("gpushim: ", stderr);
+	if (e->file[0])
+		fprintf(stderr, "%s: ", text_clean(file, sizeof(file), e->file, sizeof(file)));
+	if (e->byte != ERR_NO_BYTE)
+		fprintf(stderr, "byte %" PRIu64 ": ", e->byte);
+	fprintf(stderr, "%s\n", text_clean(text, sizeof(text), e->text, sizeof(text)));
+	if (hint)
+		fprintf(stderr, "%s\n", hint);
+	return e->kind;
+}
+
+int cmd_options(const struct option_set *set, int argc, char *argv[], void *values, int *first)
+{
+	char help[4096], hint[64];
+	struct error e;
+	int wants_help;
+
+	if (options_parse(set, argc, argv, values, first, &wants_help, &e)) {
+		snprintf(hint, sizeof(hint), "try: gpushim %s --help", argv[0]);
+		return cmd_fail(&e, hint);
+	}
+	if (!wants_help)
+		return -1;
+	options_help(set, argv[0], help, sizeof(help));
+	fputs(help, stdout);
+	return cmd_finish(stdout, "standard output", 0);
+}
+
+void cmd_say_run(const struct run *run, int which)
+{
+	if (run->count > 1 && which == RUN_LAST)
+		fprintf(stderr, "gpushim: there are %d runs here; this is the last, number %d (--run N or --run all for others)\n", run->count,
+			run->index);
+	else if (run->count > 1 && which == RUN_ALL)
+		fprintf(stderr, "gpushim: there are %d runs here, taken as one: the time between them counts as idle\n", run->count);
+}
+
+int cmd_damage(const struct run *run)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < run->n_traces; i++) {
+		if (run->traces[i]->damage.kind)
+			status = cmd_fail(&run->traces[i]->damage, NULL) == ERR_SYSTEM ? ERR_SYSTEM : ERR_FORMAT;
+	}
+	return status;
+}
+
+struct report_style cmd_style(void)
+{
+	struct report_style style = { .columns = 80 };
+	const char *columns = getenv("COLUMNS"), *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+	bool terminal = isatty(STDOUT_FILENO);
+	struct winsize size;
+
+	if (columns && atoi(columns) > 0)
+		style.columns = (unsigned)atoi(columns);
+	else if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		style.columns = size.ws_col;
+	style.columns = style.columns < 72 ? 72 : style.columns > 140 ? 140 : style.columns;
+	style.colour = terminal && !(no_colour && *no_colour) && !(term && strcmp(term, "dumb") == 0);
+	style.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	return style;
+}
+
+int cmd_finish(FILE *out, const char *name, int status)
+{
+	struct error e;
+	bool failed;
+
+	errno = 0;
+	failed = ferror(out) != 0;
+	if (out == stdout ? fflush(out) != 0 : fclose(out) != 0)
+		failed = true;
+	if (!failed)
+		return status;
+	err_set(&e, ERR_SYSTEM, name, ERR_NO_BYTE, "cannot write: %s", errno ? strerror(errno) : "an earlier write failed");
+	return cmd_fail(&e, NULL);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_info.c: what was recorded, what was lost, whether it can be trusted. */
+#include "cmd.h"
+
+struct info_opts {
+	int run;
+};
+
+static const struct option_row rows[] = {
+	{ "run", 'r', OPT_RUN, offsetof(struct info_opts, run), "N|all", "of several runs in a directory (all)", 0, 0 },
+};
+
+static const struct option_set options = { "PATH... [options]\n\nWhat each file holds, what was lost, whether it can be trusted.", rows,
+					   sizeof(rows) / sizeof(rows[0]), 1, SIZE_MAX };
+
+int cmd_info(int argc, char *argv[])
+{
+	struct info_opts o = { .run = RUN_ALL };
+	const struct report_style style = cmd_style();
+	struct run run;
+	struct error e;
+	int first, status = cmd_options(&options, argc, argv, &o, &first);
+
+	if (status >= 0)
+		return status;
+	if (run_open(&run, argv + first, (size_t)(argc - first), o.run, &e))
+		return cmd_fail(&e, NULL);
+	status = 0;
+	for (size_t i = 0; i < run.n_traces && !status; i++) {
+		if (i)
+			fputc('\n', stdout);
+		if (report_info(stdout, run.traces[i], &style, &e))
+			status = cmd_fail(&e, NULL);
+	}
+	status = cmd_finish(stdout, "standard output", status);
+	if (!status)
+		status = cmd_damage(&run);
+	run_close(&run);
+	return status;
+}

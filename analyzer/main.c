@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "text.h"
+
+static const struct command commands[] = {
+	{ "report", cmd_report, "how long each device was idle, and why" },
+	{ "export", cmd_export, "a timeline for Perfetto and chrome://tracing" },
+	{ "info", cmd_info, "what was recorded, what was lost, whether it can be trusted" },
+};
+
+static void usage(FILE *out)
+{
+	fputs("usage: gpushim COMMAND PATH... [options]\n\n", out);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].what);
+	fputs("\nPATH is a run directory (gpushim-out) or a .gst file. gpushim COMMAND --help lists a command's options.\n"
+	      "Exit status: 0 fine, 2 usage, 3 bad input, 4 system.\n",
+	      out);
+}
+
+static int unknown(const char *name)
+{
+	char clean[64];
+
+	fprintf(stderr, "gpushim: there is no command %s\n", text_clean(clean, sizeof(clean), name, 40));
+	fputs("try: gpushim help\n", stderr);
+	return ERR_USAGE;
+}
+
+int main(int argc, char *argv[])
+{
+	const char *name = argc > 1 ? argv[1] : "";
+
+	setlocale(LC_CTYPE, "");
+	signal(SIGPIPE, SIG_IGN); /* a reader that went away is a write error, reported as one */
+	if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+		puts("gpushim " GPUSHIM_VERSION);
+		return cmd_finish(stdout, "standard output", 0);
+	}
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(name, commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	}
+	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+		usage(stdout);
+		return cmd_finish(stdout, "standard output", 0);
+	}
+	if (*name)
+		return unknown(name);
+	usage(stderr);
+	return ERR_USAGE;
+}

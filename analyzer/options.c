@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+#define ROWS_MAX 32
+#define FIRST_LONG 256 /* above every letter */
+
+static enum err_kind usage_error(struct error *e, const char *command, const char *what, const char *name)
+{
+	char clean[96];
+
+	return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "%s: %s %s", command, what, text_clean(clean, sizeof(clean), name, 60));
+}
+
+static bool parse_count(const char *text, size_t min, size_t max, size_t *out)
+{
+	unsigned long long v;
+	char *end;
+
+	if (text[0] < '0' || text[0] > '9')
+		return false;
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (errno || *end || v < min || v > max)
+		return false;
+	*out = (size_t)v;
+	return true;
+}
+
+static enum err_kind set_value(const struct option_row *row, const char *text, void *values, const char *command, struct error *e)
+{
+	char *at = (char *)values + row->offset;
+	char clean[96];
+	size_t n;
+
+	switch (row->type) {
+	case OPT_FLAG: *(bool *)at = true; return ERR_NONE;
+	case OPT_TEXT: *(const char **)at = text; return ERR_NONE;
+	case OPT_COUNT:
+		if (parse_count(text, row->min, row->max, (size_t *)at))
+			return ERR_NONE;
+		return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "%s: --%s takes a number from %zu to %zu, not %s", command, row->name,
+			       row->min, row->max, text_clean(clean, sizeof(clean), text, 60));
+	case OPT_RUN:
+		if (strcmp(text, "all") == 0)
+			*(int *)at = OPTION_RUN_ALL;
+		else if (strcmp(text, "last") == 0)
+			*(int *)at = OPTION_RUN_LAST;
+		else if (parse_count(text, 0, INT32_MAX, &n))
+			*(int *)at = (int)n;
+		else
+			return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "%s: --%s takes a number, all or last, not %s", command,
+				       row->name, text_clean(clean, sizeof(clean), text, 60));
+		return ERR_NONE;
+	}
+	return ERR_NONE;
+}
+
+/* For getopt: ':' first, as errors are ours to word. */
+static void describe(const struct option_set *set, struct option *longs, char *letters)
+{
+	size_t n = 0;
+
+	*letters++ = ':';
+	*letters++ = 'h';
+	for (; n < set->n_rows && n < ROWS_MAX; n++) {
+		const struct option_row *row = &set->rows[n];
+
+		longs[n] = (struct option){ row->name, row->type == OPT_FLAG ? no_argument : required_argument, NULL, FIRST_LONG + (int)n };
+		if (row->letter) {
+			*letters++ = row->letter;
+			if (row->type != OPT_FLAG)
+				*letters++ = ':';
+		}
+	}
+	*letters = 0;
+	longs[n] = (struct option){ "help", no_argument, NULL, 'h' };
+	longs[n + 1] = (struct option){ 0 };
+}
+
+static const struct option_row *row_of(const struct option_set *set, int got)
+{
+	if (got >= FIRST_LONG)
+		return &set->rows[got - FIRST_LONG];
+	for (size_t i = 0; i < set->n_rows; i++) {
+		if (set->rows[i].letter == got)
+			return &set->rows[i];
+	}
+	return NULL;
+}
+
+enum err_kind options_parse(const struct option_set *set, int argc, char *argv[], void *values, int *first, int *help,
+			    struct error *e)
+{
+	struct option longs[ROWS_MAX + 2];
+	char letters[2 * ROWS_MAX + 3];
+	enum err_kind kind = ERR_NONE;
+	size_t paths;
+	int got;
+
+	describe(set, longs, letters);
+	*help = 0;
+	optind = 0; /* from the start, whoever called getopt before */
+	opterr = 0;
+	while (!kind && (got = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		if (got == 'h')
+			*help = 1;
+		else if (got == '?')
+			kind = usage_error(e, argv[0], "unknown option", argv[optind - 1]);
+		else if (got == ':')
+			kind = usage_error(e, argv[0], "a value is missing after", argv[optind - 1]);
+		else
+			kind = set_value(row_of(set, got), optarg, values, argv[0], e);
+	}
+	*first = optind;
+	if (kind || *help)
+		return kind;
+	paths = (size_t)(argc - optind);
+	if (paths < set->min_paths)
+		return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "%s: no run directory or .gst file is named", argv[0]);
+	if (paths > set->max_paths)
+		return usage_error(e, argv[0], "one path too many:", argv[optind + (int)set->max_paths]);
+	return ERR_NONE;
+}
+
+void options_help(const struct option_set *set, const char *command, char *buf, size_t size)
+{
+	size_t used = (size_t)snprintf(buf, size, "usage: gpushim %s %s\n\n", command, set->usage);
+
+	for (size_t i = 0; i < set->n_rows && used < size; i++) {
+		const struct option_row *row = &set->rows[i];
+		char left[64], letter[8] = "    ";
+
+		if (row->letter)
+			snprintf(letter, sizeof(letter), "-%c, ", row->letter);
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, row->name, row->value ? " " : "", row->value ? row->value : "");
+		used += (size_t)snprintf(buf + used, size - used, "  %-24s %s\n", left, row->help);
+	}
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* options.h: a subcommand's options are rows; they give parsing, limits and help. Nothing here prints.
+ *
+ *   static const struct option_row rows[] = {
+ *           { "top", 0, OPT_COUNT, offsetof(struct report_opts, top), "N", "list the N longest gaps (8)", 0, 1000000 },
+ *   }; */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+enum option_type {
+	OPT_FLAG,  /* bool */
+	OPT_COUNT, /* size_t between min and max */
+	OPT_TEXT,  /* const char *, borrowed from argv */
+	OPT_RUN,   /* int: a number, "all" or "last" (enum option_run) */
+};
+
+enum option_run { OPTION_RUN_LAST = -1, OPTION_RUN_ALL = -2 }; /* as run.h has them */
+
+struct option_row {
+	const char *name;
+	char letter; /* 0 none */
+	enum option_type type;
+	size_t offset; /* of the value in the struct that is filled in */
+	const char *value; /* what help calls it; NULL for a flag */
+	const char *help;
+	size_t min, max;
+};
+
+struct option_set {
+	const char *usage; /* "PATH… [options]" */
+	const struct option_row *rows;
+	size_t n_rows;
+	size_t min_paths, max_paths;
+};
+
+/* Fills *values (set to the defaults before). What is no option is moved to the end of argv: argv[*first] … argv[argc - 1].
+ * *help is set by --help. argv[0] is the subcommand. ERR_USAGE with the fact, else ERR_NONE. */
+enum err_kind options_parse(const struct option_set *set, int argc, char *argv[], void *values, int *first, int *help,
+			    struct error *e);
+
+/* The lines of help, into buf. */
+void options_help(const struct option_set *set, const char *command, char *buf, size_t size);
