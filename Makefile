@@ -136,6 +136,10 @@ $(SIM)/libcuda.so.1: $(call obj,$(SIM_C)) $(SIM_GEN_O)
 prog = $(patsubst tests/$(1)/%.c,$(BUILD)/$(1)/%,$(filter-out tests/$(1)/common%,$(2)))
 common = $(call obj,$(wildcard tests/$(1)/common*.c))
 
+# tests/support: hand-made traces, linked into the analyzer's unit tests, the tools and the fuzzers.
+SUPPORT_C := $(wildcard tests/support/*.c)
+SUPPORT_O := $(call obj,$(SUPPORT_C))
+
 UNIT_C     := $(wildcard tests/unit/test_*.c)
 UNIT       := $(call prog,unit,$(UNIT_C))
 UNIT_SIM   := $(filter $(BUILD)/unit/test_simgpu%,$(UNIT))
@@ -147,7 +151,7 @@ $(BUILD)/obj/tests/unit/%.o: ALL_CFLAGS += -iquote analyzer -iquote shim $(CUDA_
 $(BUILD)/obj/tests/unit/test_shim_%.o: ALL_CFLAGS += -iquote shim
 $(BUILD)/obj/tests/unit/test_simgpu%.o: ALL_CFLAGS += -iquote tests/simgpu
 
-$(UNIT_AN): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(UNIT_O) $(AN_A)
+$(UNIT_AN): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(UNIT_O) $(SUPPORT_O) $(AN_A)
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(LINK) $(LDFLAGS_$(@F)) -o $@ $^ -lcmocka $(AN_LIBS)
@@ -187,7 +191,7 @@ TOOLS_O := $(call common,tools)
 
 $(BUILD)/obj/tests/tools/%.o: ALL_CFLAGS += -iquote analyzer -iquote shim -iquote tests/tools
 
-$(TOOLS): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(TOOLS_O) $(AN_A)
+$(TOOLS): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(TOOLS_O) $(SUPPORT_O) $(AN_A)
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(LINK) $(LDFLAGS_$(@F)) -o $@ $^ $(AN_LIBS)
@@ -196,11 +200,11 @@ $(TOOLS): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(TOOLS_O) $(AN_A)
 FUZZ_C := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ   := $(call prog,fuzz,$(FUZZ_C))
 
-$(FUZZ): $(BUILD)/fuzz/%: tests/fuzz/%.c $(AN_LIB_C) $(wildcard analyzer/*.h analyzer/*.def shim/format.h)
+$(FUZZ): $(BUILD)/fuzz/%: tests/fuzz/%.c $(SUPPORT_C) $(AN_LIB_C) $(wildcard tests/support/*.h analyzer/*.h analyzer/*.def shim/format.h)
 	$(call say,FUZZ)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -O1 -g $(CPPFLAGS) -iquote analyzer -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-		-o $@ $< $(AN_LIB_C) $(AN_LIBS)
+		-o $@ $< $(SUPPORT_C) $(AN_LIB_C) $(AN_LIBS)
 
 # ---- compiling -----------------------------------------------------------------------------------------
 $(BUILD)/obj/%.o: %.c $(FLAGS_FILE)

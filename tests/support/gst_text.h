@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gst_text.h: traces as text, one event a line, for tests that a reader can follow. `#` starts a comment.
+ *
+ *   process 100 [level=edges|host] [run=ID] [host=H] [start=0] [end=5ms] [drift=20] [exited=1]   begins a file <host>-<pid>.gst
+ *   thread 10 [name]         what follows is of this thread: its last segment, or a new one
+ *   segment                  a new segment of the same thread
+ *   device 0 [uuid=7] [name=X]
+ *   stream 1 [device=0] [kind=created|legacy|per-thread] [context=7] [flags=1]
+ *   launch t=100us..102us stream=1 seq=1 kernel=foo            also: graph, hostfn
+ *   copy t=.. stream= seq= kind=h2d-pageable bytes= [flags=blocking]      memset t=.. stream= seq= bytes=
+ *   sync-stream t=.. stream= seq=      query-stream … result=600      sync-context t=.. context=7
+ *   record t=.. stream= seq= event=5   sync-event / query-event t=.. event=5   wait t=.. stream= seq= event=5
+ *   alloc, free, host-alloc, host-free, pool, vmm, module, context, event, memop, other   t=.. [pointer= bytes= kernel=]
+ *   edge 3 t=.. stream=1 covers=2 fired=150us done=160us [base=1] [kind=block|start|class|before|after]
+ *   poll t=.. stream=1 covers=2 ready=0|1
+ *   sample t=.. syscall=0 [tid=] [arg=] [file=/data/x] [fd=file|pipe|socket] [state=S]
+ *   usage t=.. cpu=1ms [delay=] [voluntary=] [involuntary=] [faults=]
+ *   drop 3                   records_dropped
+ *   unfinished               the next record was never finished
+ *
+ * A time is a number with ns, us, ms or s, counted from 1 s after the clock's zero; t=a..b are a call's two ends. Calls take
+ * result=, device=, tid is the thread's, hook=<name> instead of the family's usual one, flags=blocking,captured. `fired` is the
+ * true host time of an edge; the device clock that its elapsed time is counted on drifts by `drift` ppm in 0.5 us steps. */
+#pragma once
+
+#include "gst_image.h"
+
+struct gst_text_file {
+	char name[128];
+	struct gst_image image;
+};
+
+struct gst_text {
+	struct gst_text_file *files;
+	size_t n;
+};
+
+/* False: error says which line and why. */
+bool gst_text_parse(struct gst_text *out, const char *text, char error[256]);
+void gst_text_free(struct gst_text *t);
