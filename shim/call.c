@@ -22,6 +22,7 @@ static void submitted(struct call *c)
 	stream_submitted(s);
 	t->slot->submits = 1;
 	helper_start(t);
+	helper_wake();
 }
 
 /* The stream's full count that a record's 32 bits stand for. */

@@ -21,12 +21,9 @@
 #include "stream.h"
 
 /* How long it sleeps. While work may be outstanding unmarked, a silence must be seen within 200 us and its end located within
- * 500; otherwise once a millisecond is enough, and when nothing has happened for a while less. */
+ * 500. While every thread that matters is in a driver call, until one of them rings. Else until the next look at them is due. */
 #define TICK_UNMARKED_NS 300000
-#define TICK_NS 1000000
-#define TICK_QUIET_NS 10000000
-#define TICK_BLOCKED_NS 20000000 /* while every such thread is in a driver call; the end of a blocking one rings */
-#define QUIET_NS 200000000ull
+#define TICK_BLOCKED_NS 20000000
 #define HARVEST_NS 5000000ull /* nothing waits for an edge to be read: seldom, so that few queries meet one that has not fired */
 #define SILENCE_NS 200000ull
 #define STACK_BYTES (256u * 1024u)
@@ -175,15 +172,14 @@ static void helper_sleep(void)
 {
 	struct activity a = look_around();
 	uint64_t since = clock_ticks() - a.last_end;
-	struct timespec t = { 0, TICK_NS };
+	struct timespec t = { 0, TICK_UNMARKED_NS };
 
 	if (settings.level >= GST_LEVEL_EDGES && streams_any_unmarked())
-		t.tv_nsec = TICK_UNMARKED_NS;
-	else if (a.any && a.all_in_call && since > clock_ticks_in(TICK_NS))
-		return bell_wait(TICK_BLOCKED_NS);
-	else if (!a.all_in_call && since > clock_ticks_in(QUIET_NS))
-		t.tv_nsec = TICK_QUIET_NS;
-	nanosleep(&t, NULL);
+		nanosleep(&t, NULL);
+	else if (a.any && a.all_in_call && since > clock_ticks_in(SAMPLE_NS_MIN))
+		bell_wait(TICK_BLOCKED_NS);
+	else
+		bell_wait(sample_interval_ns(since));
 }
 
 static void *helper_main(void *arg)

@@ -8,7 +8,8 @@
 /* At the first work for a device; later calls cost one load. */
 void helper_start(struct thread *t);
 
-/* A blocking call has returned: what the thread does next is worth a look. One load, unless the helper sleeps on it. */
+/* A blocking call has returned, or work was put into a stream: what the thread does next is worth a look. One load, unless the
+ * helper sleeps. */
 void helper_wake(void);
 
 /* At exit: stops it, and reads what it has not read yet. */

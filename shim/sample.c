@@ -13,10 +13,6 @@
 #include "names.h"
 #include "thread.h"
 
-#define SAMPLE_NS 1000000ull
-#define SAMPLE_LONG_NS 10000000ull
-#define LONG_SILENCE_NS 50000000ull
-
 #define ON_CPU (-1)
 #define BLOCKED_ELSEWHERE (-2)
 #define UNKNOWN (-3)
@@ -106,6 +102,13 @@ static void look(struct gst_sample *s)
 		s->arg = strtoull(end, NULL, 16);
 }
 
+uint64_t sample_interval_ns(uint64_t silent_ticks)
+{
+	uint64_t min = clock_ticks_in(SAMPLE_NS_MIN), max = clock_ticks_in(SAMPLE_NS_MAX), ticks = silent_ticks / 16;
+
+	return ticks <= min ? SAMPLE_NS_MIN : ticks >= max ? SAMPLE_NS_MAX : SAMPLE_NS_MIN * ticks / min;
+}
+
 void sample_silent_threads(struct ring *r, uint64_t silence_ticks)
 {
 	for (unsigned i = 0; i < __atomic_load_n(&thread_slots_used, __ATOMIC_RELAXED); i++) {
@@ -116,8 +119,7 @@ void sample_silent_threads(struct ring *r, uint64_t silence_ticks)
 		if (!s.tid || !slot->submits || __atomic_load_n(&slot->in_call, __ATOMIC_RELAXED) || (int64_t)silent < 0 ||
 		    silent < silence_ticks)
 			continue;
-		if (now - slot->last_sample <
-		    clock_ticks_in((silent > clock_ticks_in(LONG_SILENCE_NS) ? SAMPLE_LONG_NS : SAMPLE_NS) * 3 / 4))
+		if (now - slot->last_sample < clock_ticks_in(sample_interval_ns(silent) * 3 / 4))
 			continue;
 		slot->last_sample = now;
 		s.ticks = now;

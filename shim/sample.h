@@ -4,6 +4,13 @@
 
 #include "ring.h"
 
-/* Writes a GST_SAMPLE for each thread that has put work into a stream and has made no driver call for silence_ticks; each
- * about every millisecond, after 50 ms of silence every ten. The helper thread's alone. */
+#define SAMPLE_NS_MIN 1000000ull
+#define SAMPLE_NS_MAX 20000000ull
+
+/* How long after the last look the next is due, for a silence that has lasted this many ticks: a sixteenth of it. A long silence
+ * is then known as finely as a short one, for a fraction of the looks. */
+uint64_t sample_interval_ns(uint64_t silent_ticks);
+
+/* Writes a GST_SAMPLE for each thread that has put work into a stream, has made no driver call for silence_ticks, and is due.
+ * The helper thread's alone. */
 void sample_silent_threads(struct ring *r, uint64_t silence_ticks);
