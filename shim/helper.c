@@ -25,6 +25,7 @@
 #define TICK_UNMARKED_NS 300000
 #define TICK_BLOCKED_NS 20000000
 #define HARVEST_NS 5000000ull /* nothing waits for an edge to be read: seldom, so that few queries meet one that has not fired */
+#define UNSAID_NS 10000000ull /* a stream still busy is written down this often */
 #define SILENCE_NS 200000ull
 #define STACK_BYTES (256u * 1024u)
 
@@ -53,7 +54,7 @@ static void unsaid_flush(void)
 static void poll_note(const struct gst_poll *p)
 {
 	if (p->ready || unsaid.stream != p->stream || unsaid.covers != p->covers ||
-	    p->begin - unsaid_since > clock_ticks_in(TICK_QUIET_NS)) {
+	    p->begin - unsaid_since > clock_ticks_in(UNSAID_NS)) {
 		unsaid_flush();
 		unsaid_since = p->begin;
 	}
