@@ -68,8 +68,8 @@ static struct rates estimate(const struct point *p, size_t n)
 
 			if (dt <= 0)
 				continue;
-			r.low = fmax(r.low, (p[j].low - p[i].high) / dt);
-			r.high = fmin(r.high, (p[j].high - p[i].low) / dt);
+			r.low = fmax(r.low, (p[j].low - p[i].high - 2 * EVENT_STEP_NS) / dt);
+			r.high = fmin(r.high, (p[j].high - p[i].low + 2 * EVENT_STEP_NS) / dt);
 		}
 	}
 	/* Contradicting bounds (low > high) are noise: the width then says how much. */

@@ -221,15 +221,19 @@ static bool runs_on(const struct sweep *w, const struct region *r)
 	return false;
 }
 
-/* What of a region may be idle without being stated so far. */
+/* Before the first region there is no gap whose error could hold what its begin hides. */
+static int64_t hidden_lead(const struct sweep *w, const struct region *r)
+{
+	return runs_on(w, r) ? 0 : r->latest_begin_ns - r->begin_ns;
+}
+
+/* What of a region may be idle without being stated so far. At a gap's end the claimed half and its error cover the whole
+ * distance; after the last work there is no gap. */
 static int64_t unstated(struct sweep *w, size_t i, int64_t holes_ns, int64_t unresolved_ns)
 {
 	const struct region *r = &w->regions[i];
-	int64_t stated = holes_ns + unresolved_ns;
+	int64_t stated = holes_ns + unresolved_ns + r->latest_begin_ns - r->begin_ns;
 
-	/* At a gap's end the claimed half and its error cover the whole distance; at the span's ends there is no gap. */
-	if (i > 0 || runs_on(w, r))
-		stated += r->latest_begin_ns - r->begin_ns;
 	if (i + 1 < w->n_regions)
 		stated += r->end_ns - r->earliest_end_ns;
 	else
@@ -267,6 +271,8 @@ static bool walk(struct sweep *w)
 		if (holes < 0 || (more && !add_sure_gap(w, r, r + 1)))
 			return false;
 		unresolved = take_unresolved(w, r);
+		if (i == 0)
+			out->idle_error_ns += hidden_lead(w, r);
 		rest = unstated(w, i, holes, unresolved);
 		add_error(w, out->n_gaps - more, rest, more);
 		out->unresolved_ns += unresolved;

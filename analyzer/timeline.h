@@ -53,7 +53,7 @@ struct device_timeline {
 	/* exact: end - begin = compute + comm + sum(copy) + memset + sum of gaps */
 	int64_t compute_ns, comm_ns, memset_ns;
 	int64_t copy_ns[8]; /* by enum gst_copy_kind */
-	int64_t idle_ns, idle_error_ns, unresolved_ns;
+	int64_t idle_ns, idle_error_ns, unresolved_ns; /* idle_error: the gaps' errors and what the first work's start may hide */
 	double clock_offset_error_ns; /* half width of the device-to-host mapping, worst used */
 };
 

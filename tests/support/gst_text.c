@@ -7,9 +7,9 @@
 #include <string.h>
 
 #define EPOCH_NS 1000000000ull /* time 0 of the text on CLOCK_MONOTONIC */
-#define WORDS    24
-#define NAMES    512
-#define EDGES    4096
+#define WORDS 24
+#define NAMES 512
+#define EDGES 4096
 
 struct parser {
 	struct gst_text *out;
@@ -231,7 +231,8 @@ static void select_thread(struct parser *p)
 
 static void add_device(struct parser *p)
 {
-	struct gst_device r = { .device = p->n_words > 1 ? (uint32_t)atoi(p->words[1]) : 0, .memory_bytes = 1ull << 34 };
+	struct gst_device r = { .device = p->n_words > 1 ? (uint32_t)atoi(p->words[1]) : 0,
+				.memory_bytes = 1ull << 34 };
 	const char *name = value_of(p, "name");
 
 	r.uuid[0] = (uint8_t)number(p, "uuid", r.device + 1);
@@ -287,9 +288,9 @@ static const struct family families[] = {
 
 static void add_call(struct parser *p, const struct family *f)
 {
-	static const char *const copies[] = { "unknown",    "h2d-pageable", "h2d-pinned", "d2h-pageable",
-					      "d2h-pinned", "d2d",          "peer",       "h2h",
-					      NULL };
+	static const char *const copies[] = { "unknown",      "h2d-pageable", "h2d-pinned",
+					      "d2h-pageable", "d2h-pinned",   "d2d",
+					      "peer",         "h2h",          NULL };
 	const char *hook = value_of(p, "hook");
 	struct gst_call r = { .seq = (uint32_t)number(p, "seq", 0),
 			      .family = f->family,
@@ -416,7 +417,8 @@ static void add_event(struct parser *p)
 	else if (strcmp(word, "usage") == 0)
 		add_usage(p);
 	else if (strcmp(word, "drop") == 0)
-		gst_image_counters(&p->file->image)->records_dropped = p->n_words > 1 ? strtoull(p->words[1], NULL, 0) : 1;
+		gst_image_counters(&p->file->image)->records_dropped =
+			p->n_words > 1 ? strtoull(p->words[1], NULL, 0) : 1;
 	else if (strcmp(word, "unfinished") == 0)
 		p->unfinished = true;
 	else

@@ -25,8 +25,12 @@ static struct gst_image make_image(void)
 	assert_true(gst_image_segment(&image, 11, "main"));
 	assert_true(gst_image_name(&image, GST_SPACE_HOOK, 3, "cuLaunchKernel", 14));
 	for (uint64_t k = 1; k <= 7; k++) {
-		struct gst_call call = { .begin = 1000000000 + k * 10000 - 2000, .end = 1000000000 + k * 10000, .hook = 3,
-					 .stream = GST_NONE, .seq = (uint32_t)k, .family = GST_FAMILY_OTHER };
+		struct gst_call call = { .begin = 1000000000 + k * 10000 - 2000,
+					 .end = 1000000000 + k * 10000,
+					 .hook = 3,
+					 .stream = GST_NONE,
+					 .seq = (uint32_t)k,
+					 .family = GST_FAMILY_OTHER };
 
 		if (k == 6) {
 			image.last_ticks = 1000000000 + 55000;
@@ -146,7 +150,8 @@ static void expect_flip(struct gst_image *image, uint64_t at, uint64_t want_byte
 		if (open_fails ? o.opened != ERR_FORMAT : o.opened != ERR_NONE || !o.damaged)
 			fail_msg("flip of bit %d at byte %llu went unseen", bit, (unsigned long long)at);
 		if (o.byte != want_byte)
-			fail_msg("flip at byte %llu reported at %llu", (unsigned long long)at, (unsigned long long)o.byte);
+			fail_msg("flip at byte %llu reported at %llu", (unsigned long long)at,
+				 (unsigned long long)o.byte);
 		image->bytes[at] ^= (uint8_t)(1 << bit);
 	}
 }
@@ -166,7 +171,8 @@ static void flip_in_directory_is_damage_there(void **state)
 	struct gst_image image = make_image();
 
 	(void)state;
-	for (uint64_t at = GST_DIRECTORY_OFFSET; at < GST_SEGMENTS_OFFSET; at += at < GST_DIRECTORY_OFFSET + 64 ? 1 : 4093)
+	for (uint64_t at = GST_DIRECTORY_OFFSET; at < GST_SEGMENTS_OFFSET;
+	     at += at < GST_DIRECTORY_OFFSET + 64 ? 1 : 4093)
 		expect_flip(&image, at, at / 4 * 4, false);
 	gst_image_free(&image);
 }

@@ -15,10 +15,10 @@
 #include "timeline.h"
 
 #define STREAMS 4
-#define MAX     4000
-#define US      1000
+#define MAX 4000
+#define US 1000
 #ifndef LAST_SEED
-#define LAST_SEED 4000 
+#define LAST_SEED 4000
 #endif
 
 struct truth {
@@ -75,7 +75,9 @@ static struct call *call(struct model *m, uint8_t family, int s, uint64_t seq, i
 	struct call *c = &m->t.calls[m->t.n_calls++];
 
 	assert_true(m->t.n_calls <= MAX);
-	*c = (struct call){ .begin_ns = m->now, .end_ns = end, .seq = seq, .stream = (uint32_t)s, .tid = 1, .family = family };
+	*c = (struct call){
+		.begin_ns = m->now, .end_ns = end, .seq = seq, .stream = (uint32_t)s, .tid = 1, .family = family
+	};
 	c->byte = m->t.n_calls;
 	m->now = end + between(m, 0, 300);
 	return c;
@@ -98,8 +100,13 @@ static void edge(struct model *m, int s, uint16_t kind, int64_t fires_after)
 	if (!m->edges)
 		return;
 	assert_true(m->t.n_edges < MAX - 1);
-	*e = (struct edge){ .begin_ns = begin, .end_ns = end, .done_ns = INT64_MAX, .covers = m->seq[s],
-			    .stream = (uint32_t)s, .id = id, .kind = kind };
+	*e = (struct edge){ .begin_ns = begin,
+			    .end_ns = end,
+			    .done_ns = INT64_MAX,
+			    .covers = m->seq[s],
+			    .stream = (uint32_t)s,
+			    .id = id,
+			    .kind = kind };
 	m->fired[m->t.n_edges++] = fires;
 	m->held += held;
 	if (!m->base) {
@@ -148,7 +155,9 @@ static int64_t duration(struct model *m)
 {
 	uint32_t kind = random32(m) % 10;
 
-	return kind < 3 ? between(m, 200, 5 * US) : kind < 9 ? between(m, 5 * US, 60 * US) : between(m, 100 * US, 3000 * US);
+	return kind < 3   ? between(m, 200, 5 * US)
+	       : kind < 9 ? between(m, 5 * US, 60 * US)
+			  : between(m, 100 * US, 3000 * US);
 }
 
 static bool empty(const struct model *m, int s)
@@ -196,7 +205,8 @@ static void host_function(struct model *m, int s)
 static void sync_stream(struct model *m, int s)
 {
 	mark_all(m);
-	call(m, GST_FAMILY_SYNC_STREAM, s, m->seq[s], max64(m->now + 1 * US, m->stream_end[s]) + between(m, 500, 25 * US));
+	call(m, GST_FAMILY_SYNC_STREAM, s, m->seq[s],
+	     max64(m->now + 1 * US, m->stream_end[s]) + between(m, 500, 25 * US));
 	harvest(m);
 }
 
@@ -344,7 +354,8 @@ static bool check_ends(const struct device_timeline *d, const struct truth *busy
 		while (k < d->n_gaps && d->gaps[k].end_ns < begin + (end - begin) / 2)
 			k++;
 		g = &d->gaps[k];
-		if (k < d->n_gaps && llabs(g->begin_ns - begin) <= g->begin_error_ns && llabs(g->end_ns - end) <= g->end_error_ns)
+		if (k < d->n_gaps && llabs(g->begin_ns - begin) <= g->begin_error_ns &&
+		    llabs(g->end_ns - end) <= g->end_error_ns)
 			continue;
 		print_message("seed %llu: idle [%lld, %lld] is not where a gap says\n", (unsigned long long)seed,
 			      (long long)begin, (long long)end);
@@ -353,7 +364,8 @@ static bool check_ends(const struct device_timeline *d, const struct truth *busy
 	return true;
 }
 
-static bool check_truth(const struct device_timeline *d, const struct truth *busy, size_t n, int64_t held, uint64_t seed)
+static bool check_truth(const struct device_timeline *d, const struct truth *busy, size_t n, int64_t held,
+			uint64_t seed)
 {
 	int64_t idle = 0;
 	bool ok = true;
@@ -362,8 +374,9 @@ static bool check_truth(const struct device_timeline *d, const struct truth *bus
 	for (size_t i = 1; i < n; i++)
 		idle += busy[i].begin - busy[i - 1].end;
 	if (idle < d->idle_ns - d->idle_error_ns || idle > d->idle_ns + d->idle_error_ns + d->unresolved_ns + held) {
-		print_message("seed %llu: true idle %lld not in %lld ± %lld + %lld\n", (unsigned long long)seed, (long long)idle,
-			      (long long)d->idle_ns, (long long)d->idle_error_ns, (long long)d->unresolved_ns);
+		print_message("seed %llu: true idle %lld not in %lld ± %lld + %lld\n", (unsigned long long)seed,
+			      (long long)idle, (long long)d->idle_ns, (long long)d->idle_error_ns,
+			      (long long)d->unresolved_ns);
 		ok = false;
 	}
 	for (size_t i = 0; i < d->n_gaps; i++) {
@@ -373,8 +386,9 @@ static bool check_truth(const struct device_timeline *d, const struct truth *bus
 		while (k < n && busy[k].end <= begin)
 			k++;
 		if (begin < end && k < n && busy[k].begin < end) {
-			print_message("seed %llu: gap %zu [%lld, %lld] holds work [%lld, %lld]\n", (unsigned long long)seed, i,
-				      (long long)begin, (long long)end, (long long)busy[k].begin, (long long)busy[k].end);
+			print_message("seed %llu: gap %zu [%lld, %lld] holds work [%lld, %lld]\n",
+				      (unsigned long long)seed, i, (long long)begin, (long long)end,
+				      (long long)busy[k].begin, (long long)busy[k].end);
 			ok = false;
 		}
 	}
@@ -391,15 +405,18 @@ static void dump(const struct model *m, const struct device_timeline *d, size_t 
 	int64_t zero = m->t.begin_ns;
 
 	for (size_t i = 0; i < m->t.n_calls; i++)
-		print_message("call %lld..%lld family %u stream %u seq %llu result %d\n", (long long)(m->t.calls[i].begin_ns - zero),
-			      (long long)(m->t.calls[i].end_ns - zero), m->t.calls[i].family, m->t.calls[i].stream,
-			      (unsigned long long)m->t.calls[i].seq, m->t.calls[i].result);
+		print_message("call %lld..%lld family %u stream %u seq %llu result %d\n",
+			      (long long)(m->t.calls[i].begin_ns - zero), (long long)(m->t.calls[i].end_ns - zero),
+			      m->t.calls[i].family, m->t.calls[i].stream, (unsigned long long)m->t.calls[i].seq,
+			      m->t.calls[i].result);
 	for (size_t i = 0; i < m->t.n_edges; i++)
-		print_message("edge %lld..%lld fired %lld stream %u covers %llu\n", (long long)(m->t.edges[i].begin_ns - zero),
-			      (long long)(m->t.edges[i].end_ns - zero), (long long)(m->fired[i] - zero), m->t.edges[i].stream,
+		print_message("edge %lld..%lld fired %lld stream %u covers %llu\n",
+			      (long long)(m->t.edges[i].begin_ns - zero), (long long)(m->t.edges[i].end_ns - zero),
+			      (long long)(m->fired[i] - zero), m->t.edges[i].stream,
 			      (unsigned long long)m->t.edges[i].covers);
 	for (size_t i = 0; i < n; i++)
-		print_message("busy %lld..%lld\n", (long long)(m->ops[i].begin - zero), (long long)(m->ops[i].end - zero));
+		print_message("busy %lld..%lld\n", (long long)(m->ops[i].begin - zero),
+			      (long long)(m->ops[i].end - zero));
 	for (size_t i = 0; i < d->n_gaps; i++)
 		print_message("gap %lld..%lld ± %lld, %lld\n", (long long)(d->gaps[i].begin_ns - zero),
 			      (long long)(d->gaps[i].end_ns - zero), (long long)d->gaps[i].begin_error_ns,
