@@ -222,7 +222,7 @@ static void set_submitter(struct gap_view *v, const struct threads *threads)
 	if (!v->submit)
 		return;
 	v->tid = v->submit->tid;
-	v->ready = v->submit->end_ns < v->gap->begin_ns - v->gap->begin_error_ns;
+	v->ready = v->submit->end_ns <= v->gap->begin_ns;
 	v->submit_begin_ns = max64(v->gap->begin_ns, min64(v->gap->end_ns, v->submit->begin_ns));
 	p = threads_process(threads, v->trace);
 	v->first_launch = p && v->submit->family == GST_FAMILY_LAUNCH && v->submit->name > 0 &&
