@@ -24,13 +24,13 @@ static bool computed(const struct silence *s)
 static void propose_accounts(const struct gap_view *v, struct findings *out, const struct silence *s)
 {
 	struct finding *f = findings_add(out, CAUSE_host_compute, CONFIDENCE_OBSERVED, s->begin_ns, s->end_ns);
-	char cpu[TEXT_SHORT], wall[TEXT_SHORT];
+	int64_t wall = s->after->time_ns - s->before->time_ns, cpu = (int64_t)(s->after->cpu_ns - s->before->cpu_ns);
+	char computed_for[TEXT_SHORT], of[TEXT_SHORT];
 
 	chain_submitter(f, v, "on a CPU");
-	snprintf(f->evidence, sizeof(f->evidence), "thread %u computed for %s of %s between driver calls, gave the CPU up %u times, lost it %u times",
-		 v->tid, text_duration(cpu, (int64_t)(s->after->cpu_ns - s->before->cpu_ns)),
-		 text_duration(wall, s->after->time_ns - s->before->time_ns), s->after->voluntary - s->before->voluntary,
-		 s->after->involuntary - s->before->involuntary);
+	snprintf(f->evidence, sizeof(f->evidence), "thread %u computed %s of %s, blocked %u times",
+		 v->tid, text_duration(computed_for, cpu < wall ? cpu : wall), text_duration(of, wall),
+		 s->after->voluntary - s->before->voluntary);
 }
 
 void cause_host_compute(const struct gap_view *v, struct findings *out)

@@ -12,6 +12,7 @@
 
 #define LABEL 19 /* columns of a row's name */
 #define NUMBERS 31
+#define GAP_LEFT 39 /* columns before a gap's causes */
 #define ADVICE_ROWS 3
 #define EACH_DEVICE 2 /* up to so many devices, each gets its own table */
 
@@ -171,12 +172,12 @@ static void devices(const struct page *p, const struct summary *s, struct totals
 
 /* ---- the longest gaps ---- */
 
-/* "input-wait 168.1 ms, sync-bubble 2.2 ms" */
+/* "input-wait 98.3 %, sync-bubble 1.7 %" */
 static void why_line(const struct gap_story *g, char *buf, size_t size)
 {
 	struct totals t = { 0 };
 	enum cause_id order[CAUSE_COUNT];
-	char time[TEXT_SHORT];
+	char share[TEXT_SHORT];
 	size_t used = 0;
 	int n;
 
@@ -186,7 +187,7 @@ static void why_line(const struct gap_story *g, char *buf, size_t size)
 	buf[0] = 0;
 	for (int i = 0; i < n && i < 2 && used < size; i++)
 		used += (size_t)snprintf(buf + used, size - used, "%s%s %s", i ? ", " : "", cause_name(order[i]),
-					 text_duration(time, t.causes[order[i]]));
+					 text_percent(share, t.causes[order[i]], g->gap->end_ns - g->gap->begin_ns));
 	if (n > 2 && used < size)
 		snprintf(buf + used, size - used, ", +%d", n - 2);
 }
@@ -206,22 +207,41 @@ static const struct gap_cause *main_cause(const struct gap_story *g, int cause)
 	return best;
 }
 
+/* "± 12 us", rounded: it says how sharp the length is, no more. */
+static const char *error_text(const struct page *p, char buf[TEXT_SHORT], int64_t ns)
+{
+	const char *sign = p->style->utf8 ? "± " : "+- ";
+
+	if (ns < 1000)
+		snprintf(buf, TEXT_SHORT, "%s%d ns", sign, (int)ns);
+	else if (ns < 1000000)
+		snprintf(buf, TEXT_SHORT, "%s%d us", sign, (int)(ns / 1000));
+	else
+		snprintf(buf, TEXT_SHORT, "%s%" PRId64 " ms", sign, ns / 1000000);
+	return buf;
+}
+
 static void gap_row(const struct page *p, const struct summary *s, size_t number)
 {
 	const struct summary_device *d = NULL;
 	const struct gap_story *g = summary_gap(s, number, &d);
 	const struct gap_cause *c = main_cause(g, -1);
 	char at[TEXT_SHORT], length[TEXT_SHORT], error[TEXT_SHORT], why[128], line[EVIDENCE_BYTES], on[16] = "";
+	unsigned left = GAP_LEFT;
 
 	if (s->n_devices > 1)
-		snprintf(on, sizeof(on), " dev %u", d->number);
+		left += (unsigned)snprintf(on, sizeof(on), " dev%-3u", d->number);
 	why_line(g, why, sizeof(why));
 	fprintf(p->out, "  %6zu%s %9s", number, on, text_duration(at, g->gap->begin_ns - d->timeline->begin_ns));
-	page_ink(p, INK_IDLE, " %10s", text_duration(length, g->gap->end_ns - g->gap->begin_ns));
-	page_ink(p, INK_DIM, " +-%-9s", text_duration(error, g->gap->begin_error_ns + g->gap->end_error_ns));
-	fprintf(p->out, " %s\n", why);
-	if (c)
-		page_ink(p, INK_DIM, "         %s\n", text_clean(line, sizeof(line), c->evidence[0], p->style->columns - 10));
+	page_ink(p, INK_IDLE, " %9s ", text_duration(length, g->gap->end_ns - g->gap->begin_ns));
+	error_text(p, error, g->gap->begin_error_ns + g->gap->end_error_ns);
+	page_ink(p, INK_DIM, "%s%*s", error, (int)(p->style->utf8 ? 10 : 9) - (int)strlen(error), "");
+	fputc(' ', p->out);
+	page_wrap(p, INK_PLAIN, left, left, why);
+	if (!c)
+		return;
+	fputs("         ", p->out);
+	page_wrap(p, INK_DIM, 9, 11, text_clean(line, sizeof(line), c->evidence[0], 2 * p->style->columns - 24));
 }
 
 static enum err_kind longest_gaps(const struct page *p, const struct summary *s, size_t top, struct error *e)
@@ -234,7 +254,7 @@ static enum err_kind longest_gaps(const struct page *p, const struct summary *s,
 	if (n) {
 		page_ink(p, INK_TITLE, "\nlongest gaps");
 		page_ink(p, INK_DIM, "  %zu of %zu; the whole story of one: --why NUMBER\n", n, s->n_gaps);
-		page_ink(p, INK_DIM, "  %6s%s %9s %10s %11s %s\n", "gap", s->n_devices > 1 ? " on   " : "", "at", "length", "", "why");
+		page_ink(p, INK_DIM, "  %6s%s %9s %9s %9s %s\n", "gap", s->n_devices > 1 ? " on    " : "", "at", "length", "", "why");
 	}
 	for (size_t i = 0; i < n; i++)
 		gap_row(p, s, numbers[i]);

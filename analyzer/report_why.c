@@ -66,7 +66,7 @@ static void cause_lines(const struct page *p, const struct gap *g, const struct 
 	char from[TEXT_SHORT], length[TEXT_SHORT], share[TEXT_SHORT], state[64];
 
 	fprintf(p->out, "  +%-10s ", text_duration(from, c->begin_ns - g->begin_ns));
-	page_bar(p, INK_CAUSE, c->end_ns - c->begin_ns, g->end_ns - g->begin_ns, 20);
+	page_bar(p, INK_CAUSE, c->end_ns - c->begin_ns, g->end_ns - g->begin_ns, 14);
 	fprintf(p->out, " %10s %8s  ", text_duration(length, c->end_ns - c->begin_ns),
 		text_percent(share, c->end_ns - c->begin_ns, g->end_ns - g->begin_ns));
 	page_ink(p, INK_CAUSE, "%s", cause_name(c->cause));
