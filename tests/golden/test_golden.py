@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Hand-written traces beside what the report must say of them, and the identities that hold on every trace there is.
+
+A folder here: trace.txt (the events, tests/support/gst_text.h), why.md (what it is about, three lines), and, where the report is
+checked, expected.json: the part of `report --json` that must be so. A number or text there equals ours; a list has ours' length; the
+strings of `evidence` are each found within one of ours.
+"""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+CASES = sorted(path.parent.name for path in HERE.glob("*/trace.txt"))
+EXPECTED = sorted(path.parent.name for path in HERE.glob("*/expected.json"))
+
+
+@pytest.fixture(scope="session")
+def report(build, gpushim, tmp_path_factory):
+    """name → its report, made once."""
+    made = {}
+
+    def get(name):
+        if name not in made:
+            folder = tmp_path_factory.mktemp(name)
+            subprocess.run([build / "tools/gst_write", HERE / name / "trace.txt", folder], check=True)
+            done = subprocess.run([gpushim, "report", "--json", folder], capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            made[name] = json.loads(done.stdout)
+        return made[name]
+
+    return get
+
+
+def compare(want, have, where):
+    if isinstance(want, dict):
+        for key, value in want.items():
+            assert key in have, f"{where}: no {key}"
+            compare(value, have[key], f"{where}.{key}")
+    elif isinstance(want, list) and where.endswith(".evidence"):
+        for text in want:
+            assert any(text in ours for ours in have), f"{where}: nothing says {text!r}: {have}"
+    elif isinstance(want, list):
+        assert len(have) == len(want), f"{where}: {len(have)} instead of {len(want)}: {have}"
+        for index, value in enumerate(want):
+            compare(value, have[index], f"{where}[{index}]")
+    else:
+        assert have == want, where
+
+
+def conserve(device):
+    """Exact, in whole nanoseconds."""
+    assert device["span_ns"] == device["end_ns"] - device["begin_ns"]
+    parts = ("compute_ns", "comm_exposed_ns", "copy_exposed_ns", "idle_ns")
+    assert all(isinstance(device[part], int) and device[part] >= 0 for part in parts)
+    assert device["span_ns"] == sum(device[part] for part in parts)
+    assert device["copy_exposed_ns"] == sum(device["copy"].values())
+    assert device["comm_exposed_ns"] == sum(device["comm"].values())
+    assert device["idle_ns"] == sum(device["causes"].values())
+    assert device["idle_ns"] == sum(gap["end_ns"] - gap["begin_ns"] for gap in device["gaps"])
+    owned = dict.fromkeys(device["causes"], 0)
+    last = device["begin_ns"]
+    for gap in device["gaps"]:
+        at = gap["begin_ns"]
+        assert last <= at < gap["end_ns"] <= device["end_ns"]
+        for cause in gap["causes"]:  # they tile the gap
+            assert cause["begin_ns"] == at < cause["end_ns"]
+            at = cause["end_ns"]
+            owned[cause["id"]] += cause["end_ns"] - cause["begin_ns"]
+            for link in cause["chain"]:
+                assert cause["begin_ns"] <= link["begin_ns"] <= link["end_ns"] <= cause["end_ns"]
+        assert at == gap["end_ns"]
+        last = at
+    assert owned == device["causes"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_conservation(name, report):
+    made = report(name)
+    assert made["schema"] == "gpushim.report/1"
+    for device in made["devices"]:
+        conserve(device)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_report(name, report):
+    compare(json.loads((HERE / name / "expected.json").read_text()), report(name), name)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_text(name, report, build, gpushim, tmp_path):
+    """The text is printed for each, its lines fit, and it holds no control character."""
+    report(name)
+    subprocess.run([build / "tools/gst_write", HERE / name / "trace.txt", tmp_path / "run"], check=True)
+    for extra in ([], ["--why", "0"]):
+        done = subprocess.run([gpushim, "report", tmp_path / "run", *extra], capture_output=True, env={"LC_ALL": "C.UTF-8"})
+        if extra and done.returncode == 2:
+            assert b"there is no gap" in done.stderr
+            continue
+        assert done.returncode == 0, done.stderr
+        lines = done.stdout.decode().split("\n")
+        assert max(len(line) for line in lines) <= 80, max(lines, key=len)
+        assert all(line.isprintable() for line in lines)
