@@ -179,7 +179,8 @@ static bool note_hostfns(struct device_work *d, const struct stream_work *w)
 	for (size_t k = 0; k < w->n; k++) {
 		const struct work *op = &w->ops[k];
 
-		if (op->hostfn && (!intervals_add(&d->host, op->earliest_start_ns, op->latest_end_ns) ||
+		/* the edge before it fired up to EVENT_NS after the work it followed */
+		if (op->hostfn && (!intervals_add(&d->host, op->earliest_start_ns - EVENT_NS, op->latest_end_ns) ||
 				   !intervals_add(&d->holding, op->call->begin_ns, op->latest_end_ns)))
 			return false;
 	}
