@@ -151,8 +151,8 @@ def test_second_run_into_the_same_directory(recorder):
 
     assert calls()[0] == 3
     assert "run" in calls()[1], "nothing says that there is another run"
-    assert calls("--run", "1")[0] == 1
-    assert calls("--run", "2")[0] == 3
+    assert calls("--run", "0")[0] == 1
+    assert calls("--run", "1")[0] == 3
     assert calls("--run", "all")[0] == 4
 
 
