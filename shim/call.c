@@ -4,6 +4,7 @@
 
 #include "edge.h"
 #include "helper.h"
+#include "poll.h"
 #include "stream.h"
 
 void call_enter_slow(struct call *c)
@@ -58,6 +59,7 @@ void call_exit_slow(struct call *c)
 		edge_record(t, c->stream, c->record.family == GST_FAMILY_HOSTFN ? GST_EDGE_HOSTFN_AFTER : GST_EDGE_BLOCK,
 			    stream_covers(c->stream));
 	if (c->account) {
+		polls_after_block(t);
 		thread_account(t, clock_ticks(), c->role == CALL_SUBMITS);
 		helper_wake();
 	}

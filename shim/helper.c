@@ -16,6 +16,7 @@
 #include "hooks.h"
 #include "names.h"
 #include "once.h"
+#include "poll.h"
 #include "sample.h"
 #include "settings.h"
 #include "stream.h"
@@ -25,7 +26,6 @@
 #define TICK_UNMARKED_NS 300000
 #define TICK_BLOCKED_NS 20000000
 #define HARVEST_NS 5000000ull /* nothing waits for an edge to be read: seldom, so that few queries meet one that has not fired */
-#define UNSAID_NS 10000000ull /* a stream still busy is written down this often */
 #define SILENCE_NS 200000ull
 #define STACK_BYTES (256u * 1024u)
 
@@ -35,68 +35,12 @@ static struct thread *self;
 static uint64_t helper_context; /* current in this thread */
 static uint64_t anchors_due_ns[2] = { 10000000, 100000000 };
 
-/* A stream still busy when last asked: written only once the answer changes, or every 10 ms. */
-static struct gst_poll unsaid;
-static uint64_t unsaid_since;
-
-static void poll_write(const struct gst_poll *p)
-{
-	ring_append(&self->ring, GST_POLL, sizeof(*p), p);
-}
-
-static void unsaid_flush(void)
-{
-	if (unsaid.stream)
-		poll_write(&unsaid);
-	unsaid.stream = 0;
-}
-
-static void poll_note(const struct gst_poll *p)
-{
-	if (p->ready || unsaid.stream != p->stream || unsaid.covers != p->covers ||
-	    p->begin - unsaid_since > clock_ticks_in(UNSAID_NS)) {
-		unsaid_flush();
-		unsaid_since = p->begin;
-	}
-	if (p->ready)
-		poll_write(p);
-	else
-		unsaid = *p;
-}
-
 static bool make_current(uint64_t context)
 {
 	if (helper_context != context &&
 	    INJECT(cuCtxSetCurrent, (CUcontext)(uintptr_t)context) == CUDA_SUCCESS)
 		helper_context = context;
 	return helper_context == context;
-}
-
-/* Has a stream that nobody has put work into for a while, and that no edge marks, finished? */
-static void poll_silent(struct stream *s, void *arg)
-{
-	struct gst_poll p = { .stream = s->id };
-	uint64_t now = clock_ticks(), covers;
-	CUresult rc;
-
-	(void)arg;
-	if (s->kind == GST_STREAM_PER_THREAD || now - __atomic_load_n(&s->last_submit, __ATOMIC_RELAXED) < clock_ticks_in(SILENCE_NS))
-		return;
-	if (!gate_enter())
-		return;
-	covers = stream_covers(s);
-	if (covers && __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == STREAM_LIVE && make_current(s->context)) {
-		p.covers = (uint32_t)covers;
-		p.begin = clock_ticks();
-		rc = INJECT(cuStreamQuery, (CUstream)(uintptr_t)s->handle);
-		p.end = clock_ticks();
-		p.ready = rc == CUDA_SUCCESS;
-		if (rc == CUDA_SUCCESS || rc == CUDA_ERROR_NOT_READY)
-			poll_note(&p);
-		if (p.ready)
-			stream_finished(s, covers);
-	}
-	gate_leave();
 }
 
 /* Reading an edge needs its context alive, which an open gate promises. */
@@ -136,7 +80,8 @@ static void bell_wait(uint64_t ns)
 	struct timespec t = { 0, (long)ns };
 
 	__atomic_store_n(&bell, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &bell, FUTEX_WAIT_PRIVATE, 1, &t, NULL, 0);
+	if (settings.level < GST_LEVEL_EDGES || !streams_any_unmarked()) /* work that came before the bell was up did not ring */
+		syscall(SYS_futex, &bell, FUTEX_WAIT_PRIVATE, 1, &t, NULL, 0);
 	__atomic_store_n(&bell, 0, __ATOMIC_RELAXED);
 }
 
@@ -202,10 +147,10 @@ static void *helper_main(void *arg)
 		file_counters()->last_ticks = clock_ticks();
 		harvest();
 		if (settings.level >= GST_LEVEL_EDGES)
-			streams_each_unmarked(poll_silent, NULL);
+			polls_silent(&self->ring, make_current);
 		sample_silent_threads(&self->ring, clock_ticks_in(SILENCE_NS));
 	}
-	unsaid_flush();
+	polls_end(&self->ring);
 	__atomic_store_n(&stopping, 2, __ATOMIC_RELEASE);
 	return NULL;
 }
@@ -258,7 +203,7 @@ void helper_stop(void)
 void helper_forget(void)
 {
 	memset(&started, 0, sizeof(started));
-	memset(&unsaid, 0, sizeof(unsaid));
+	polls_forget();
 	stopping = 0;
 	self = NULL;
 	helper_context = 0;
