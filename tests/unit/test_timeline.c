@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the timeline says about small traces whose answer is plain. The golden traces show the same through the report. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/gst_text.h"
+#include "timeline.h"
+
+#define US 1000
+#define EPOCH 1000000000
+
+struct built {
+	struct gst_text text;
+	struct trace *traces[4];
+	struct run run;
+	struct timeline timeline;
+};
+
+static struct built *build(const char *text)
+{
+	struct built *b = calloc(1, sizeof(*b));
+	char error[256];
+	struct error e;
+
+	assert_non_null(b);
+	if (!gst_text_parse(&b->text, text, error))
+		fail_msg("%s", error);
+	for (size_t i = 0; i < b->text.n; i++)
+		assert_int_equal(trace_open_mem(&b->traces[i], b->text.files[i].image.bytes, b->text.files[i].image.len,
+						b->text.files[i].name, &e),
+				 ERR_NONE);
+	b->run = (struct run){ .traces = b->traces, .n_traces = b->text.n, .count = 1 };
+	assert_int_equal(timeline_build(&b->timeline, &b->run, &e), ERR_NONE);
+	return b;
+}
+
+static void finish(struct built *b)
+{
+	timeline_free(&b->timeline);
+	for (size_t i = 0; i < b->text.n; i++)
+		trace_free(b->traces[i]);
+	gst_text_free(&b->text);
+	free(b);
+}
+
+/* The gap's two ends hold these instants (us), each within its own bound of at most 50 us. */
+static void assert_gap(const struct gap *g, int64_t begin_us, int64_t end_us)
+{
+	assert_true(llabs(g->begin_ns - EPOCH - begin_us * US) <= g->begin_error_ns);
+	assert_true(llabs(g->end_ns - EPOCH - end_us * US) <= g->end_error_ns);
+	assert_true(g->begin_error_ns <= 50 * US && g->end_error_ns <= 50 * US);
+}
+
+#define ONE_STREAM                                                                  \
+	"process 100 end=9ms\nthread 10 main\ndevice 0\nstream 1\n"                 \
+	"edge 1 t=95us..96us stream=1 covers=0 fired=103us done=620us kind=start\n" \
+	"launch t=97us..99us stream=1 seq=1 kernel=first\n"
+
+static void gap_after_a_synchronise_begins_at_the_edge(void **state)
+{
+	struct built *b = build(ONE_STREAM "edge 2 t=100us..101us stream=1 covers=1 fired=600us done=620us\n"
+					   "sync-stream t=102us..615us stream=1 seq=1\n"
+					   "launch t=2000us..2002us stream=1 seq=2 kernel=second\n"
+					   "edge 3 t=2003us..2004us stream=1 covers=2 fired=2500us done=2520us\n"
+					   "sync-stream t=2005us..2512us stream=1 seq=2\n");
+	const struct device_timeline *d = &b->timeline.devices[0];
+
+	(void)state;
+	assert_int_equal(d->n_gaps, 1);
+	assert_gap(&d->gaps[0], 600, 2006);
+	assert_string_equal(b->traces[0]->kernels[d->gaps[0].before->call->name], "first");
+	assert_string_equal(b->traces[0]->kernels[d->gaps[0].after->call->name], "second");
+	assert_int_equal(d->unresolved_ns, 0);
+	assert_int_equal(d->operations, 2);
+	finish(b);
+}
+
+static void silence_is_bounded_by_polls(void **state)
+{
+	struct built *b = build(ONE_STREAM "poll t=300us..301us stream=1 covers=1 ready=0\n"
+					   "poll t=500us..501us stream=1 covers=1 ready=0\n"
+					   "poll t=700us..701us stream=1 covers=1 ready=1\n"
+					   "launch t=5000us..5002us stream=1 seq=2 kernel=second\n");
+	const struct gap *g = b->timeline.devices[0].gaps;
+
+	(void)state;
+	assert_int_equal(b->timeline.devices[0].n_gaps, 1);
+	assert_true(g->begin_ns - g->begin_error_ns >= EPOCH + 490 * US &&
+		    g->begin_ns + g->begin_error_ns <= EPOCH + 701 * US);
+	assert_int_equal(g->begin_known_by, BOUNDARY_POLL);
+	finish(b);
+}
+
+static void launches_far_apart_are_unresolved(void **state)
+{
+	struct built *b = build(ONE_STREAM "launch t=400us..402us stream=1 seq=2 kernel=k\n"
+					   "launch t=800us..802us stream=1 seq=3 kernel=k\n"
+					   "edge 2 t=803us..804us stream=1 covers=3 fired=840us done=860us\n"
+					   "sync-stream t=805us..850us stream=1 seq=3\n");
+	const struct device_timeline *d = &b->timeline.devices[0];
+
+	(void)state;
+	assert_int_equal(d->n_gaps, 0);
+	assert_int_equal(d->unresolved_ns, 703 * US); /* first entry to last, and no more */
+	finish(b);
+}
+
+static void host_function_is_idle_time(void **state)
+{
+	struct built *b =
+		build(ONE_STREAM "edge 2 t=100us..101us stream=1 covers=1 fired=600us done=4520us kind=before\n"
+				 "hostfn t=102us..104us stream=1 seq=2\n"
+				 "edge 3 t=105us..106us stream=1 covers=2 fired=3600us done=4520us kind=after\n"
+				 "launch t=107us..109us stream=1 seq=3 kernel=behind\n"
+				 "edge 4 t=110us..111us stream=1 covers=3 fired=4500us done=4520us\n"
+				 "sync-stream t=112us..4510us stream=1 seq=3\n");
+	const struct device_timeline *d = &b->timeline.devices[0];
+
+	(void)state;
+	assert_int_equal(d->n_gaps, 1);
+	assert_gap(&d->gaps[0], 600, 3600);
+	assert_non_null(d->gaps[0].hostfn);
+	assert_int_equal(d->gaps[0].hostfn->family, GST_FAMILY_HOSTFN);
+	assert_int_equal(d->operations, 2);
+	finish(b);
+}
+
+static void failed_and_captured_calls_are_no_work(void **state)
+{
+	struct built *b = build(ONE_STREAM "launch t=110us..112us stream=1 seq=2 kernel=k result=700\n"
+					   "launch t=113us..115us stream=1 seq=3 kernel=k flags=captured\n"
+					   "edge 2 t=120us..121us stream=1 covers=1 fired=600us done=620us\n"
+					   "sync-stream t=122us..615us stream=1 seq=1\n");
+
+	(void)state;
+	assert_int_equal(b->timeline.devices[0].operations, 1);
+	finish(b);
+}
+
+static void collectives_are_told_by_their_names(void **state)
+{
+	struct built *b = build("process 100 end=9ms\nthread 10 main\ndevice 0\nstream 1\n"
+				"launch t=97us..99us stream=1 seq=1 kernel=ncclDevKernel_AllReduce_Sum_f32_RING_LL\n"
+				"edge 1 t=100us..101us stream=1 covers=1 fired=600us done=620us\n"
+				"sync-stream t=102us..615us stream=1 seq=1\n");
+	const struct device_timeline *d = &b->timeline.devices[0];
+
+	(void)state;
+	assert_int_equal(d->compute_ns, 0);
+	assert_int_equal(d->comm_ns, d->end_ns - d->begin_ns);
+	finish(b);
+}
+
+static void processes_on_one_device_merge_by_uuid(void **state)
+{
+	struct built *b = build(ONE_STREAM "edge 2 t=100us..101us stream=1 covers=1 fired=600us done=620us\n"
+					   "sync-stream t=102us..615us stream=1 seq=1\n"
+					   "process 200 end=9ms\nthread 20 main\ndevice 3 uuid=1\nstream 1 device=3\n"
+					   "launch t=300us..302us stream=1 seq=1 kernel=theirs device=3\n"
+					   "sync-stream t=303us..1000us stream=1 seq=1\n");
+
+	(void)state;
+	assert_int_equal(b->timeline.n_devices, 1);
+	assert_int_equal(b->timeline.devices[0].operations, 2);
+	assert_int_equal(b->timeline.devices[0].n_gaps, 0);
+	assert_int_equal(b->timeline.devices[0].n_streams, 2);
+	finish(b);
+}
+
+static void nothing_submitted_is_no_device(void **state)
+{
+	struct built *b = build("process 100 end=9ms\nthread 10 main\ndevice 0\nother t=1us..2us\n");
+
+	(void)state;
+	assert_int_equal(b->timeline.n_devices, 0);
+	finish(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gap_after_a_synchronise_begins_at_the_edge),
+		cmocka_unit_test(silence_is_bounded_by_polls),
+		cmocka_unit_test(launches_far_apart_are_unresolved),
+		cmocka_unit_test(host_function_is_idle_time),
+		cmocka_unit_test(failed_and_captured_calls_are_no_work),
+		cmocka_unit_test(collectives_are_told_by_their_names),
+		cmocka_unit_test(processes_on_one_device_merge_by_uuid),
+		cmocka_unit_test(nothing_submitted_is_no_device),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
