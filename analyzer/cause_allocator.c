@@ -25,6 +25,7 @@ void cause_allocator(const struct gap_view *v, struct findings *out)
 	for (size_t i = 0; i < v->n_calls; i++) {
 		const struct call *c = v->calls[i];
 		struct finding *f;
+		char bytes[TEXT_SHORT];
 		size_t used;
 
 		if (!allocates(c) || c->end_ns <= v->gap->begin_ns)
@@ -34,7 +35,7 @@ void cause_allocator(const struct gap_view *v, struct findings *out)
 		evidence_call(f->evidence, sizeof(f->evidence), v->trace, c);
 		used = strlen(f->evidence);
 		if (c->args[1])
-			snprintf(f->evidence + used, sizeof(f->evidence) - used, ", %s", text_bytes((char[TEXT_SHORT]){ 0 }, c->args[1]));
+			snprintf(f->evidence + used, sizeof(f->evidence) - used, ", %s", text_bytes(bytes, c->args[1]));
 		used = strlen(f->evidence);
 		if (c->result)
 			snprintf(f->evidence + used, sizeof(f->evidence) - used, ", result %d", c->result);
