@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What Perfetto, chrome://tracing and tools made for Kineto's files need of `gpushim export --chrome`: a test for each rule."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).resolve().parent.parent / "golden"
+
+# Two processes, one with the number of the device; two streams at once; every kind of copy; a collective; names that could break JSON
+# or steer a terminal; a launch that failed; a graph.
+MANY = """
+process 1 exited=1 end=40ms
+thread 1 main
+device 0 name=Test
+stream 1
+stream 2
+launch t=1000us..1002us stream=1 seq=1 kernel=gemm"quoted"\\back
+launch t=1003us..1005us stream=2 seq=1 kernel=ncclDevKernel_AllReduce_Sum_f32
+launch t=1006us..1008us stream=1 seq=2 kernel=other
+launch t=1009us..1010us stream=1 seq=3 kernel=failed result=1
+edge 1 t=1011us..1012us stream=1 covers=2 fired=4000us done=4300us
+edge 2 base=1 t=1013us..1014us stream=2 covers=1 fired=3000us done=4300us
+sync-context t=1020us..4010us context=7
+copy t=6000us..6010us stream=1 seq=4 kind=h2d-pageable bytes=1000
+copy t=6011us..6020us stream=1 seq=5 kind=h2d-pinned bytes=1000
+copy t=6021us..6030us stream=1 seq=6 kind=d2h-pinned bytes=1000
+copy t=6031us..6040us stream=1 seq=7 kind=d2d bytes=1000
+memset t=6041us..6050us stream=1 seq=8 bytes=64
+copy t=6051us..7000us stream=1 seq=9 kind=d2h-pageable bytes=1000 flags=blocking
+process 200 exited=1 end=40ms
+thread 200 main
+device 0 name=Test
+stream 1
+launch t=9000us..9002us stream=1 seq=1 kernel=gemm
+sync-stream t=9003us..12000us stream=1 seq=1
+"""
+
+
+@pytest.fixture(scope="module")
+def files(build, gpushim, tmp_path_factory):
+    """name → (text, the parsed file) of every golden trace and of MANY."""
+    made = {}
+    folder = tmp_path_factory.mktemp("chrome")
+    (folder / "many.txt").write_text(MANY)
+    traces = {"many": folder / "many.txt", **{p.parent.name: p for p in sorted(GOLDEN.glob("*/trace.txt"))}}
+    for name, trace in traces.items():
+        subprocess.run([build / "tools/gst_write", trace, folder / name], check=True)
+        out = folder / f"{name}.json"
+        subprocess.run([gpushim, "export", folder / name, "--chrome", out], check=True, stderr=subprocess.DEVNULL)
+        text = out.read_text()
+        made[name] = text, json.loads(text)
+    return made
+
+
+@pytest.fixture(params=["many", *sorted(p.parent.name for p in GOLDEN.glob("*/trace.txt"))])
+def file(request, files):
+    return files[request.param]
+
+
+def slices(file, *categories):
+    return [e for e in file[1]["traceEvents"] if e["ph"] == "X" and (not categories or e["cat"] in categories)]
+
+
+DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
+
+
+def ns(microseconds):
+    return round(microseconds * 1000)
+
+
+def test_one_event_per_line(file):
+    lines = file[0].splitlines()
+    events = [line for line in lines if line.startswith('{"ph"')]
+    assert len(events) == len(file[1]["traceEvents"])
+    for line in events:
+        json.loads(line.rstrip(","))
+
+
+def test_rank_is_written_with_the_space(file):
+    assert re.search(r'"distributedInfo": \{[^}]*"rank": 0[,}]', file[0])
+
+
+def test_times_are_relative_microseconds_with_three_decimals(file):
+    for text in re.findall(r'"(?:ts|dur)":([^,}]*)', file[0]):
+        assert re.fullmatch(r"\d+\.\d{3}", text), text
+    assert all(event["ts"] < 1e9 for event in file[1]["traceEvents"])
+
+
+def test_ids_fit_32_bits(file):
+    for event in file[1]["traceEvents"]:
+        assert 0 <= event["pid"] < 2**32 and 0 <= event["tid"] < 2**32
+
+
+def test_phases_are_slices_flows_and_metadata(file):
+    assert {event["ph"] for event in file[1]["traceEvents"]} <= {"X", "M", "s", "f"}
+
+
+def test_device_work_has_stream_and_correlation(file):
+    work = slices(file, *DEVICE)
+    for event in work:
+        assert isinstance(event["args"]["stream"], int) and isinstance(event["args"]["correlation"], int)
+        assert event["tid"] == event["args"]["stream"] or event["tid"] >= 4000000
+    others = [e for e in slices(file) if e["cat"] not in DEVICE]
+    assert all("stream" not in event["args"] for event in others)
+
+
+def test_each_work_has_its_launch(file):
+    launches = {e["args"]["correlation"]: e for e in slices(file, "cuda_driver") if "correlation" in e["args"]}
+    work = slices(file, *DEVICE)
+    assert len({e["args"]["correlation"] for e in work}) == len(work)
+    for event in work:
+        launch = launches[event["args"]["correlation"]]
+        assert launch["ts"] <= event["ts"]
+
+
+def test_flows_go_from_launch_to_work(file):
+    launches = {e["args"]["correlation"]: e for e in slices(file, "cuda_driver") if "correlation" in e["args"]}
+    work = {e["args"]["correlation"]: e for e in slices(file, *DEVICE)}
+    flows = [e for e in file[1]["traceEvents"] if e["ph"] in "sf"]
+    assert sorted(e["id"] for e in flows if e["ph"] == "s") == sorted(work) == sorted(e["id"] for e in flows if e["ph"] == "f")
+    for event in flows:
+        assert event["cat"] == event["name"] == "ac2g"
+        end = launches[event["id"]] if event["ph"] == "s" else work[event["id"]]
+        assert (event["pid"], event["tid"], event["ts"]) == (end["pid"], end["tid"], end["ts"])
+        assert ("bp" in event) == (event["ph"] == "f") and event.get("bp", "e") == "e"
+
+
+def test_no_partial_overlap_on_a_track(file):
+    tracks = {}
+    for event in slices(file):
+        tracks.setdefault((event["pid"], event["tid"]), []).append((ns(event["ts"]), -ns(event["dur"])))
+    for track, events in tracks.items():
+        open_ends = []
+        for begin, negative in sorted(events):
+            end = begin - negative
+            while open_ends and open_ends[-1] <= begin:
+                open_ends.pop()
+            assert not open_ends or end <= open_ends[-1], track
+            open_ends.append(end)
+
+
+def test_streams_hold_one_thing_at_a_time(file):
+    last = {}
+    for event in sorted(slices(file, *DEVICE), key=lambda e: e["ts"]):
+        track = event["pid"], event["tid"]
+        assert ns(event["ts"]) >= last.get(track, 0)
+        last[track] = ns(event["ts"]) + ns(event["dur"])
+
+
+def test_idle_slices_carry_cause_and_evidence(file):
+    for event in slices(file, "idle"):
+        assert event["args"]["cause"] and isinstance(event["args"]["evidence"], list)
+        assert event["args"]["confidence"] in ("observed", "inferred")
+        assert event["name"] == "idle: " + event["args"]["cause"]
+
+
+def test_idle_and_work_do_not_meet(file):
+    """Device-wide: where idle is claimed, nothing is drawn."""
+    for device in {e["pid"] for e in slices(file, "idle")}:
+        work = sorted((ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])) for e in slices(file, *DEVICE) if e["pid"] == device)
+        for event in slices(file, "idle"):
+            if event["pid"] == device:
+                begin, end = ns(event["ts"]), ns(event["ts"]) + ns(event["dur"])
+                assert not [w for w in work if w[0] < end and w[1] > begin]
+
+
+def test_bounded_work_says_so(file):
+    for event in slices(file, *DEVICE):
+        args = event["args"]
+        assert args["timing"] in ("bounded", "exact")
+        if args["timing"] == "bounded":
+            assert ns(args["stretch_begin_us"]) <= ns(event["ts"])
+            assert ns(event["ts"]) + ns(event["dur"]) <= ns(args["stretch_end_us"])
+
+
+def test_processes_and_threads_have_names(file):
+    events = file[1]["traceEvents"]
+    processes = {e["pid"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
+    threads = {(e["pid"], e["tid"]) for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    for event in slices(file):
+        assert event["pid"] in processes
+        assert (event["pid"], event["tid"]) in threads
+
+
+def test_names_keep_their_meaning(files):
+    names = {e["name"]: e["cat"] for e in slices(files["many"])}
+    assert names["Memcpy HtoD (Pageable -> Device)"] == "gpu_memcpy"
+    assert names["Memcpy HtoD (Pinned -> Device)"] == "gpu_memcpy"
+    assert names["Memcpy DtoH (Device -> Pinned)"] == "gpu_memcpy"
+    assert names["Memcpy DtoH (Device -> Pageable)"] == "gpu_memcpy"
+    assert names["Memcpy DtoD (Device -> Device)"] == "gpu_memcpy"
+    assert names["Memset (Device)"] == "gpu_memset"
+    assert names["ncclDevKernel_AllReduce_Sum_f32"] == "kernel"
+    assert names["cuLaunchKernel"] == "cuda_driver"
+
+
+def test_awkward_names_survive(files):
+    assert 'gemm"quoted"\\back' in {e["name"] for e in slices(files["many"], "kernel")}
+
+
+def test_a_process_with_the_number_of_a_device_stays_apart(files):
+    events = files["many"][1]["traceEvents"]
+    names = [e for e in events if e["name"] == "process_name"]
+    assert len({e["pid"] for e in names}) == len(names) == 3
+
+
+def test_failed_launches_have_no_work(files):
+    failed = [e for e in slices(files["many"], "cuda_driver") if e["args"].get("result")]
+    assert len(failed) == 1 and "correlation" not in failed[0]["args"]
+
+
+def test_standard_output(build, gpushim, tmp_path):
+    subprocess.run([build / "tools/gst_write", GOLDEN / "cause-allocator/trace.txt", tmp_path / "run"], check=True)
+    done = subprocess.run([gpushim, "export", tmp_path / "run", "--chrome", "-"], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["traceEvents"]
+
+
+def test_a_full_disk_is_an_error(build, gpushim, tmp_path):
+    subprocess.run([build / "tools/gst_write", GOLDEN / "cause-allocator/trace.txt", tmp_path / "run"], check=True)
+    done = subprocess.run([gpushim, "export", tmp_path / "run", "--chrome", "/dev/full"], capture_output=True, text=True)
+    assert done.returncode == 4 and done.stderr.startswith("gpushim: /dev/full: cannot write")
+    done = subprocess.run(f"{gpushim} report --json {tmp_path}/run >/dev/full", shell=True, capture_output=True, text=True)
+    assert done.returncode == 4 and "cannot write" in done.stderr
