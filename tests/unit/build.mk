@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# test_run lets single allocations fail.
+LDFLAGS_test_run = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
