@@ -20,6 +20,7 @@ END_AFTER_SILENCE = 500 * US
 ERROR_AFTER_BLOCKING = 100 * US  # both ends of a gap together
 ERROR_AFTER_SILENCE = 550 * US
 SILENCE_FOUND_AFTER = 700 * US  # the recorder looks after 200 us, and its look is at most END_AFTER_SILENCE late
+DEFAULT_STREAM = 0  # its number in the log
 LAST_CALL = 30 * US  # a stretch ends where its last submission returns; the log has its entry
 
 
@@ -30,13 +31,18 @@ class Op(NamedTuple):
     device: int
     op: str
     kind: str
+    stream: int
 
 
 class Call(NamedTuple):
     begin: int
     end: int
     waits: bool
-    submits: bool = False  # a copy: its own work is among what it waits for
+    symbol: str
+
+    def own_work(self):
+        """A copy's own operation is among what it waits for."""
+        return self.symbol.startswith("cuMemcpy")
 
 
 class Gap(NamedTuple):
@@ -55,7 +61,8 @@ class Truth:
                 self.counts = entry["calls"]
                 assert not entry.get("lost"), "the simulated driver lost part of the truth"
                 continue
-            op = Op(entry["submit_ns"], entry["start_ns"], entry["end_ns"], entry["device"], entry["op"], entry["kind"])
+            op = Op(entry["submit_ns"], entry["start_ns"], entry["end_ns"], entry["device"], entry["op"], entry["kind"],
+                    entry["stream"])
             (self.host_functions if op.op == "hostfn" else self.ops).append(op)
         assert self.counts is not None, "the truth has no last line: the program did not end well"
         self.all_calls = self.read_calls(run.calls) if run.calls.exists() else None
@@ -66,14 +73,14 @@ class Truth:
         calls = []
         for line in path.read_text().splitlines():
             begin, end, symbol, _, result, waits = line.split()
-            calls.append(Call(int(begin), int(end), waits == "1" and result == "0", symbol.startswith("cuMemcpy")))
+            calls.append(Call(int(begin), int(end), waits == "1" and result == "0", symbol))
         return sorted(calls)
 
     def find_blocking(self):
         """A program without a log of its calls: a copy to pageable memory waits by nature, until just after its end."""
         if self.all_calls is not None:
             return [call for call in self.all_calls if call.waits]
-        return sorted(Call(op.submit, op.end, True, True) for op in self.ops if op.kind == "d2h-pageable")
+        return sorted(Call(op.submit, op.end, True, "cuMemcpyDtoHAsync_v2") for op in self.ops if op.kind == "d2h-pageable")
 
     def devices(self):
         return sorted({op.device for op in self.ops})
@@ -170,15 +177,21 @@ def check_sound(report, truth):
 # ---- width ------------------------------------------------------------------------------------------------------------------
 
 def follows_blocking(gap, truth, submits):
-    """It begins inside a call that waits, of work queued before that call, and the next work was queued after it."""
+    """The call that waits inside which it begins, if all work so far was queued before that call and the next after it."""
     for call in truth.blocking:
         if call.begin > gap.begin:
-            return False
+            return None
         if call.end >= gap.begin:
             meanwhile = bisect.bisect_right(submits, gap.begin) - bisect.bisect_left(submits, call.begin)
-            if meanwhile <= call.submits and gap.end >= call.end:
-                return True
-    return False
+            if meanwhile <= call.own_work() and gap.end >= call.end:
+                return call
+    return None
+
+
+def ends_default_stream(gap, truth):
+    """The work before it was the default stream's. Recording an event there orders all other streams, so the recorder does that
+    only when this stream is waited for, and otherwise looks, as in a silence."""
+    return any(op.end == gap.begin and op.stream == DEFAULT_STREAM for op in truth.ops)
 
 
 def follows_silence(gap, silences):
@@ -193,8 +206,11 @@ def long_gaps(device, truth):
     for gap in truth.gaps(device):
         if gap.end - gap.begin < LONG_GAP:
             continue
-        if follows_blocking(gap, truth, submits):
-            yield gap, END_AFTER_BLOCKING, "a blocking call"
+        call = follows_blocking(gap, truth, submits)
+        if call and call.symbol != "cuCtxSynchronize" and ends_default_stream(gap, truth):
+            yield gap, END_AFTER_SILENCE, f"{call.symbol} of another stream than the default one, whose work ended last"
+        elif call:
+            yield gap, END_AFTER_BLOCKING, call.symbol
         elif follows_silence(gap, silences):
             yield gap, END_AFTER_SILENCE, "host silence"
 

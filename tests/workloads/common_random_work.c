@@ -382,7 +382,7 @@ static void allocate(struct worker *w)
 	CUdeviceptr p;
 
 	MUST(CU(cuMemAlloc_v2, &p, bytes));
-	MUST(CU(cuMemsetD8Async, p, 1, bytes < 65536 ? bytes : 65536, l->stream));
+	MUST(CU(cuMemsetD8Async, p, 1, 1024, l->stream));
 	if (random_below(&w->random, 2))
 		lane_synchronize(w, l);
 	MUST(CU(cuMemFree_v2, p));
