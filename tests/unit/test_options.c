@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rows → parsing, limits, help. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "options.h"
+
+struct values {
+	bool flag;
+	size_t count;
+	const char *text;
+	int run;
+};
+
+static const struct option_row rows[] = {
+	{ "flag", 'f', OPT_FLAG, offsetof(struct values, flag), NULL, "a flag", 0, 0 },
+	{ "count", 'c', OPT_COUNT, offsetof(struct values, count), "N", "a number", 2, 10 },
+	{ "text", 0, OPT_TEXT, offsetof(struct values, text), "FILE", "a text", 0, 0 },
+	{ "run", 'r', OPT_RUN, offsetof(struct values, run), "N|all", "a run", 0, 0 },
+};
+
+static const struct option_set set = { "PATH...", rows, 4, 1, 2 };
+
+static struct error e;
+static struct values got;
+static int first, help;
+
+/* Words, the first being the command's name, up to NULL. */
+static enum err_kind parse(char **argv)
+{
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	got = (struct values){ .count = 7, .run = OPTION_RUN_LAST };
+	e = (struct error){ 0 };
+	return options_parse(&set, argc, argv, &got, &first, &help, &e);
+}
+
+#define PARSE(...) parse((char *[]){ "cmd", __VA_ARGS__, NULL })
+
+static void test_values_in_every_form(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("path", "-f", "--count=3", "--text", "x", "--run", "all"), ERR_NONE);
+	assert_true(got.flag);
+	assert_int_equal(got.count, 3);
+	assert_string_equal(got.text, "x");
+	assert_int_equal(got.run, OPTION_RUN_ALL);
+	assert_int_equal(PARSE("-c10", "-r", "4", "path"), ERR_NONE);
+	assert_int_equal(got.count, 10);
+	assert_int_equal(got.run, 4);
+	assert_int_equal(first, 4);
+}
+
+static void test_defaults_stay(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("path"), ERR_NONE);
+	assert_false(got.flag);
+	assert_int_equal(got.count, 7);
+	assert_null(got.text);
+	assert_int_equal(got.run, OPTION_RUN_LAST);
+}
+
+static void test_limits(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("path", "--count", "1"), ERR_USAGE);
+	assert_int_equal(PARSE("path", "--count", "11"), ERR_USAGE);
+	assert_string_equal(e.text, "cmd: --count takes a number from 2 to 10, not 11");
+	assert_int_equal(PARSE("path", "--count", "-3"), ERR_USAGE);
+	assert_int_equal(PARSE("path", "--count", "3x"), ERR_USAGE);
+	assert_int_equal(PARSE("path", "--count", "99999999999999999999"), ERR_USAGE);
+	assert_int_equal(PARSE("path", "--run", "some"), ERR_USAGE);
+}
+
+static void test_what_is_wrong_is_named(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("path", "--none"), ERR_USAGE);
+	assert_string_equal(e.text, "cmd: unknown option --none");
+	assert_int_equal(PARSE("path", "--count"), ERR_USAGE);
+	assert_string_equal(e.text, "cmd: a value is missing after --count");
+	assert_int_equal(PARSE("a", "b", "c"), ERR_USAGE);
+	assert_int_equal(PARSE("-f"), ERR_USAGE);
+	assert_non_null(strstr(e.text, "no run directory"));
+}
+
+static void test_help_has_every_row(void **state)
+{
+	char text[1024], small[40];
+
+	(void)state;
+	assert_int_equal(PARSE("--help"), ERR_NONE);
+	assert_true(help);
+	options_help(&set, "cmd", text, sizeof(text));
+	assert_non_null(strstr(text, "usage: gpushim cmd PATH..."));
+	for (size_t i = 0; i < 4; i++)
+		assert_non_null(strstr(text, rows[i].help));
+	options_help(&set, "cmd", small, sizeof(small));
+	assert_true(strlen(small) < sizeof(small));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_values_in_every_form), cmocka_unit_test(test_defaults_stay), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_what_is_wrong_is_named), cmocka_unit_test(test_help_has_every_row),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names that would steer a terminal or break JSON, allocations that fail, files that cannot be written. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yajl/yajl_tree.h>
+
+#include "export.h"
+#include "report.h"
+#include "tests/support/gst_text.h"
+#include "text.h"
+
+/* The n-th allocation from now fails; 0: none does. */
+static long fail_at;
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+
+static int fails(void)
+{
+	return fail_at > 0 && --fail_at == 0;
+}
+
+void *__wrap_malloc(size_t n)
+{
+	return fails() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+	return fails() ? NULL : __real_realloc(p, n);
+}
+
+static const char source[] =
+	"process 100 end=40ms\nthread 10 main\ndevice 0 name=Bad\033[2JName\nstream 1\nstream 2\n"
+	"launch t=1ms..1010us stream=1 seq=1 kernel=bad\033]0;title\007\xff\xfe\xc3(\n"
+	"launch t=1011us..1020us stream=2 seq=1 kernel=k\n"
+	"sync-context t=1021us..2ms context=7\n"
+	"alloc t=3ms..4ms pointer=4096 bytes=100\n"
+	"sample t=5ms syscall=7 fd=pipe file=pipe:\033[31m\n"
+	"launch t=9ms..9010us stream=1 seq=2 kernel=k\nsync-stream t=9020us..10ms stream=1 seq=2\n";
+
+static struct gst_text text;
+static struct trace *trace;
+static struct run run;
+static struct timeline timeline;
+static struct error err;
+
+static int set_up(void **state)
+{
+	static struct trace *traces[1];
+	char error[256];
+
+	(void)state;
+	if (!gst_text_parse(&text, source, error))
+		fail_msg("%s", error);
+	assert_int_equal(trace_open_mem(&trace, text.files[0].image.bytes, text.files[0].image.len, text.files[0].name, &err), ERR_NONE);
+	traces[0] = trace;
+	run = (struct run){ .traces = traces, .n_traces = 1, .count = 1 };
+	assert_int_equal(timeline_build(&timeline, &run, &err), ERR_NONE);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	timeline_free(&timeline);
+	trace_free(trace);
+	gst_text_free(&text);
+	return 0;
+}
+
+enum form { JSON, TEXT, WHY, CHROME, FORMS };
+
+static enum err_kind write_form(FILE *out, enum form form)
+{
+	const struct report_style style = { .columns = 80, .colour = false, .utf8 = true };
+	struct summary s;
+	uint64_t left_out;
+	enum err_kind kind = summary_build(&s, &timeline, &err);
+
+	if (kind)
+		return kind;
+	switch (form) {
+	case JSON: kind = report_json(out, &s, 1, &err); break;
+	case TEXT: kind = report_text(out, &s, &style, 5, &err); break;
+	case WHY: kind = report_why(out, &s, &style, 0, &err); break;
+	default: kind = export_chrome(out, &s, true, &left_out, &err); break;
+	}
+	summary_free(&s);
+	return kind;
+}
+
+/* What a form prints; free it. */
+static char *printed(enum form form)
+{
+	char *buf = NULL;
+	size_t size;
+	FILE *out = open_memstream(&buf, &size);
+
+	assert_int_equal(write_form(out, form), ERR_NONE);
+	fclose(out);
+	assert_int_equal(strlen(buf), size);
+	return buf;
+}
+
+static void test_nothing_steers_the_terminal(void **state)
+{
+	(void)state;
+	for (enum form form = JSON; form < FORMS; form++) {
+		char *out = printed(form);
+
+		for (const char *p = out; *p;) {
+			unsigned length = text_utf8(p);
+
+			assert_true(length > 0);
+			assert_true((unsigned char)*p >= 0x20 || *p == '\n');
+			p += length;
+		}
+		free(out);
+	}
+}
+
+static void test_json_can_be_read(void **state)
+{
+	static const enum form forms[] = { JSON, CHROME };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		char *out = printed(forms[i]), error[256];
+		yajl_val tree = yajl_tree_parse(out, error, sizeof(error));
+
+		if (!tree)
+			fail_msg("%s", error);
+		yajl_tree_free(tree);
+		free(out);
+	}
+}
+
+static void test_every_allocation_may_fail(void **state)
+{
+	(void)state;
+	for (enum form form = JSON; form < FORMS; form++) {
+		FILE *out = fopen("/dev/null", "w");
+		long n = 1;
+		enum err_kind kind;
+
+		do {
+			fail_at = n++;
+			kind = write_form(out, form);
+			if (fail_at <= 0) { /* it did fail */
+				assert_int_equal(kind, ERR_SYSTEM);
+				assert_string_equal(err.text, "out of memory");
+			}
+		} while (fail_at <= 0);
+		fail_at = 0;
+		assert_int_equal(kind, ERR_NONE);
+		assert_true(n > 10);
+		fclose(out);
+	}
+}
+
+static void test_write_errors_stay_in_the_file(void **state)
+{
+	(void)state;
+	for (enum form form = JSON; form < FORMS; form++) {
+		FILE *out = fopen("/dev/full", "w");
+
+		setvbuf(out, NULL, _IONBF, 0);
+		write_form(out, form);
+		assert_true(ferror(out));
+		fclose(out);
+	}
+}
+
+static void test_why_of_a_gap_that_is_not(void **state)
+{
+	const struct report_style style = { .columns = 80 };
+	struct summary s;
+
+	(void)state;
+	assert_int_equal(summary_build(&s, &timeline, &err), ERR_NONE);
+	assert_int_equal(report_why(stderr, &s, &style, 99, &err), ERR_USAGE);
+	assert_non_null(strstr(err.text, "there is no gap 99"));
+	summary_free(&s);
+}
+
+static void test_text_for_people(void **state)
+{
+	char buf[TEXT_SHORT], clean[16];
+
+	(void)state;
+	assert_string_equal(text_duration(buf, 999), "999 ns");
+	assert_string_equal(text_duration(buf, 1000), "1.0 us");
+	assert_string_equal(text_duration(buf, 999960), "1.0 ms");
+	assert_string_equal(text_duration(buf, 170300000), "170.3 ms");
+	assert_string_equal(text_duration(buf, -1500), "-1.5 us");
+	assert_string_equal(text_duration(buf, INT64_MIN), "-9223372037 s");
+	assert_string_equal(text_bytes(buf, 0), "0 B");
+	assert_string_equal(text_bytes(buf, UINT64_MAX), "16.0 EiB");
+	assert_string_equal(text_count(buf, 1234567), "1,234,567");
+	assert_string_equal(text_count(buf, 100), "100");
+	assert_string_equal(text_percent(buf, 1, 0), "0.0 %");
+	assert_string_equal(text_clean(clean, sizeof(clean), "a\nb\xc3\xa9\x80", 10), "a?b\xc3\xa9?");
+	assert_string_equal(text_clean(clean, sizeof(clean), "abcdefgh", 6), "abc...");
+	assert_string_equal(text_clean(clean, sizeof(clean), "abcdef", 6), "abcdef");
+	assert_string_equal(text_clean(clean, 8, "abcdefghij", 20), "abcd...");
+	assert_string_equal(text_clean(clean, sizeof(clean), "\xe2\x80\xae" "x", 6), "?x"); /* right to left */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_steers_the_terminal), cmocka_unit_test(test_json_can_be_read),
+		cmocka_unit_test(test_every_allocation_may_fail),   cmocka_unit_test(test_write_errors_stay_in_the_file),
+		cmocka_unit_test(test_why_of_a_gap_that_is_not),    cmocka_unit_test(test_text_for_people),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
