@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# ci-fuzz.sh: every fuzzer for FUZZ_SECONDS (60), from the traces in tests/golden. What it finds stays in $BUILD/fuzz.
+# ci-fuzz.sh: every fuzzer for FUZZ_SECONDS (60), from its seeds in tests/fuzz/corpus (`gst_write --compact` makes them of golden traces). What it finds stays in $BUILD/fuzz.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,13 +10,12 @@ compgen -G 'tests/fuzz/fuzz_*.c' >/dev/null || { echo "no fuzzer yet"; exit 77; 
 bash scripts/setup.sh fuzz || { echo "no clang with libFuzzer here"; exit 77; }
 make -s -j"$(nproc)" BUILD="$build" fuzz
 
-mkdir -p "$build/fuzz/corpus"
-find tests/golden tests/fuzz -name '*.gst' -exec cp {} "$build/fuzz/corpus/" \; 2>/dev/null || true
 for fuzzer in "$build"/fuzz/fuzz_*; do
 	case $fuzzer in *.corpus | *.log | *.crash-* | *.leak-* | *.timeout-* | *.oom-*) continue ;; esac
+	seeds=tests/fuzz/corpus/$(basename "$fuzzer" | sed 's/^fuzz_//')
 	mkdir -p "$fuzzer.corpus"
-	"$fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=1048576 -print_final_stats=1 \
-		-artifact_prefix="$fuzzer." "$fuzzer.corpus" "$build/fuzz/corpus" >"$fuzzer.log" 2>&1 ||
+	"$fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=16384 -print_final_stats=1 \
+		-artifact_prefix="$fuzzer." "$fuzzer.corpus" "$seeds" >"$fuzzer.log" 2>&1 ||
 		{ tail -40 "$fuzzer.log"; exit 1; }
 done
 echo "fuzzed for $seconds s each"
