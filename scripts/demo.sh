@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # demo.sh: records tests/workloads/train.py under the shim, prints the report and writes a timeline. Run by `make demo`.
-# It runs on the simulated driver. GPU=1 takes the machine's own libcuda. STEPS=N (60) sets the length.
+# It runs on the simulated driver. GPU=1 takes the machine's own libcuda. STEPS=N (30) sets the length.
+# The script is given a slow loader, some host work, a value read back after each layer and checkpoints: what real ones suffer from.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -33,7 +34,8 @@ rm -rf "$out" "$trace"
 
 echo "demo: recording $train on the $device"
 LD_PRELOAD=$build/libgpushim.so LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+${libraries:+:}$LD_LIBRARY_PATH} \
-	GPUSHIM_OUT=$out python3 "$train" --steps "${STEPS:-60}"
+	GPUSHIM_OUT=$out python3 "$train" --steps "${STEPS:-30}" --workers 1 --slow-loader 150 \
+	--compute-ms 8 --item-each-layer --checkpoint-every 10 --allocs 2
 
 echo
 "$build/gpushim" report "$out"
