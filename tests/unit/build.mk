@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # test_run lets single allocations fail.
 LDFLAGS_test_run = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_report = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
