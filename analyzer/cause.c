@@ -215,7 +215,8 @@ static void describe_unknown(struct finding *f, const struct gap_view *v)
 	for (size_t i = 0; i < v->n_activities; i++) {
 		const struct activity *a = &v->activities[i];
 
-		if (a->begin_ns < f->end_ns && a->end_ns > f->begin_ns && (!longest || a->end_ns - a->begin_ns > longest->end_ns - longest->begin_ns))
+		if (a->begin_ns < f->end_ns && a->end_ns > f->begin_ns &&
+		    (!longest || a->end_ns - a->begin_ns > longest->end_ns - longest->begin_ns))
 			longest = a;
 	}
 	if (v->tid)
@@ -276,7 +277,8 @@ static bool keep_chain(struct engine *g, struct gap_cause *c, const struct findi
 static bool same_story(const struct gap_cause *c, const struct finding *f)
 {
 	return c->cause == f->cause && c->confidence == f->confidence && c->n_chain == f->n_chain && c->n_chain <= 1 &&
-	       (!c->n_chain || (c->chain[0].tid == f->chain[0].tid && strcmp(c->chain[0].state, f->chain[0].state) == 0));
+	       (!c->n_chain ||
+		(c->chain[0].tid == f->chain[0].tid && strcmp(c->chain[0].state, f->chain[0].state) == 0));
 }
 
 static bool keep(struct engine *g, const struct piece *piece, struct gap_story *story)
@@ -299,7 +301,9 @@ static bool keep(struct engine *g, const struct piece *piece, struct gap_story *
 	if (!array_room(g->out->pool, g->n_pool, g->cap_pool))
 		return false;
 	c = &g->out->pool[g->n_pool++];
-	*c = (struct gap_cause){ .begin_ns = piece->begin_ns, .end_ns = piece->end_ns, .cause = f->cause, .confidence = f->confidence };
+	*c = (struct gap_cause){
+		.begin_ns = piece->begin_ns, .end_ns = piece->end_ns, .cause = f->cause, .confidence = f->confidence
+	};
 	story->n_causes++;
 	return keep_text(g, c, f->evidence) && keep_chain(g, c, f);
 }

@@ -15,8 +15,10 @@ static bool allocates(const struct call *c)
 	case GST_FAMILY_HOST_ALLOC:
 	case GST_FAMILY_HOST_FREE:
 	case GST_FAMILY_POOL:
-	case GST_FAMILY_VMM: return true;
-	default: return false;
+	case GST_FAMILY_VMM:
+		return true;
+	default:
+		return false;
 	}
 }
 

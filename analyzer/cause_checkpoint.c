@@ -7,7 +7,8 @@ static bool copied_out(const struct gap_view *v)
 	for (size_t i = 0; i < v->n_calls; i++) {
 		const struct call *c = v->calls[i];
 
-		if (c->family == GST_FAMILY_COPY && (c->detail == GST_COPY_D2H_PAGEABLE || c->detail == GST_COPY_D2H_PINNED))
+		if (c->family == GST_FAMILY_COPY &&
+		    (c->detail == GST_COPY_D2H_PAGEABLE || c->detail == GST_COPY_D2H_PINNED))
 			return true;
 	}
 	return v->gap->before && v->gap->before->class == OP_COPY &&

@@ -15,7 +15,8 @@ static bool computed(const struct silence *s)
 	if (!s->before || !s->after || s->after->cpu_ns < s->before->cpu_ns || s->after->time_ns <= s->before->time_ns)
 		return false;
 	between = s->after->time_ns - s->before->time_ns;
-	cpu = s->after->cpu_ns - s->before->cpu_ns < (uint64_t)between ? (int64_t)(s->after->cpu_ns - s->before->cpu_ns) : between;
+	cpu = s->after->cpu_ns - s->before->cpu_ns < (uint64_t)between ? (int64_t)(s->after->cpu_ns - s->before->cpu_ns)
+								       : between;
 	if (between - cpu <= silent / 10)
 		return true;
 	return s->after->voluntary == s->before->voluntary && between - cpu <= silent / 2;
@@ -28,8 +29,8 @@ static void propose_accounts(const struct gap_view *v, struct findings *out, con
 	char computed_for[TEXT_SHORT], of[TEXT_SHORT];
 
 	chain_submitter(f, v, "on a CPU");
-	snprintf(f->evidence, sizeof(f->evidence), "thread %u computed %s of %s, blocked %u times",
-		 v->tid, text_duration(computed_for, cpu < wall ? cpu : wall), text_duration(of, wall),
+	snprintf(f->evidence, sizeof(f->evidence), "thread %u computed %s of %s, blocked %u times", v->tid,
+		 text_duration(computed_for, cpu < wall ? cpu : wall), text_duration(of, wall),
 		 s->after->voluntary - s->before->voluntary);
 }
 

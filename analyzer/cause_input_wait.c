@@ -11,7 +11,8 @@ void cause_input_wait(const struct gap_view *v, struct findings *out)
 		if (a->doing != DOING_READ || (a->fd_kind != GST_FD_PIPE && a->fd_kind != GST_FD_SOCKET))
 			continue;
 		f = findings_add(out, CAUSE_input_wait, CONFIDENCE_INFERRED, a->begin_ns, a->end_ns);
-		chain_submitter(f, v, "in %s on %s", a->syscall ? a->syscall : "a system call", a->file ? a->file : "a pipe or socket");
+		chain_submitter(f, v, "in %s on %s", a->syscall ? a->syscall : "a system call",
+				a->file ? a->file : "a pipe or socket");
 		evidence_activity(f->evidence, sizeof(f->evidence), a);
 	}
 }

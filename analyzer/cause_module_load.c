@@ -15,7 +15,8 @@ static const char *kernel_of(const struct gap_view *v, const struct call *c)
 	return c->name > 0 && c->name < v->trace->n_kernels ? v->trace->kernels[c->name] : "";
 }
 
-static struct finding *propose(const struct gap_view *v, struct findings *out, const struct call *c, enum confidence confidence)
+static struct finding *propose(const struct gap_view *v, struct findings *out, const struct call *c,
+			       enum confidence confidence)
 {
 	struct finding *f = findings_add(out, CAUSE_module_load, confidence, c->begin_ns, c->end_ns);
 	const char *kernel = kernel_of(v, c);
@@ -27,7 +28,8 @@ static struct finding *propose(const struct gap_view *v, struct findings *out, c
 	used = strlen(f->evidence);
 	if (*kernel)
 		snprintf(f->evidence + used, sizeof(f->evidence) - used, ", %s%s",
-			 confidence == CONFIDENCE_INFERRED ? "the first launch of " : "", text_clean(name, sizeof(name), kernel, 64));
+			 confidence == CONFIDENCE_INFERRED ? "the first launch of " : "",
+			 text_clean(name, sizeof(name), kernel, 64));
 	return f;
 }
 
@@ -39,6 +41,7 @@ void cause_module_load(const struct gap_view *v, struct findings *out)
 		if (c->family == GST_FAMILY_MODULE && c->end_ns > v->gap->begin_ns)
 			propose(v, out, c, CONFIDENCE_OBSERVED);
 	}
-	if (v->first_launch && v->submit->end_ns - v->submit->begin_ns >= LONG_LAUNCH_NS && v->submit_begin_ns < v->gap->end_ns)
+	if (v->first_launch && v->submit->end_ns - v->submit->begin_ns >= LONG_LAUNCH_NS &&
+	    v->submit_begin_ns < v->gap->end_ns)
 		propose(v, out, v->submit, CONFIDENCE_INFERRED);
 }

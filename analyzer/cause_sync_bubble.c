@@ -12,11 +12,14 @@ static bool blocks(const struct call *c)
 	switch (c->family) {
 	case GST_FAMILY_SYNC_STREAM:
 	case GST_FAMILY_SYNC_CONTEXT:
-	case GST_FAMILY_SYNC_EVENT: return true;
+	case GST_FAMILY_SYNC_EVENT:
+		return true;
 	case GST_FAMILY_COPY:
 	case GST_FAMILY_MEMSET:
-	case GST_FAMILY_LAUNCH: return (c->flags & GST_BLOCKING) != 0;
-	default: return false;
+	case GST_FAMILY_LAUNCH:
+		return (c->flags & GST_BLOCKING) != 0;
+	default:
+		return false;
 	}
 }
 
@@ -63,8 +66,10 @@ static void tell_accounts(struct finding *f, const struct gap_view *v, const str
 			longest = s;
 	}
 	if (longest)
-		snprintf(f->evidence + used, sizeof(f->evidence) - used, "; thread %u computed %s of %s, blocked %u times", v->tid,
-			 text_duration(computed, (int64_t)((longest->after->cpu_ns - longest->before->cpu_ns) & INT64_MAX)),
+		snprintf(f->evidence + used, sizeof(f->evidence) - used,
+			 "; thread %u computed %s of %s, blocked %u times", v->tid,
+			 text_duration(computed,
+				       (int64_t)((longest->after->cpu_ns - longest->before->cpu_ns) & INT64_MAX)),
 			 text_duration(of, longest->after->time_ns - longest->before->time_ns),
 			 longest->after->voluntary - longest->before->voluntary);
 }

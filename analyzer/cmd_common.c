@@ -47,10 +47,12 @@ int cmd_options(const struct option_set *set, int argc, char *argv[], void *valu
 void cmd_say_run(const struct run *run, int which)
 {
 	if (run->count > 1 && which == RUN_LAST)
-		fprintf(stderr, "gpushim: there are %d runs here; this is the last, number %d (--run N or --run all for others)\n", run->count,
-			run->index);
+		fprintf(stderr,
+			"gpushim: there are %d runs here; this is the last, number %d (--run N or --run all for others)\n",
+			run->count, run->index);
 	else if (run->count > 1 && which == RUN_ALL)
-		fprintf(stderr, "gpushim: there are %d runs here, taken as one: the time between them counts as idle\n", run->count);
+		fprintf(stderr, "gpushim: there are %d runs here, taken as one: the time between them counts as idle\n",
+			run->count);
 }
 
 int cmd_damage(const struct run *run)
@@ -92,6 +94,7 @@ int cmd_finish(FILE *out, const char *name, int status)
 		failed = true;
 	if (!failed)
 		return status;
-	err_set(&e, ERR_SYSTEM, name, ERR_NO_BYTE, "cannot write: %s", errno ? strerror(errno) : "an earlier write failed");
+	err_set(&e, ERR_SYSTEM, name, ERR_NO_BYTE, "cannot write: %s",
+		errno ? strerror(errno) : "an earlier write failed");
 	return cmd_fail(&e, NULL);
 }

@@ -15,13 +15,18 @@ struct export_opts {
 };
 
 static const struct option_row rows[] = {
-	{ "chrome", 'c', OPT_TEXT, offsetof(struct export_opts, chrome), "FILE", "a timeline for ui.perfetto.dev and chrome://tracing; - is standard output", 0, 0 },
-	{ "all", 'a', OPT_FLAG, offsetof(struct export_opts, all), NULL, "every event of a long run, not only those around the longest gaps", 0, 0 },
-	{ "run", 'r', OPT_RUN, offsetof(struct export_opts, run), "N|all", "of several runs in a directory (the last)", 0, 0 },
+	{ "chrome", 'c', OPT_TEXT, offsetof(struct export_opts, chrome), "FILE",
+	  "a timeline for ui.perfetto.dev and chrome://tracing; - is standard output", 0, 0 },
+	{ "all", 'a', OPT_FLAG, offsetof(struct export_opts, all), NULL,
+	  "every event of a long run, not only those around the longest gaps", 0, 0 },
+	{ "run", 'r', OPT_RUN, offsetof(struct export_opts, run), "N|all", "of several runs in a directory (the last)",
+	  0, 0 },
 };
 
-static const struct option_set options = { "PATH... --chrome FILE [options]\n\nThe run as a timeline. PATH: a run directory or a .gst file.",
-					   rows, sizeof(rows) / sizeof(rows[0]), 1, SIZE_MAX };
+static const struct option_set options = {
+	"PATH... --chrome FILE [options]\n\nThe run as a timeline. PATH: a run directory or a .gst file.", rows,
+	sizeof(rows) / sizeof(rows[0]), 1, SIZE_MAX
+};
 
 static int write_chrome(const struct summary *s, const struct export_opts *o)
 {
@@ -38,7 +43,10 @@ static int write_chrome(const struct summary *s, const struct export_opts *o)
 	status = export_chrome(out, s, o->all, &left_out, &e) ? cmd_fail(&e, NULL) : 0;
 	status = cmd_finish(out, standard ? "standard output" : o->chrome, status);
 	if (!status && left_out)
-		fprintf(stderr, "gpushim: %" PRIu64 " events that are not near the longest gaps were left out; --all writes them too\n", left_out);
+		fprintf(stderr,
+			"gpushim: %" PRIu64
+			" events that are not near the longest gaps were left out; --all writes them too\n",
+			left_out);
 	return status;
 }
 

@@ -10,8 +10,10 @@ static const struct option_row rows[] = {
 	{ "run", 'r', OPT_RUN, offsetof(struct info_opts, run), "N|all", "of several runs in a directory (all)", 0, 0 },
 };
 
-static const struct option_set options = { "PATH... [options]\n\nWhat each file holds, what was lost, whether it can be trusted.", rows,
-					   sizeof(rows) / sizeof(rows[0]), 1, SIZE_MAX };
+static const struct option_set options = {
+	"PATH... [options]\n\nWhat each file holds, what was lost, whether it can be trusted.", rows,
+	sizeof(rows) / sizeof(rows[0]), 1, SIZE_MAX
+};
 
 int cmd_info(int argc, char *argv[])
 {

@@ -32,9 +32,9 @@ struct chrome {
 	int64_t zero_ns;
 	bool all, failed, first;
 	struct intervals around;
-	uint8_t **wanted;     /* per trace and call: its device work is written */
-	uint32_t *device_pid; /* per device */
-	uint32_t *trace_pid;  /* per trace */
+	uint8_t **wanted;            /* per trace and call: its device work is written */
+	uint32_t *device_pid;        /* per device */
+	uint32_t *trace_pid;         /* per trace */
 	uint64_t *first_correlation; /* per trace */
 	struct tracks tracks;
 	uint64_t left_out;
@@ -68,7 +68,8 @@ static void event_begin(struct chrome *x, const char *ph, const char *cat, const
 	json_key_int(j, "tid", tid);
 }
 
-static void slice_begin(struct chrome *x, const char *cat, const char *name, uint32_t pid, uint32_t tid, int64_t begin, int64_t end)
+static void slice_begin(struct chrome *x, const char *cat, const char *name, uint32_t pid, uint32_t tid, int64_t begin,
+			int64_t end)
 {
 	event_begin(x, "X", cat, name, pid, tid);
 	number_us(x, "ts", begin - x->zero_ns);
@@ -87,7 +88,8 @@ static void slice_end(struct chrome *x)
 	event_end(x);
 }
 
-static void metadata(struct chrome *x, const char *what, uint32_t pid, uint32_t tid, const char *key, const char *text, int64_t number)
+static void metadata(struct chrome *x, const char *what, uint32_t pid, uint32_t tid, const char *key, const char *text,
+		     int64_t number)
 {
 	char clean[512];
 
@@ -124,8 +126,8 @@ static void flow(struct chrome *x, const char *ph, uint32_t pid, uint32_t tid, i
 }
 
 /* Where a slice goes, with a name for the track on its first use. 0: no memory. */
-static uint32_t place(struct chrome *x, const void *owner, uint64_t id, uint32_t pid, uint32_t tid, const char *name, bool nest,
-		      int64_t *begin, int64_t *end)
+static uint32_t place(struct chrome *x, const void *owner, uint64_t id, uint32_t pid, uint32_t tid, const char *name,
+		      bool nest, int64_t *begin, int64_t *end)
 {
 	bool new_track, new_lane;
 	struct track *track = tracks_find(&x->tracks, owner, id, tid, &new_track);
@@ -277,14 +279,22 @@ static size_t trace_index(const struct chrome *x, const struct trace *t)
 static const char *copy_name(uint8_t kind)
 {
 	switch (kind) {
-	case GST_COPY_H2D_PAGEABLE: return "Memcpy HtoD (Pageable -> Device)";
-	case GST_COPY_H2D_PINNED: return "Memcpy HtoD (Pinned -> Device)";
-	case GST_COPY_D2H_PAGEABLE: return "Memcpy DtoH (Device -> Pageable)";
-	case GST_COPY_D2H_PINNED: return "Memcpy DtoH (Device -> Pinned)";
-	case GST_COPY_D2D: return "Memcpy DtoD (Device -> Device)";
-	case GST_COPY_PEER: return "Memcpy PtoP (Device -> Device)";
-	case GST_COPY_H2H: return "Memcpy HtoH (Pageable -> Pageable)";
-	default: return "Memcpy";
+	case GST_COPY_H2D_PAGEABLE:
+		return "Memcpy HtoD (Pageable -> Device)";
+	case GST_COPY_H2D_PINNED:
+		return "Memcpy HtoD (Pinned -> Device)";
+	case GST_COPY_D2H_PAGEABLE:
+		return "Memcpy DtoH (Device -> Pageable)";
+	case GST_COPY_D2H_PINNED:
+		return "Memcpy DtoH (Device -> Pinned)";
+	case GST_COPY_D2D:
+		return "Memcpy DtoD (Device -> Device)";
+	case GST_COPY_PEER:
+		return "Memcpy PtoP (Device -> Device)";
+	case GST_COPY_H2H:
+		return "Memcpy HtoH (Pageable -> Pageable)";
+	default:
+		return "Memcpy";
 	}
 }
 
@@ -343,7 +353,8 @@ static void host_function(struct chrome *x, size_t device, const struct op *op)
 {
 	int64_t begin = op->begin_ns, end = op->end_ns;
 	uint32_t pid = x->device_pid[device];
-	uint32_t tid = place(x, &x->s->devices[device], TID_HOSTFN, pid, TID_HOSTFN, "host functions in streams", false, &begin, &end);
+	uint32_t tid = place(x, &x->s->devices[device], TID_HOSTFN, pid, TID_HOSTFN, "host functions in streams", false,
+			     &begin, &end);
 
 	if (x->failed)
 		return;
@@ -405,7 +416,8 @@ static void device_work(struct chrome *x, size_t device)
 
 /* ---- idle time ---- */
 
-static void idle_slice(struct chrome *x, size_t device, size_t number, const struct gap_story *g, const struct gap_cause *c)
+static void idle_slice(struct chrome *x, size_t device, size_t number, const struct gap_story *g,
+		       const struct gap_cause *c)
 {
 	struct json *j = &x->json;
 	char name[64];
@@ -446,7 +458,8 @@ static void device_idle(struct chrome *x, size_t device)
 
 		if (!wanted(x, u->begin_ns, u->end_ns))
 			continue;
-		slice_begin(x, "unresolved", "unresolved", x->device_pid[device], TID_UNRESOLVED, u->begin_ns, u->end_ns);
+		slice_begin(x, "unresolved", "unresolved", x->device_pid[device], TID_UNRESOLVED, u->begin_ns,
+			    u->end_ns);
 		slice_end(x);
 	}
 }
@@ -503,14 +516,17 @@ static void head(struct chrome *x)
 	int64_t base = t ? (int64_t)t->header.start_real_ns + (x->zero_ns - (int64_t)t->header.start_mono_ns) : 0;
 
 	/* Readers look for "rank": with the space; the generator writes none. */
-	fputs("{\"schemaVersion\": 1,\n\"distributedInfo\": {\"backend\": \"none\", \"rank\": 0, \"world_size\": 1},\n", x->out);
-	fprintf(x->out, "\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": %" PRId64 ",\n\"deviceProperties\": ", base);
+	fputs("{\"schemaVersion\": 1,\n\"distributedInfo\": {\"backend\": \"none\", \"rank\": 0, \"world_size\": 1},\n",
+	      x->out);
+	fprintf(x->out,
+		"\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": %" PRId64 ",\n\"deviceProperties\": ", base);
 	json_array(&x->json);
 	for (size_t i = 0; i < s->n_devices; i++) {
 		json_map(&x->json);
 		json_key_int(&x->json, "id", s->devices[i].number);
 		json_key_text(&x->json, "name", s->devices[i].name);
-		json_key_int(&x->json, "totalGlobalMem", (int64_t)(s->devices[i].timeline->device.memory_bytes & INT64_MAX));
+		json_key_int(&x->json, "totalGlobalMem",
+			     (int64_t)(s->devices[i].timeline->device.memory_bytes & INT64_MAX));
 		json_map_end(&x->json);
 	}
 	json_array_end(&x->json);
@@ -525,8 +541,10 @@ static void name_processes(struct chrome *x)
 	for (size_t i = 0; i < x->s->run->n_traces; i++) {
 		const struct trace *t = x->s->run->traces[i];
 
-		snprintf(name, sizeof(name), "%s (process %u)",
-			 text_clean(command, sizeof(command), t->header.cmdline[0] ? t->header.cmdline : "process", 100), t->header.pid);
+		snprintf(
+			name, sizeof(name), "%s (process %u)",
+			text_clean(command, sizeof(command), t->header.cmdline[0] ? t->header.cmdline : "process", 100),
+			t->header.pid);
 		name_process(x, x->trace_pid[i], name, (int64_t)i);
 	}
 	for (size_t i = 0; i < x->s->n_devices; i++) {

@@ -60,7 +60,8 @@ static bool fits(struct lane *lane, bool nest, int64_t begin_ns, int64_t end_ns)
 	return !lane->n || (nest && end_ns <= lane->ends[lane->n - 1]);
 }
 
-struct lane *track_lane(struct tracks *t, struct track *track, bool nest, int64_t *begin_ns, int64_t *end_ns, bool *is_new)
+struct lane *track_lane(struct tracks *t, struct track *track, bool nest, int64_t *begin_ns, int64_t *end_ns,
+			bool *is_new)
 {
 	struct lane *lane;
 

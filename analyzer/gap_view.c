@@ -80,7 +80,8 @@ static const struct usage *usage_before(const struct thread_records *r, int64_t 
 	return low ? r->usages[low - 1] : NULL;
 }
 
-static bool add_silence(struct gap_view *v, const struct thread_records *r, int64_t begin, int64_t end, bool begin_known)
+static bool add_silence(struct gap_view *v, const struct thread_records *r, int64_t begin, int64_t end,
+			bool begin_known)
 {
 	struct silence *s;
 	size_t at, after;
@@ -124,12 +125,18 @@ static enum doing doing_of(const struct sample *s, const struct syscall_name *na
 		return DOING_CPU;
 	switch (name ? name->kind : SYSCALL_OTHER) {
 	case SYSCALL_READ:
-	case SYSCALL_POLL: return DOING_READ;
-	case SYSCALL_WRITE: return DOING_WRITE;
-	case SYSCALL_FLUSH: return DOING_FLUSH;
-	case SYSCALL_SLEEP: return DOING_SLEEP;
-	case SYSCALL_FUTEX: return DOING_LOCK;
-	case SYSCALL_OTHER: break;
+	case SYSCALL_POLL:
+		return DOING_READ;
+	case SYSCALL_WRITE:
+		return DOING_WRITE;
+	case SYSCALL_FLUSH:
+		return DOING_FLUSH;
+	case SYSCALL_SLEEP:
+		return DOING_SLEEP;
+	case SYSCALL_FUTEX:
+		return DOING_LOCK;
+	case SYSCALL_OTHER:
+		break;
 	}
 	return DOING_OTHER;
 }
@@ -142,12 +149,14 @@ static bool same_file(const char *a, const char *b)
 static bool add_activity(struct gap_view *v, const struct sample *s, int64_t begin, int64_t end)
 {
 	const struct syscall_name *name = syscall_find(v->trace->header.clock, s->syscall);
-	struct activity a = { begin, end, doing_of(s, name), s->fd_kind, 1, name ? name->name : NULL, s->syscall, s->file };
+	struct activity a = { begin,      end,    doing_of(s, name), s->fd_kind, 1, name ? name->name : NULL,
+			      s->syscall, s->file };
 	struct activity *last = v->n_activities ? &v->activities[v->n_activities - 1] : NULL;
 
 	if (end <= begin)
 		return true;
-	if (last && last->end_ns == begin && last->doing == a.doing && last->number == a.number && same_file(last->file, a.file)) {
+	if (last && last->end_ns == begin && last->doing == a.doing && last->number == a.number &&
+	    same_file(last->file, a.file)) {
 		last->end_ns = end;
 		last->n_samples++;
 		return true;
@@ -178,9 +187,10 @@ static void join_locks(struct gap_view *v, size_t first)
 {
 	for (size_t i = first; i < v->n_activities; i++) {
 		struct activity *a = &v->activities[i];
-		const struct activity *next = i + 1 < v->n_activities ? a + 1 : NULL, *previous = i > first ? a - 1 : NULL;
+		const struct activity *next = i + 1 < v->n_activities ? a + 1 : NULL,
+				      *previous = i > first ? a - 1 : NULL;
 		const struct activity *peer = previous && previous->doing == DOING_READ ? previous
-					      : next && next->doing == DOING_READ	? next
+					      : next && next->doing == DOING_READ       ? next
 											: NULL;
 
 		if (a->doing != DOING_LOCK || !peer || (peer->fd_kind != GST_FD_PIPE && peer->fd_kind != GST_FD_SOCKET))
@@ -229,7 +239,8 @@ static void set_submitter(struct gap_view *v, const struct threads *threads)
 			  v->submit->name < v->trace->n_kernels && p->first_launch[v->submit->name] == v->submit;
 }
 
-bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const struct gap *gap, const struct threads *threads)
+bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const struct gap *gap,
+		  const struct threads *threads)
 {
 	const struct process_records *p;
 	const struct thread_records *r;
@@ -278,8 +289,8 @@ void evidence_call(char *buf, size_t size, const struct trace *t, const struct c
 	char name[64], file[96], took[TEXT_SHORT];
 
 	snprintf(buf, size, "%s took %s (%s byte %" PRIu64 ")", text_clean(name, sizeof(name), call_name(t, c), 48),
-		 text_duration(took, c->end_ns - c->begin_ns), text_clean(file, sizeof(file), text_base(t->path ? t->path : "trace"), 64),
-		 c->byte);
+		 text_duration(took, c->end_ns - c->begin_ns),
+		 text_clean(file, sizeof(file), text_base(t->path ? t->path : "trace"), 64), c->byte);
 }
 
 void evidence_activity(char *buf, size_t size, const struct activity *a)
@@ -297,8 +308,8 @@ void evidence_activity(char *buf, size_t size, const struct activity *a)
 		snprintf(buf, size, "%zu sample%s: %s path=%s", a->n_samples, a->n_samples == 1 ? "" : "s", what,
 			 text_clean(file, sizeof(file), a->file, 120));
 	else
-		snprintf(buf, size, "%zu sample%s: %s%s%s", a->n_samples, a->n_samples == 1 ? "" : "s", what, a->file ? " " : "",
-			 a->file ? text_clean(file, sizeof(file), a->file, 120) : "");
+		snprintf(buf, size, "%zu sample%s: %s%s%s", a->n_samples, a->n_samples == 1 ? "" : "s", what,
+			 a->file ? " " : "", a->file ? text_clean(file, sizeof(file), a->file, 120) : "");
 }
 
 void chain_submitter(struct finding *f, const struct gap_view *v, const char *format, ...)

@@ -21,7 +21,8 @@ bool memory_refused(const struct call *c)
 
 static bool counts(const struct call *c)
 {
-	return !c->result && c->args[0] && (c->family == GST_FAMILY_FREE || (c->family == GST_FAMILY_ALLOC && c->args[1]));
+	return !c->result && c->args[0] &&
+	       (c->family == GST_FAMILY_FREE || (c->family == GST_FAMILY_ALLOC && c->args[1]));
 }
 
 static int by_pointer(const void *a, const void *b)
@@ -67,7 +68,8 @@ static bool match(struct memory_changes *out, const struct pointer_event *events
 
 			if (!add(out, c->end_ns, bytes, c->device))
 				return false;
-			if (live && !add(out, c->begin_ns, -(int64_t)live->args[1], live->device)) /* its free was not seen */
+			if (live &&
+			    !add(out, c->begin_ns, -(int64_t)live->args[1], live->device)) /* its free was not seen */
 				return false;
 			live = bytes ? c : NULL;
 		} else if (live) {

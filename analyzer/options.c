@@ -17,7 +17,8 @@ static enum err_kind usage_error(struct error *e, const char *command, const cha
 {
 	char clean[96];
 
-	return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "%s: %s %s", command, what, text_clean(clean, sizeof(clean), name, 60));
+	return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "%s: %s %s", command, what,
+		       text_clean(clean, sizeof(clean), name, 60));
 }
 
 static bool parse_count(const char *text, size_t min, size_t max, size_t *out)
@@ -35,20 +36,25 @@ static bool parse_count(const char *text, size_t min, size_t max, size_t *out)
 	return true;
 }
 
-static enum err_kind set_value(const struct option_row *row, const char *text, void *values, const char *command, struct error *e)
+static enum err_kind set_value(const struct option_row *row, const char *text, void *values, const char *command,
+			       struct error *e)
 {
 	char *at = (char *)values + row->offset;
 	char clean[96];
 	size_t n;
 
 	switch (row->type) {
-	case OPT_FLAG: *(bool *)at = true; return ERR_NONE;
-	case OPT_TEXT: *(const char **)at = text; return ERR_NONE;
+	case OPT_FLAG:
+		*(bool *)at = true;
+		return ERR_NONE;
+	case OPT_TEXT:
+		*(const char **)at = text;
+		return ERR_NONE;
 	case OPT_COUNT:
 		if (parse_count(text, row->min, row->max, (size_t *)at))
 			return ERR_NONE;
-		return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "%s: --%s takes a number from %zu to %zu, not %s", command, row->name,
-			       row->min, row->max, text_clean(clean, sizeof(clean), text, 60));
+		return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "%s: --%s takes a number from %zu to %zu, not %s",
+			       command, row->name, row->min, row->max, text_clean(clean, sizeof(clean), text, 60));
 	case OPT_RUN:
 		if (strcmp(text, "all") == 0)
 			*(int *)at = OPTION_RUN_ALL;
@@ -57,8 +63,8 @@ static enum err_kind set_value(const struct option_row *row, const char *text, v
 		else if (parse_count(text, 0, INT32_MAX, &n))
 			*(int *)at = (int)n;
 		else
-			return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "%s: --%s takes a number, all or last, not %s", command,
-				       row->name, text_clean(clean, sizeof(clean), text, 60));
+			return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "%s: --%s takes a number, all or last, not %s",
+				       command, row->name, text_clean(clean, sizeof(clean), text, 60));
 		return ERR_NONE;
 	}
 	return ERR_NONE;
@@ -74,7 +80,8 @@ static void describe(const struct option_set *set, struct option *longs, char *l
 	for (; n < set->n_rows && n < ROWS_MAX; n++) {
 		const struct option_row *row = &set->rows[n];
 
-		longs[n] = (struct option){ row->name, row->type == OPT_FLAG ? no_argument : required_argument, NULL, FIRST_LONG + (int)n };
+		longs[n] = (struct option){ row->name, row->type == OPT_FLAG ? no_argument : required_argument, NULL,
+					    FIRST_LONG + (int)n };
 		if (row->letter) {
 			*letters++ = row->letter;
 			if (row->type != OPT_FLAG)
@@ -141,7 +148,8 @@ void options_help(const struct option_set *set, const char *command, char *buf, 
 
 		if (row->letter)
 			snprintf(letter, sizeof(letter), "-%c, ", row->letter);
-		snprintf(left, sizeof(left), "%s--%s%s%s", letter, row->name, row->value ? " " : "", row->value ? row->value : "");
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, row->name, row->value ? " " : "",
+			 row->value ? row->value : "");
 		used += (size_t)snprintf(buf + used, size - used, "  %-24s %s\n", left, row->help);
 	}
 }

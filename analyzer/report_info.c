@@ -103,12 +103,14 @@ static void records(const struct page *p, const struct contents *c)
 	char text[512], number[TEXT_SHORT];
 	size_t used;
 
-	used = (size_t)snprintf(text, sizeof(text), "%s in %" PRIu64 " segments:", text_count(number, c->counts.records), c->segments);
+	used = (size_t)snprintf(text, sizeof(text),
+				"%s in %" PRIu64 " segments:", text_count(number, c->counts.records), c->segments);
 	for (int i = 1; i <= TYPES; i++) {
 		int type = i % TYPES;
 
 		if (c->types[type] && used < sizeof(text))
-			used += (size_t)snprintf(text + used, sizeof(text) - used, " %s %s", text_count(number, c->types[type]), type_names[type]);
+			used += (size_t)snprintf(text + used, sizeof(text) - used, " %s %s",
+						 text_count(number, c->types[type]), type_names[type]);
 	}
 	line(p, "records", text);
 }
@@ -139,8 +141,8 @@ static void families(const struct page *p, const struct trace *t)
 	text[0] = 0;
 	for (int i = 0; i < GST_FAMILY_COUNT; i++) {
 		if (counts[i] && used < sizeof(text))
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s", used ? ", " : "", text_count(number, counts[i]),
-						 names[i]);
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s", used ? ", " : "",
+						 text_count(number, counts[i]), names[i]);
 	}
 	line(p, "calls", text[0] ? text : "none");
 }
@@ -192,23 +194,31 @@ static void verdict(const struct page *p, const struct trace *t)
 	unsigned against = 0;
 
 	if (t->damage.kind) {
-		snprintf(text, sizeof(text), "damaged at byte %" PRIu64 ": %s; what precedes is sound", t->damage.byte, t->damage.text);
+		snprintf(text, sizeof(text), "damaged at byte %" PRIu64 ": %s; what precedes is sound", t->damage.byte,
+			 t->damage.text);
 		line(p, against++ ? "" : "trust", text);
 	}
 	if (c->records_dropped) {
-		snprintf(text, sizeof(text), "%s records were dropped (disk full, or GPUSHIM_LIMIT): counts are too low", text_count(number, c->records_dropped));
+		snprintf(text, sizeof(text),
+			 "%s records were dropped (disk full, or GPUSHIM_LIMIT): counts are too low",
+			 text_count(number, c->records_dropped));
 		line(p, against++ ? "" : "trust", text);
 	}
 	if (c->streams_untracked) {
-		snprintf(text, sizeof(text), "%s submissions went to streams beyond the table: device times are not to be trusted", text_count(number, c->streams_untracked));
+		snprintf(text, sizeof(text),
+			 "%s submissions went to streams beyond the table: device times are not to be trusted",
+			 text_count(number, c->streams_untracked));
 		line(p, against++ ? "" : "trust", text);
 	}
 	if (c->entry_points_unknown) {
-		snprintf(text, sizeof(text), "%s driver functions that the program looked up are unknown to the recorder", text_count(number, c->entry_points_unknown));
+		snprintf(text, sizeof(text),
+			 "%s driver functions that the program looked up are unknown to the recorder",
+			 text_count(number, c->entry_points_unknown));
 		line(p, against++ ? "" : "trust", text);
 	}
 	if (c->edges_skipped) {
-		snprintf(text, sizeof(text), "%s timing events were not recorded: some gap ends are less exact", text_count(number, c->edges_skipped));
+		snprintf(text, sizeof(text), "%s timing events were not recorded: some gap ends are less exact",
+			 text_count(number, c->edges_skipped));
 		line(p, against++ ? "" : "trust", text);
 	}
 	if (t->names_missing) {
@@ -216,11 +226,13 @@ static void verdict(const struct page *p, const struct trace *t)
 		line(p, against++ ? "" : "trust", text);
 	}
 	if (t->unknown_records) {
-		snprintf(text, sizeof(text), "%s records are of a later version and were skipped", text_count(number, t->unknown_records));
+		snprintf(text, sizeof(text), "%s records are of a later version and were skipped",
+			 text_count(number, t->unknown_records));
 		line(p, against++ ? "" : "trust", text);
 	}
 	if (!c->exited)
-		line(p, against++ ? "" : "trust", "no regular end: killed, or still going; the last moments may be missing");
+		line(p, against++ ? "" : "trust",
+		     "no regular end: killed, or still going; the last moments may be missing");
 	if (!against)
 		line(p, "trust", "complete: nothing dropped, nothing damaged, a regular end");
 }

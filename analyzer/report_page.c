@@ -8,8 +8,9 @@
 #include "text.h"
 
 static const char *const escapes[] = {
-	[INK_PLAIN] = "",	 [INK_TITLE] = "\033[1m",    [INK_DIM] = "\033[2m",   [INK_COMPUTE] = "\033[32m", [INK_COMM] = "\033[35m",
-	[INK_COPY] = "\033[36m", [INK_IDLE] = "\033[33m", [INK_CAUSE] = "\033[33m", [INK_WARN] = "\033[31m",
+	[INK_PLAIN] = "",           [INK_TITLE] = "\033[1m",  [INK_DIM] = "\033[2m",
+	[INK_COMPUTE] = "\033[32m", [INK_COMM] = "\033[35m",  [INK_COPY] = "\033[36m",
+	[INK_IDLE] = "\033[33m",    [INK_CAUSE] = "\033[33m", [INK_WARN] = "\033[31m",
 };
 
 static bool begin(const struct page *p, enum ink ink)

@@ -62,8 +62,9 @@ static void head(const struct page *p, const struct summary *s)
 		begin = other->begin_ns < begin ? other->begin_ns : begin;
 		end = other->end_ns > end ? other->end_ns : end;
 	}
-	page_ink(p, INK_TITLE, "%s\n", text_clean(command, sizeof(command), t->header.cmdline[0] ? t->header.cmdline : t->header.exe,
-						  p->style->columns));
+	page_ink(p, INK_TITLE, "%s\n",
+		 text_clean(command, sizeof(command), t->header.cmdline[0] ? t->header.cmdline : t->header.exe,
+			    p->style->columns));
 	fprintf(p->out, "%zu process%s on %s, recorded for %s%s\n", s->run->n_traces, s->run->n_traces == 1 ? "" : "es",
 		text_clean(host, sizeof(host), t->header.host[0] ? t->header.host : "an unnamed host", 40),
 		text_duration(length, end - begin), s->still_running ? ", cut short or still going" : "");
@@ -131,13 +132,15 @@ static void cause_rows(const struct page *p, const struct totals *t)
 	page_ink(p, INK_TITLE, "  %-*s", (int)(LABEL + bar_width(p)), "why idle");
 	page_ink(p, INK_DIM, " %10s %9s %9s\n", "time", "of span", "of idle");
 	for (int i = 0; i < n; i++)
-		row(p, order[i] == CAUSE_unexplained ? INK_DIM : INK_CAUSE, cause_name(order[i]), t->causes[order[i]], t->span, t->idle);
+		row(p, order[i] == CAUSE_unexplained ? INK_DIM : INK_CAUSE, cause_name(order[i]), t->causes[order[i]],
+		    t->span, t->idle);
 }
 
 static void device_line(const struct page *p, const struct summary_device *d)
 {
 	static const enum ink inks[] = { INK_COMPUTE, INK_COMM, INK_COPY, INK_IDLE };
-	const int64_t parts[] = { d->timeline->compute_ns, d->timeline->comm_ns, d->copy_exposed_ns, d->timeline->idle_ns };
+	const int64_t parts[] = { d->timeline->compute_ns, d->timeline->comm_ns, d->copy_exposed_ns,
+				  d->timeline->idle_ns };
 	char span[TEXT_SHORT], idle[TEXT_SHORT], name[64], title[128];
 
 	snprintf(title, sizeof(title), "device %u  %s", d->number, text_clean(name, sizeof(name), d->name, 32));
@@ -254,7 +257,8 @@ static enum err_kind longest_gaps(const struct page *p, const struct summary *s,
 	if (n) {
 		page_ink(p, INK_TITLE, "\nlongest gaps");
 		page_ink(p, INK_DIM, "  %zu of %zu; the whole story of one: --why NUMBER\n", n, s->n_gaps);
-		page_ink(p, INK_DIM, "  %6s%s %9s %9s %9s %s\n", "gap", s->n_devices > 1 ? " on    " : "", "at", "length", "", "why");
+		page_ink(p, INK_DIM, "  %6s%s %9s %9s %9s %s\n", "gap", s->n_devices > 1 ? " on    " : "", "at",
+			 "length", "", "why");
 	}
 	for (size_t i = 0; i < n; i++)
 		gap_row(p, s, numbers[i]);
@@ -294,7 +298,8 @@ static void advice_row(const struct page *p, const struct summary *s, const stru
 			 100.0 * (double)t->causes[id] / (double)(t->span - t->causes[id]));
 	fputs("  ", p->out);
 	page_ink(p, INK_CAUSE, "%s", cause_name(id));
-	snprintf(line, sizeof(line), "%s of idle: %s%s", text_percent(share, t->causes[id], t->idle), cause_title(id), ceiling);
+	snprintf(line, sizeof(line), "%s of idle: %s%s", text_percent(share, t->causes[id], t->idle), cause_title(id),
+		 ceiling);
 	fputs("  ", p->out);
 	page_wrap(p, INK_PLAIN, (unsigned)strlen(cause_name(id)) + 4, 4, line);
 	snprintf(line, sizeof(line), "-> %s", cause_advice(id));
@@ -303,7 +308,8 @@ static void advice_row(const struct page *p, const struct summary *s, const stru
 	example = best_example(s, id, &number);
 	if (!example)
 		return;
-	snprintf(line, sizeof(line), "%s in gap %zu: %s", confidence_name(example->confidence), number, example->evidence[0]);
+	snprintf(line, sizeof(line), "%s in gap %zu: %s", confidence_name(example->confidence), number,
+		 example->evidence[0]);
 	fputs("    ", p->out);
 	page_wrap(p, INK_DIM, 4, 7, line);
 }
@@ -323,7 +329,8 @@ static void advice(const struct page *p, const struct summary *s, const struct t
 	}
 }
 
-enum err_kind report_text(FILE *out, const struct summary *s, const struct report_style *style, size_t top, struct error *e)
+enum err_kind report_text(FILE *out, const struct summary *s, const struct report_style *style, size_t top,
+			  struct error *e)
 {
 	const struct page p = { out, style };
 	struct totals all = { 0 };
@@ -332,7 +339,9 @@ enum err_kind report_text(FILE *out, const struct summary *s, const struct repor
 	if (s->run->n_traces)
 		head(&p, s);
 	if (!s->n_devices) {
-		fprintf(out, "\nno device work was recorded: %" PRIu64 " driver calls, none of which put work on a device\n", s->self_calls);
+		fprintf(out,
+			"\nno device work was recorded: %" PRIu64 " driver calls, none of which put work on a device\n",
+			s->self_calls);
 		report_trust(&p, s);
 		return ERR_NONE;
 	}

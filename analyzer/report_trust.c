@@ -45,7 +45,8 @@ static void idle_bounds(const struct page *p, const struct summary *s)
 		unresolved += d->unresolved_ns;
 		span += s->devices[i].span_ns;
 	}
-	line(p, INK_PLAIN, "idle time", "between %s and %s; %s (%s of the span) cannot be told busy from idle and counts as compute",
+	line(p, INK_PLAIN, "idle time",
+	     "between %s and %s; %s (%s of the span) cannot be told busy from idle and counts as compute",
 	     text_duration(low, idle > error ? idle - error : 0), text_duration(high, idle + error + unresolved),
 	     text_duration(unclear, unresolved), text_percent(share, unresolved, span));
 }
@@ -62,7 +63,8 @@ static void losses(const struct page *p, const struct summary *s)
 		     text_count(dropped, s->records_dropped), text_count(unlinked, s->operations_unlinked),
 		     text_count(untracked, s->streams_untracked));
 	if (s->entry_points_unknown)
-		line(p, INK_WARN, "not hooked", "%s driver functions that the program looked up are unknown to this recorder; what it did through them is not seen",
+		line(p, INK_WARN, "not hooked",
+		     "%s driver functions that the program looked up are unknown to this recorder; what it did through them is not seen",
 		     text_count(dropped, s->entry_points_unknown));
 }
 
@@ -103,14 +105,16 @@ void report_trust(const struct page *p, const struct summary *s)
 	losses(p, s);
 	damage(p, s);
 	if (graphs)
-		line(p, INK_PLAIN, "graphs", "%s graph launches, each seen as one stretch, not node by node", text_count(calls, graphs));
+		line(p, INK_PLAIN, "graphs", "%s graph launches, each seen as one stretch, not node by node",
+		     text_count(calls, graphs));
 	if (s->still_running)
 		line(p, INK_PLAIN, "end", "a process was killed or still running: its last moments may be missing");
 	line(p, INK_PLAIN, "host side", "%s",
-	     strcmp(s->host_probes, "proc") == 0 ?
-		     "the thread's own accounts, and samples of what it waited in; who kept it waiting was not recorded" :
-		     "driver calls only");
+	     strcmp(s->host_probes, "proc") == 0
+		     ? "the thread's own accounts, and samples of what it waited in; who kept it waiting was not recorded"
+		     : "driver calls only");
 	snprintf(share, sizeof(share), "%.3f %%", s->self_share_of_wall * 100);
-	line(p, INK_PLAIN, "our own cost", "%s of the run time: %s calls at %.0f ns, the calls we added, and the helper thread", share,
+	line(p, INK_PLAIN, "our own cost",
+	     "%s of the run time: %s calls at %.0f ns, the calls we added, and the helper thread", share,
 	     text_count(calls, s->self_calls), s->self_ns_per_call);
 }

@@ -14,21 +14,32 @@
 static const char *boundary_name(uint8_t known_by)
 {
 	switch (known_by) {
-	case BOUNDARY_EDGE: return "a timing event";
-	case BOUNDARY_BLOCKING_RETURN: return "the return of a blocking call";
-	case BOUNDARY_QUERY: return "the program's own query";
-	case BOUNDARY_POLL: return "a query of the recorder";
-	default: return "nothing exact";
+	case BOUNDARY_EDGE:
+		return "a timing event";
+	case BOUNDARY_BLOCKING_RETURN:
+		return "the return of a blocking call";
+	case BOUNDARY_QUERY:
+		return "the program's own query";
+	case BOUNDARY_POLL:
+		return "a query of the recorder";
+	default:
+		return "nothing exact";
 	}
 }
 
 static const char *op_name(const struct op *op)
 {
 	switch (op->class) {
-	case OP_COPY: return "a copy";
-	case OP_MEMSET: return "a memset";
-	case OP_HOSTFN: return "a host function";
-	default: return op->call && op->call->name && op->call->name < op->trace->n_kernels ? op->trace->kernels[op->call->name] : "a kernel";
+	case OP_COPY:
+		return "a copy";
+	case OP_MEMSET:
+		return "a memset";
+	case OP_HOSTFN:
+		return "a host function";
+	default:
+		return op->call && op->call->name && op->call->name < op->trace->n_kernels
+			       ? op->trace->kernels[op->call->name]
+			       : "a kernel";
 	}
 }
 
@@ -52,10 +63,11 @@ static void head(const struct page *p, const struct summary_device *d, const str
 {
 	char at[TEXT_SHORT], length[TEXT_SHORT], begin[TEXT_SHORT], end[TEXT_SHORT];
 
-	page_ink(p, INK_TITLE, "gap %zu of device %u: idle for %s", number, d->number, text_duration(length, g->end_ns - g->begin_ns));
+	page_ink(p, INK_TITLE, "gap %zu of device %u: idle for %s", number, d->number,
+		 text_duration(length, g->end_ns - g->begin_ns));
 	fprintf(p->out, ", %s after the device's first work\n", text_duration(at, g->begin_ns - d->timeline->begin_ns));
-	fprintf(p->out, "  begin    %" PRId64 " ns +- %s, known by %s\n", g->begin_ns, text_duration(begin, g->begin_error_ns),
-		boundary_name(g->begin_known_by));
+	fprintf(p->out, "  begin    %" PRId64 " ns +- %s, known by %s\n", g->begin_ns,
+		text_duration(begin, g->begin_error_ns), boundary_name(g->begin_known_by));
 	fprintf(p->out, "  end      %" PRId64 " ns +- %s\n", g->end_ns, text_duration(end, g->end_error_ns));
 	op_line(p, "before", g->before);
 	op_line(p, "after", g->after);
@@ -73,8 +85,8 @@ static void cause_lines(const struct page *p, const struct gap *g, const struct 
 	page_ink(p, INK_DIM, ", %s\n", confidence_name(c->confidence));
 	for (size_t i = 0; i < c->n_chain; i++)
 		fprintf(p->out, "      process %u thread %u: %s%s%s\n", c->chain[i].pid, c->chain[i].tid,
-			text_clean(state, sizeof(state), c->chain[i].state, 48), c->chain[i].woken_by[0] ? ", woken by " : "",
-			c->chain[i].woken_by);
+			text_clean(state, sizeof(state), c->chain[i].state, 48),
+			c->chain[i].woken_by[0] ? ", woken by " : "", c->chain[i].woken_by);
 	for (size_t i = 0; i < c->n_evidence; i++) {
 		fputs("      ", p->out);
 		page_wrap(p, INK_DIM, 6, 8, c->evidence[i]);
@@ -94,7 +106,8 @@ static void calls(const struct page *p, const struct gap_view *v)
 		const struct call *c = v->calls[i];
 
 		fprintf(p->out, "  %11s  %-32s %10s", text_duration(at, c->begin_ns - v->gap->begin_ns),
-			text_clean(name, sizeof(name), call_name(v->trace, c), 32), text_duration(took, c->end_ns - c->begin_ns));
+			text_clean(name, sizeof(name), call_name(v->trace, c), 32),
+			text_duration(took, c->end_ns - c->begin_ns));
 		if (c->result)
 			page_ink(p, INK_WARN, "  result %d", c->result);
 		fputs(c == v->submit ? "  <- ends the gap\n" : "\n", p->out);
@@ -112,14 +125,15 @@ static void advice(const struct page *p, const struct gap_story *g)
 		if (told[g->causes[i].cause])
 			continue;
 		told[g->causes[i].cause] = true;
-		snprintf(line, sizeof(line), "%s: %s -> %s", cause_name(g->causes[i].cause), cause_title(g->causes[i].cause),
-			 cause_advice(g->causes[i].cause));
+		snprintf(line, sizeof(line), "%s: %s -> %s", cause_name(g->causes[i].cause),
+			 cause_title(g->causes[i].cause), cause_advice(g->causes[i].cause));
 		fputs("  ", p->out);
 		page_wrap(p, INK_PLAIN, 2, 4, line);
 	}
 }
 
-enum err_kind report_why(FILE *out, const struct summary *s, const struct report_style *style, size_t number, struct error *e)
+enum err_kind report_why(FILE *out, const struct summary *s, const struct report_style *style, size_t number,
+			 struct error *e)
 {
 	const struct page p = { out, style };
 	const struct summary_device *d = NULL;
@@ -127,9 +141,11 @@ enum err_kind report_why(FILE *out, const struct summary *s, const struct report
 	struct gap_view view = { 0 };
 
 	if (!g && !s->n_gaps)
-		return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "there is no gap %zu: the device was never idle", number);
+		return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "there is no gap %zu: the device was never idle",
+			       number);
 	if (!g)
-		return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "there is no gap %zu: they are 0 to %zu", number, s->n_gaps - 1);
+		return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "there is no gap %zu: they are 0 to %zu", number,
+			       s->n_gaps - 1);
 	if (!gap_view_set(&view, d->timeline, g->gap, &s->threads)) {
 		gap_view_free(&view);
 		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");

@@ -21,8 +21,8 @@ static void set_identity(struct summary_device *s)
 	const uint8_t *u = s->timeline->device.uuid;
 
 	text_clean(s->name, sizeof(s->name), s->timeline->device.name, sizeof(s->name));
-	snprintf(s->uuid, sizeof(s->uuid), "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2],
-		 u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+	snprintf(s->uuid, sizeof(s->uuid), "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+		 u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
 }
 
 static void set_times(struct summary_device *s)
@@ -107,7 +107,8 @@ static enum err_kind memory_of(struct summary_device *d, const struct run *run, 
 		}
 		all.n = kept;
 		for (size_t k = 0; k < t->n_calls; k++)
-			d->out_of_memory += memory_refused(&t->calls[k]) && same_device(t, t->calls[k].device, &d->timeline->device);
+			d->out_of_memory += memory_refused(&t->calls[k]) &&
+					    same_device(t, t->calls[k].device, &d->timeline->device);
 	}
 	memory_sort(&all);
 	for (size_t i = 0; i < all.n; i++) {
@@ -179,16 +180,21 @@ static enum err_kind count_calls(struct summary *s, struct error *e)
 static const char *level_name(uint32_t level)
 {
 	switch (level) {
-	case GST_LEVEL_EDGES: return "edges";
-	case GST_LEVEL_BURSTS: return "bursts";
-	case GST_LEVEL_CUPTI: return "cupti";
-	default: return "host";
+	case GST_LEVEL_EDGES:
+		return "edges";
+	case GST_LEVEL_BURSTS:
+		return "bursts";
+	case GST_LEVEL_CUPTI:
+		return "cupti";
+	default:
+		return "host";
 	}
 }
 
 static double ns_per_tick(const struct trace *t)
 {
-	uint64_t ticks = t->counters.last_ticks > t->header.start_ticks ? t->counters.last_ticks - t->header.start_ticks : 0;
+	uint64_t ticks =
+		t->counters.last_ticks > t->header.start_ticks ? t->counters.last_ticks - t->header.start_ticks : 0;
 
 	if (t->header.clock == GST_CLOCK_MONOTONIC || !ticks)
 		return 1;

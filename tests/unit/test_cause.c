@@ -43,8 +43,16 @@ static void world_begin(struct world *w)
 	w->kernels[0] = "";
 	w->kernels[1] = "one";
 	w->kernels[2] = "two";
-	w->trace = (struct trace){ .path = "x.gst", .calls = w->calls, .samples = w->samples, .usages = w->usages, .hooks = w->hooks,
-				   .n_hooks = 2, .kernels = w->kernels, .n_kernels = 3, .header.pid = 7, .header.clock = GST_CLOCK_TSC };
+	w->trace = (struct trace){ .path = "x.gst",
+				   .calls = w->calls,
+				   .samples = w->samples,
+				   .usages = w->usages,
+				   .hooks = w->hooks,
+				   .n_hooks = 2,
+				   .kernels = w->kernels,
+				   .n_kernels = 3,
+				   .header.pid = 7,
+				   .header.clock = GST_CLOCK_TSC };
 	w->traces[0] = &w->trace;
 	w->run = (struct run){ .traces = w->traces, .n_traces = 1, .count = 1 };
 	w->device.gaps = w->gaps;
@@ -102,30 +110,41 @@ static void random_world(struct world *w)
 	w->trace.n_calls = (size_t)below(64) + 1;
 	for (size_t i = 0; i < w->trace.n_calls; i++) {
 		at += below(3 * MS);
-		w->calls[i] = (struct call){ .begin_ns = at, .end_ns = below(20) ? at + below(4 * MS) : at + ((int64_t)1 << 57),
-					     .tid = (uint32_t)below(3), .hook = (uint16_t)below(2), .name = (uint32_t)below(3),
-					     .family = (uint8_t)below(GST_FAMILY_COUNT), .flags = (uint8_t)below(8),
-					     .detail = (uint16_t)below(9), .args = { 1, 4096 } };
+		w->calls[i] = (struct call){ .begin_ns = at,
+					     .end_ns = below(20) ? at + below(4 * MS) : at + ((int64_t)1 << 57),
+					     .tid = (uint32_t)below(3),
+					     .hook = (uint16_t)below(2),
+					     .name = (uint32_t)below(3),
+					     .family = (uint8_t)below(GST_FAMILY_COUNT),
+					     .flags = (uint8_t)below(8),
+					     .detail = (uint16_t)below(9),
+					     .args = { 1, 4096 } };
 	}
 	w->trace.n_samples = (size_t)below(64);
 	at = 0;
 	for (size_t i = 0; i < w->trace.n_samples; i++) {
 		at += below(3 * MS);
-		w->samples[i] = (struct sample){ .time_ns = at, .tid = (uint32_t)below(3), .syscall = syscalls[below(11)],
-						 .fd_kind = (uint16_t)below(5), .file = below(2) ? "pipe:[1]" : NULL };
+		w->samples[i] = (struct sample){ .time_ns = at,
+						 .tid = (uint32_t)below(3),
+						 .syscall = syscalls[below(11)],
+						 .fd_kind = (uint16_t)below(5),
+						 .file = below(2) ? "pipe:[1]" : NULL };
 	}
 	w->trace.n_usages = (size_t)below(32);
 	at = 0;
 	for (size_t i = 0; i < w->trace.n_usages; i++) {
 		at += below(6 * MS);
-		w->usages[i] = (struct usage){ .time_ns = at, .tid = (uint32_t)below(3), .cpu_ns = (uint64_t)below(200 * MS),
+		w->usages[i] = (struct usage){ .time_ns = at,
+					       .tid = (uint32_t)below(3),
+					       .cpu_ns = (uint64_t)below(200 * MS),
 					       .voluntary = (uint32_t)below(5) };
 	}
 	w->device.n_gaps = (size_t)below(16);
 	w->device.operations_unlinked = below(8) == 0;
 	at = 0;
 	for (size_t i = 0; i < w->device.n_gaps; i++) {
-		const struct call *before = &w->calls[below((int64_t)w->trace.n_calls)], *after = &w->calls[below((int64_t)w->trace.n_calls)];
+		const struct call *before = &w->calls[below((int64_t)w->trace.n_calls)],
+				  *after = &w->calls[below((int64_t)w->trace.n_calls)];
 
 		w->gaps[i].begin_ns = at += below(5 * MS);
 		w->gaps[i].end_ns = at += 1 + below(10 * MS);
@@ -158,16 +177,20 @@ static void test_random_records_are_tiled_exactly(void **state)
 static void one_gap(struct world *w)
 {
 	world_begin(w);
-	w->calls[0] = (struct call){ .begin_ns = 1 * MS, .end_ns = 10 * MS, .tid = 1, .family = GST_FAMILY_SYNC_STREAM };
+	w->calls[0] =
+		(struct call){ .begin_ns = 1 * MS, .end_ns = 10 * MS, .tid = 1, .family = GST_FAMILY_SYNC_STREAM };
 	w->trace.n_calls = 1;
-	w->gaps[0] = (struct gap){ .begin_ns = 10 * MS - 1000, .end_ns = 20 * MS, .begin_error_ns = 1000, .after = &w->ops[0] };
+	w->gaps[0] = (struct gap){
+		.begin_ns = 10 * MS - 1000, .end_ns = 20 * MS, .begin_error_ns = 1000, .after = &w->ops[0]
+	};
 	w->device.n_gaps = 1;
 	w->ops[0] = (struct op){ .begin_ns = 20 * MS, .end_ns = 21 * MS, .trace = &w->trace };
 }
 
 static void add_call(struct world *w, int64_t begin_ns, int64_t end_ns, uint32_t tid, uint8_t family)
 {
-	w->calls[w->trace.n_calls++] = (struct call){ .begin_ns = begin_ns, .end_ns = end_ns, .tid = tid, .family = family };
+	w->calls[w->trace.n_calls++] =
+		(struct call){ .begin_ns = begin_ns, .end_ns = end_ns, .tid = tid, .family = family };
 }
 
 static void submit(struct world *w)
@@ -264,9 +287,11 @@ static void test_dropped_records_leave_nothing_observed(void **state)
 static void test_ids_are_those_of_the_contract(void **state)
 {
 	static const char *const ids[] = {
-		"input-storage", "input-network", "input-preprocess", "input-wait", "sync-bubble", "launch-bound", "host-compute",
-		"host-lock", "host-sleep", "cpu-contention", "cpu-throttled", "memory-stall", "allocator", "module-load", "checkpoint",
-		"output-io", "comm-host", "device-dependency", "device-latency", "device-contention", "unexplained",
+		"input-storage", "input-network", "input-preprocess",  "input-wait",     "sync-bubble",
+		"launch-bound",  "host-compute",  "host-lock",         "host-sleep",     "cpu-contention",
+		"cpu-throttled", "memory-stall",  "allocator",         "module-load",    "checkpoint",
+		"output-io",     "comm-host",     "device-dependency", "device-latency", "device-contention",
+		"unexplained",
 	};
 
 	(void)state;

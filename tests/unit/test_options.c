@@ -111,8 +111,11 @@ static void test_help_has_every_row(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values_in_every_form), cmocka_unit_test(test_defaults_stay), cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_what_is_wrong_is_named), cmocka_unit_test(test_help_has_every_row),
+		cmocka_unit_test(test_values_in_every_form),
+		cmocka_unit_test(test_defaults_stay),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_what_is_wrong_is_named),
+		cmocka_unit_test(test_help_has_every_row),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

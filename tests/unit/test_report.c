@@ -69,7 +69,9 @@ static int set_up(void **state)
 	(void)state;
 	if (!gst_text_parse(&text, source, error))
 		fail_msg("%s", error);
-	assert_int_equal(trace_open_mem(&trace, text.files[0].image.bytes, text.files[0].image.len, text.files[0].name, &err), ERR_NONE);
+	assert_int_equal(
+		trace_open_mem(&trace, text.files[0].image.bytes, text.files[0].image.len, text.files[0].name, &err),
+		ERR_NONE);
 	traces[0] = trace;
 	run = (struct run){ .traces = traces, .n_traces = 1, .count = 1 };
 	assert_int_equal(timeline_build(&timeline, &run, &err), ERR_NONE);
@@ -97,10 +99,18 @@ static enum err_kind write_form(FILE *out, enum form form)
 	if (kind)
 		return kind;
 	switch (form) {
-	case JSON: kind = report_json(out, &s, 1, &err); break;
-	case TEXT: kind = report_text(out, &s, &style, 5, &err); break;
-	case WHY: kind = report_why(out, &s, &style, 0, &err); break;
-	default: kind = export_chrome(out, &s, true, &left_out, &err); break;
+	case JSON:
+		kind = report_json(out, &s, 1, &err);
+		break;
+	case TEXT:
+		kind = report_text(out, &s, &style, 5, &err);
+		break;
+	case WHY:
+		kind = report_why(out, &s, &style, 0, &err);
+		break;
+	default:
+		kind = export_chrome(out, &s, true, &left_out, &err);
+		break;
 	}
 	summary_free(&s);
 	return kind;
@@ -220,15 +230,22 @@ static void test_text_for_people(void **state)
 	assert_string_equal(text_clean(clean, sizeof(clean), "abcdefgh", 6), "abc...");
 	assert_string_equal(text_clean(clean, sizeof(clean), "abcdef", 6), "abcdef");
 	assert_string_equal(text_clean(clean, 8, "abcdefghij", 20), "abcd...");
-	assert_string_equal(text_clean(clean, sizeof(clean), "\xe2\x80\xae" "x", 6), "?x"); /* right to left */
+	assert_string_equal(text_clean(clean, sizeof(clean),
+				       "\xe2\x80\xae"
+				       "x",
+				       6),
+			    "?x"); /* right to left */
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_steers_the_terminal), cmocka_unit_test(test_json_can_be_read),
-		cmocka_unit_test(test_every_allocation_may_fail),   cmocka_unit_test(test_write_errors_stay_in_the_file),
-		cmocka_unit_test(test_why_of_a_gap_that_is_not),    cmocka_unit_test(test_text_for_people),
+		cmocka_unit_test(test_nothing_steers_the_terminal),
+		cmocka_unit_test(test_json_can_be_read),
+		cmocka_unit_test(test_every_allocation_may_fail),
+		cmocka_unit_test(test_write_errors_stay_in_the_file),
+		cmocka_unit_test(test_why_of_a_gap_that_is_not),
+		cmocka_unit_test(test_text_for_people),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -57,9 +57,9 @@ static int finish(void **state)
 static void test_peak_memory(void **state)
 {
 	const struct summary *s = build(PROCESS WORK "alloc t=3ms..4ms device=0 pointer=4096 bytes=1000\n"
-							 "alloc t=5ms..6ms device=0 pointer=8192 bytes=500\n"
-							 "free t=7ms..8ms device=0 pointer=4096\n"
-							 "alloc t=9ms..10ms device=0 pointer=4096 bytes=200\n");
+						     "alloc t=5ms..6ms device=0 pointer=8192 bytes=500\n"
+						     "free t=7ms..8ms device=0 pointer=4096\n"
+						     "alloc t=9ms..10ms device=0 pointer=4096 bytes=200\n");
 
 	(void)state;
 	assert_int_equal(s->n_devices, 1);
@@ -70,11 +70,12 @@ static void test_peak_memory(void **state)
 
 static void test_memory_that_cannot_be(void **state)
 {
-	const struct summary *s = build(PROCESS WORK "alloc t=3ms..4ms device=0 pointer=4096 bytes=18446744073709551615\n"
-							 "alloc t=4ms..5ms device=0 pointer=4096 bytes=10\n" /* twice the same */
-							 "alloc t=5ms..6ms device=0 pointer=4096 bytes=20\n"
-							 "free t=7ms..8ms device=0 pointer=77\n"
-							 "alloc t=9ms..10ms device=0 pointer=0 bytes=50 result=2\n");
+	const struct summary *s =
+		build(PROCESS WORK "alloc t=3ms..4ms device=0 pointer=4096 bytes=18446744073709551615\n"
+				   "alloc t=4ms..5ms device=0 pointer=4096 bytes=10\n" /* twice the same */
+				   "alloc t=5ms..6ms device=0 pointer=4096 bytes=20\n"
+				   "free t=7ms..8ms device=0 pointer=77\n"
+				   "alloc t=9ms..10ms device=0 pointer=0 bytes=50 result=2\n");
 
 	(void)state;
 	assert_int_equal(s->devices[0].peak_allocated_bytes, 20);
@@ -92,7 +93,8 @@ static uint64_t calls_of(const struct summary *s, const char *name)
 
 static void test_calls_are_counted_over_processes(void **state)
 {
-	const struct summary *s = build(PROCESS WORK "process 200 exited=1 end=30ms\nthread 10 main\ndevice 0\nstream 1\n" WORK);
+	const struct summary *s =
+		build(PROCESS WORK "process 200 exited=1 end=30ms\nthread 10 main\ndevice 0\nstream 1\n" WORK);
 
 	(void)state;
 	assert_int_equal(calls_of(s, "cuLaunchKernel"), 2);
@@ -139,9 +141,9 @@ static void test_no_device_work(void **state)
 static void test_longest_gaps_first(void **state)
 {
 	const struct summary *s = build(PROCESS WORK "launch t=4ms..4010us stream=1 seq=2 kernel=k\n"
-							 "sync-stream t=4020us..5ms stream=1 seq=2\n"
-							 "launch t=15ms..15010us stream=1 seq=3 kernel=k\n"
-							 "sync-stream t=15020us..16ms stream=1 seq=3\n");
+						     "sync-stream t=4020us..5ms stream=1 seq=2\n"
+						     "launch t=15ms..15010us stream=1 seq=3 kernel=k\n"
+						     "sync-stream t=15020us..16ms stream=1 seq=3\n");
 	size_t n = 1;
 	size_t *longest = summary_longest(s, &n);
 
@@ -157,8 +159,12 @@ static void test_longest_gaps_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_peak_memory),		       TEST(test_memory_that_cannot_be), TEST(test_calls_are_counted_over_processes),
-		TEST(test_losses),		       TEST(test_the_coarsest_level_counts), TEST(test_no_device_work),
+		TEST(test_peak_memory),
+		TEST(test_memory_that_cannot_be),
+		TEST(test_calls_are_counted_over_processes),
+		TEST(test_losses),
+		TEST(test_the_coarsest_level_counts),
+		TEST(test_no_device_work),
 		TEST(test_longest_gaps_first),
 	};
 
