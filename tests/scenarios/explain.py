@@ -16,7 +16,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "workloads"), str(HERE.parent / "pr
 import gst  # noqa: E402
 import truth  # noqa: E402
 
-BEFORE, AFTER = 3 * truth.MS, 1 * truth.MS
+BEFORE, AFTER = 6 * truth.MS, 1 * truth.MS
 CALL, ANCHOR, EDGE, POLL = 1, 5, 6, 7
 EDGE_KINDS = ["?", "block", "start", "class", "before-hostfn", "after-hostfn"]
 
