@@ -77,7 +77,7 @@ struct report_style cmd_style(void)
 		style.columns = (unsigned)atoi(columns);
 	else if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
 		style.columns = size.ws_col;
-	style.columns = style.columns < 72 ? 72 : style.columns > 140 ? 140 : style.columns;
+	style.columns = style.columns < 80 ? 80 : style.columns > 140 ? 140 : style.columns;
 	style.colour = terminal && !(no_colour && *no_colour) && !(term && strcmp(term, "dumb") == 0);
 	style.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	return style;

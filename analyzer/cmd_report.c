@@ -8,7 +8,7 @@
 #define NO_NUMBER SIZE_MAX
 
 struct report_opts {
-	bool json, steps;
+	bool json;
 	size_t why, top;
 	int run;
 };

@@ -432,7 +432,6 @@ static void idle_slice(struct chrome *x, size_t device, size_t number, const str
 		json_text(j, c->evidence[i]);
 	json_array_end(j);
 	json_key_text(j, "because", cause_title(c->cause));
-	json_key_text(j, "what_to_do", cause_advice(c->cause));
 	number_us(x, "gap_us", g->gap->end_ns - g->gap->begin_ns);
 	number_us(x, "begin_error_us", g->gap->begin_error_ns);
 	number_us(x, "end_error_us", g->gap->end_error_ns);

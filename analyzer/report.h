@@ -10,7 +10,7 @@
 #define REPORT_ALL SIZE_MAX
 
 struct report_style {
-	unsigned columns; /* at least 60 */
+	unsigned columns; /* at least 80 */
 	bool colour;
 	bool utf8;
 };

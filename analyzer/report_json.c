@@ -176,7 +176,7 @@ enum err_kind report_json(FILE *out, const struct summary *s, size_t top, struct
 	size_t n = top;
 	size_t *longest = top < s->n_gaps ? summary_longest(s, &n) : NULL;
 	bool *listed = longest ? calloc(s->n_gaps, sizeof(*listed)) : NULL;
-	struct json j;
+	struct json j = { .file = out };
 
 	if (top < s->n_gaps && !listed) {
 		free(longest);

@@ -51,6 +51,7 @@ static unsigned bar_width(const struct page *p)
 static void head(const struct page *p, const struct summary *s)
 {
 	const struct trace *t = s->run->traces[0];
+	const char *title;
 	char command[512], host[64], length[TEXT_SHORT];
 	int64_t begin = t->begin_ns, end = t->end_ns;
 
@@ -62,9 +63,9 @@ static void head(const struct page *p, const struct summary *s)
 		begin = other->begin_ns < begin ? other->begin_ns : begin;
 		end = other->end_ns > end ? other->end_ns : end;
 	}
+	title = t->header.cmdline[0] ? t->header.cmdline : t->header.exe;
 	page_ink(p, INK_TITLE, "%s\n",
-		 text_clean(command, sizeof(command), t->header.cmdline[0] ? t->header.cmdline : t->header.exe,
-			    p->style->columns));
+		 text_clean(command, sizeof(command), title[0] ? title : text_base(t->path), p->style->columns));
 	fprintf(p->out, "%zu process%s on %s, recorded for %s%s\n", s->run->n_traces, s->run->n_traces == 1 ? "" : "es",
 		text_clean(host, sizeof(host), t->header.host[0] ? t->header.host : "an unnamed host", 40),
 		text_duration(length, end - begin), s->still_running ? ", cut short or still going" : "");

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The gpushim program as scripts call it: what goes where, and the exit status."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).resolve().parent.parent / "golden"
+
+RUN = """process {pid} exited=1 start={start} end={end} run={run}
+thread 10 main
+device 0
+stream 1
+launch t={start_us}us..{start_us}5us stream=1 seq=1 kernel=k
+"""
+
+
+@pytest.fixture
+def call(gpushim):
+    def run(*args, **env):
+        return subprocess.run([gpushim, *args], capture_output=True, text=True, env={"LC_ALL": "C.UTF-8", **env})
+
+    return run
+
+
+@pytest.fixture
+def write(build, tmp_path):
+    """Events → a run directory."""
+
+    def make(text, name="run"):
+        (tmp_path / "events").write_text(text)
+        subprocess.run([build / "tools/gst_write", tmp_path / "events", tmp_path / name], check=True)
+        return tmp_path / name
+
+    return make
+
+
+@pytest.fixture
+def allocator(write):
+    return write((GOLDEN / "cause-allocator/trace.txt").read_text())
+
+
+def test_help_and_version(call):
+    done = call("help")
+    assert done.returncode == 0 and "report" in done.stdout and not done.stderr
+    done = call("--version")
+    assert done.returncode == 0 and done.stdout.startswith("gpushim ")
+    for command in ("report", "export", "info"):
+        done = call(command, "--help")
+        assert done.returncode == 0 and done.stdout.startswith(f"usage: gpushim {command} PATH")
+
+
+@pytest.mark.parametrize("args", [(), ("nonsense",), ("report",), ("report", "x", "--nonsense"), ("report", "x", "--why", "-1"),
+                                  ("report", "x", "--top"), ("export", "x"), ("export", "--chrome", "y")])
+def test_usage_errors(call, args):
+    done = call(*args)
+    assert done.returncode == 2 and not done.stdout and done.stderr.strip()
+
+
+def test_an_unknown_command_gets_a_hint(call):
+    done = call("nonsense")
+    assert done.stderr == "gpushim: there is no command nonsense\ntry: gpushim help\n"
+
+
+def test_a_path_that_is_not_there(call, tmp_path):
+    done = call("report", tmp_path / "none")
+    assert done.returncode in (3, 4) and "none: " in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_what_is_no_trace(call, tmp_path):
+    (tmp_path / "x.gst").write_text("no trace " * 1000)
+    done = call("report", tmp_path / "x.gst")
+    assert done.returncode == 3 and done.stderr.startswith("gpushim: ") and not done.stdout
+
+
+def test_why_beyond_the_last_gap(call, allocator):
+    done = call("report", allocator, "--why", "99")
+    assert done.returncode == 2 and "there is no gap 99" in done.stderr
+
+
+def test_top_shortens_the_listing_not_the_sums(call, allocator):
+    few = json.loads(call("report", "--json", "--top", "0", allocator).stdout)
+    every = json.loads(call("report", "--json", allocator).stdout)
+    assert few["devices"][0]["gaps"] == [] and len(every["devices"][0]["gaps"]) == 1
+    assert few["devices"][0]["causes"] == every["devices"][0]["causes"]
+
+
+def test_several_runs(call, write):
+    text = ""
+    for number, start in enumerate((0, 5)):
+        text += RUN.format(pid=100 + number, start=f"{start}s", end=f"{start + 1}s", run=f"r{number}", start_us=start * 1000000 + 1)
+        text += f"sync-stream t={start * 1000000 + 20}us..{start * 1000000 + 900 * (number + 1)}us stream=1 seq=1\n"
+    folder = write(text)
+    last = call("report", "--json", folder)
+    assert last.returncode == 0 and "2 runs" in last.stderr and "number 1" in last.stderr
+    first = call("report", "--json", "--run", "0", folder)
+    assert first.returncode == 0 and not first.stderr
+    both = call("report", "--json", "--run", "all", folder)
+    assert both.returncode == 0
+    spans = [sum(d["span_ns"] for d in json.loads(done.stdout)["devices"]) for done in (first, last, both)]
+    assert spans[0] < spans[1] < spans[2]
+    assert call("report", "--run", "2", folder).returncode == 2
+
+
+def test_no_device_work(call, write):
+    folder = write("process 100 exited=1\nthread 10 main\nalloc t=1ms..2ms pointer=1 bytes=1\n")
+    done = call("report", folder)
+    assert done.returncode == 0 and "no device work was recorded" in done.stdout
+    done = call("report", "--json", folder)
+    assert done.returncode == 0 and json.loads(done.stdout)["devices"] == []
+    done = call("export", folder, "--chrome", "-")
+    assert done.returncode == 0 and json.loads(done.stdout)["traceEvents"]
+
+
+def test_damage(call, allocator):
+    """What precedes is reported; one line names file, byte and fact."""
+    (file,) = allocator.glob("*.gst")
+    data = bytearray(file.read_bytes())
+    record = 270336 + 64
+    for _ in range(5):
+        record += int.from_bytes(data[record + 2:record + 4], "little")
+    data[record + 2] ^= 0x40
+    file.write_bytes(data)
+    for args in (("report",), ("report", "--json"), ("info",), ("export", "--chrome", "-")):
+        done = call(*args, allocator)
+        assert done.returncode == 3 and done.stdout
+        assert done.stderr.count("\n") == 1 and f"byte {record}: " in done.stderr and file.name in done.stderr
+
+
+def test_colour_is_for_terminals(call, allocator):
+    assert "\033" not in call("report", allocator).stdout
+
+
+@pytest.mark.parametrize("no_colour", ["", "1"])
+def test_colour_on_a_terminal(gpushim, allocator, no_colour):
+    import pty
+
+    leader, follower = pty.openpty()
+    child = subprocess.Popen([gpushim, "report", allocator], stdout=follower, env={"NO_COLOR": no_colour, "TERM": "xterm"})
+    os.close(follower)
+    text = b""
+    try:
+        while chunk := os.read(leader, 65536):
+            text += chunk
+    except OSError:  # the other end closed
+        pass
+    os.close(leader)
+    assert child.wait() == 0
+    assert (b"\033[" in text) == (no_colour == "")
+
+
+def test_a_closed_pipe_is_an_error(gpushim, allocator):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([gpushim, "report", allocator], stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert done.returncode == 4 and "standard output: cannot write" in done.stderr
+
+
+def test_ascii_where_the_locale_is(call, allocator):
+    done = call("report", allocator, LC_ALL="C")
+    assert done.stdout.isascii() and "###" in done.stdout
+
+
+@pytest.mark.parametrize("columns", [20, 80, 100, 140, 1000])
+def test_lines_fit(call, allocator, columns):
+    for args in (("report",), ("report", "--why", "0"), ("info",)):
+        lines = call(*args, allocator, COLUMNS=str(columns)).stdout.split("\n")
+        if args != ("info",):
+            lines = lines[1:]
+        assert max(map(len, lines)) <= min(max(columns, 80), 140)
+
+
+def test_info_says_what_stands_against_trust(call, allocator, write):
+    done = call("info", allocator)
+    assert done.returncode == 0 and "complete: nothing dropped" in done.stdout
+    done = call("info", write((GOLDEN / "losses-lower-confidence/trace.txt").read_text(), "lossy"))
+    assert "3 records were dropped" in done.stdout
