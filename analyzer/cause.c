@@ -227,6 +227,8 @@ static void describe_unknown(struct finding *f, const struct gap_view *v)
 		evidence_call(call, sizeof(call), v->trace, v->submit);
 		snprintf(f->evidence, sizeof(f->evidence), "the next work was being submitted: %s", call);
 		chain_submitter(f, v, "in %s", call_name(v->trace, v->submit));
+	} else {
+		evidence_accounts(f->evidence, sizeof(f->evidence), "", v, f->begin_ns, f->end_ns);
 	}
 }
 

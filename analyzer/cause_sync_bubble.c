@@ -50,35 +50,12 @@ static void evidence(struct finding *f, const struct gap_view *v, const struct c
 		snprintf(f->evidence, sizeof(f->evidence), "%s, its work ended as it returned", call);
 }
 
-/* The accounts of the longest silence after the call: no proof of a cause, but worth saying. */
-static void tell_accounts(struct finding *f, const struct gap_view *v, const struct call *c)
-{
-	const struct silence *longest = NULL;
-	size_t used = strlen(f->evidence);
-	char computed[TEXT_SHORT], of[TEXT_SHORT];
-
-	for (size_t i = 0; i < v->n_silences; i++) {
-		const struct silence *s = &v->silences[i];
-
-		if (s->begin_ns >= c->end_ns && s->before && s->after && s->after->cpu_ns >= s->before->cpu_ns &&
-		    s->after->time_ns > s->before->time_ns &&
-		    (!longest || s->end_ns - s->begin_ns > longest->end_ns - longest->begin_ns))
-			longest = s;
-	}
-	if (longest)
-		snprintf(f->evidence + used, sizeof(f->evidence) - used,
-			 "; thread %u computed %s of %s, blocked %u times", v->tid,
-			 text_duration(computed,
-				       (int64_t)((longest->after->cpu_ns - longest->before->cpu_ns) & INT64_MAX)),
-			 text_duration(of, longest->after->time_ns - longest->before->time_ns),
-			 longest->after->voluntary - longest->before->voluntary);
-}
-
 void cause_sync_bubble(const struct gap_view *v, struct findings *out)
 {
 	const struct call *c = blocking_call(v);
 	struct finding *f;
 	char name[64];
+	size_t used;
 
 	if (!c)
 		return;
@@ -91,5 +68,6 @@ void cause_sync_bubble(const struct gap_view *v, struct findings *out)
 	chain_submitter(f, v, "between %.24s and the next submission", call_name(v->trace, c));
 	snprintf(f->evidence, sizeof(f->evidence), "%s left nothing queued; no other cause is proven",
 		 text_clean(name, sizeof(name), call_name(v->trace, c), 48));
-	tell_accounts(f, v, c);
+	used = strlen(f->evidence);
+	evidence_accounts(f->evidence + used, sizeof(f->evidence) - used, "; ", v, c->end_ns, v->gap->end_ns);
 }

@@ -312,6 +312,29 @@ void evidence_activity(char *buf, size_t size, const struct activity *a)
 			 a->file ? " " : "", a->file ? text_clean(file, sizeof(file), a->file, 120) : "");
 }
 
+void evidence_accounts(char *buf, size_t size, const char *prefix, const struct gap_view *v, int64_t begin_ns,
+		       int64_t end_ns)
+{
+	const struct silence *longest = NULL;
+	char computed[TEXT_SHORT], of[TEXT_SHORT];
+
+	*buf = 0;
+	for (size_t i = 0; i < v->n_silences; i++) {
+		const struct silence *s = &v->silences[i];
+
+		if (s->end_ns > begin_ns && s->begin_ns < end_ns && s->before && s->after &&
+		    s->after->cpu_ns >= s->before->cpu_ns && s->after->time_ns > s->before->time_ns &&
+		    (!longest || s->end_ns - s->begin_ns > longest->end_ns - longest->begin_ns))
+			longest = s;
+	}
+	if (longest)
+		snprintf(buf, size, "%sthread %u computed %s of %s, blocked %u times", prefix, v->tid,
+			 text_duration(computed,
+				       (int64_t)((longest->after->cpu_ns - longest->before->cpu_ns) & INT64_MAX)),
+			 text_duration(of, longest->after->time_ns - longest->before->time_ns),
+			 longest->after->voluntary - longest->before->voluntary);
+}
+
 void chain_submitter(struct finding *f, const struct gap_view *v, const char *format, ...)
 {
 	struct chain_link *link = &f->chain[0];
