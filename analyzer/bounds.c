@@ -38,6 +38,7 @@ static int64_t clamp64(int64_t x, int64_t low, int64_t high)
 FIRST_OF(first_finished, finished)
 FIRST_OF(first_pending, pending)
 FIRST_OF(first_order, order)
+FIRST_OF(first_wait, wait)
 
 /* ---- what each stream's facts say about each submission --------------------------------------------- */
 
@@ -120,7 +121,7 @@ static struct stream_work *work_of(struct device_work *d, const struct trace *t,
 		if (!array_room(d->streams, d->n, d->cap))
 			return NULL;
 		d->streams[d->n++] =
-			(struct stream_work){ .trace = t, .stream = stream, .may_wait_from_ns = INT64_MAX };
+			(struct stream_work){ .trace = t, .stream = stream };
 		*at = d->n;
 	}
 	return &d->streams[*at - 1];
@@ -158,19 +159,12 @@ static void mark_waits(struct device_work *d, const struct trace *t, const size_
 	for (size_t s = 0; s < t->n_streams; s++)
 		if (at[s] && legacy &&
 		    !(t->streams[s].flags & 1)) /* not CU_STREAM_NON_BLOCKING: waits for the legacy stream */
-			d->streams[at[s] - 1].may_wait_from_ns = INT64_MIN;
+			d->streams[at[s] - 1].blocks_with_legacy = true;
 	for (size_t i = 0; i < t->n_calls; i++) {
 		const struct call *c = &t->calls[i];
-		struct stream_work *w;
 
-		if (c->stream == GST_NONE || !at[c->stream])
-			continue;
-		w = &d->streams[at[c->stream] - 1];
-		if (c->family == GST_FAMILY_STREAM_WAIT) {
-			w->has_waits = true;
-			w->may_wait_from_ns = min64(w->may_wait_from_ns, c->begin_ns);
-		}
-		w->opaque |= c->family == GST_FAMILY_MEMOP;
+		if (c->stream != GST_NONE && at[c->stream] && c->family == GST_FAMILY_MEMOP)
+			d->streams[at[c->stream] - 1].opaque = true;
 	}
 }
 
@@ -219,10 +213,28 @@ enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t 
 
 /* ---- latest starts, earliest ends, busy ------------------------------------------------------------- */
 
+/* How many of the stream's waits were put in before time_ns. */
+static size_t held_before(const struct stream_work *w, int64_t time_ns)
+{
+	size_t low = 0, high = w->n_held;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->held[middle].at_ns < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* May this op stand still for a host function of another stream? */
 static bool may_wait(const struct stream_work *w, const struct work *op)
 {
-	return op->call->begin_ns >= w->may_wait_from_ns;
+	size_t n = held_before(w, op->call->begin_ns);
+
+	return w->blocks_with_legacy || (n && w->held[n - 1].max_until_ns > op->call->begin_ns);
 }
 
 /* The first interval that ends after time_ns. */
@@ -283,20 +295,14 @@ static bool add_busy(struct device_work *d, const struct stream_work *w, int64_t
 	return end_ns <= begin_ns || intervals_add(&d->busy, begin_ns, end_ns);
 }
 
-/* Did the stream get a wait between the op and the moment its end was asked for? Then the op itself may have ended long before. */
-static bool waited_between(const int64_t *waits, size_t n, int64_t begin_ns, int64_t end_ns)
+/* Did the stream get a wait between begin_ns and end_ns that may still have held it at at_ns? Then the work before the wait may have
+ * ended long before. */
+static bool waited_between(const struct stream_work *w, int64_t begin_ns, int64_t end_ns, int64_t at_ns)
 {
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (waits[middle] < begin_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < n && waits[low] < end_ns;
+	for (size_t i = held_before(w, end_ns); i-- > 0 && w->held[i].at_ns >= begin_ns;)
+		if (w->held[i].until_ns > at_ns - EVENT_NS - LATENCY_NS)
+			return true;
+	return false;
 }
 
 /* Was an edge put into the stream just before time_ns? It is pending itself until it fires, with or without work before it. */
@@ -318,8 +324,7 @@ static bool edge_near(const struct stream_work *w, int64_t time_ns)
 }
 
 /* Applies one fact to the op it is about. */
-static bool use_pending(struct device_work *d, struct stream_work *w, struct work *op, const struct pending *p,
-			const int64_t *waits, size_t n_waits)
+static bool use_pending(struct device_work *d, struct stream_work *w, struct work *op, const struct pending *p)
 {
 	int64_t at = min64(p->at_ns, op->latest_end_ns);
 
@@ -330,46 +335,77 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 	if (p->known_by == PENDING_OWN)
 		op->latest_start_ns = clamp64(max64(p->asked_ns, max64(op->held_until_ns, 0) + LATENCY_NS),
 					      op->earliest_start_ns, op->latest_start_ns);
-	if (waited_between(waits, n_waits, op->call->begin_ns, p->at_ns + EVENT_NS))
+	if (waited_between(w, op->call->begin_ns, p->at_ns + EVENT_NS, p->at_ns))
 		return op->hostfn || add_busy(d, w, max64(p->asked_ns, op->latest_start_ns), p->at_ns, true);
 	op->earliest_end_ns = max64(op->earliest_end_ns, at);
 	return op->hostfn || add_busy(d, w, op->latest_start_ns, at, may_wait(w, op));
 }
 
-/* Entries of the stream's waits for events, in time order. */
-static bool find_waits(const struct stream_work *w, int64_t **out, size_t *n)
+/* The work of a stream of the same process on this device; NULL on another device, or without any. */
+static const struct stream_work *producer_of(const struct device_work *d, const struct stream_work *w, uint32_t stream)
 {
-	const struct trace *t = w->trace;
-	size_t cap = 0;
+	for (size_t i = 0; i < d->n; i++)
+		if (d->streams[i].trace == w->trace && d->streams[i].stream == stream)
+			return &d->streams[i];
+	return NULL;
+}
 
-	*out = NULL;
-	*n = 0;
-	for (size_t i = 0; w->has_waits && i < t->n_calls; i++) {
-		if (t->calls[i].family != GST_FAMILY_STREAM_WAIT || t->calls[i].stream != w->stream)
-			continue;
-		if (!array_room(*out, *n, cap))
+/* When the submissions up to seq had finished at the latest. */
+static int64_t finished_by(const struct stream_work *w, uint64_t seq)
+{
+	size_t low = 0, high = w->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->ops[middle].call->seq <= seq)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return INT64_MIN;
+	return w->ops[low - 1].known_by == BOUNDARY_NONE ? INT64_MAX : w->ops[low - 1].latest_end_ns;
+}
+
+static bool find_waits(const struct device_work *d, struct stream_work *w)
+{
+	const struct facts *f = w->facts;
+	int64_t max = INT64_MIN;
+
+	for (size_t i = first_wait(f->waits, f->n_waits, w->stream); i < f->n_waits && f->waits[i].stream == w->stream; i++) {
+		const struct wait *wait = &f->waits[i];
+		const struct stream_work *producer = wait->producer == GST_NONE ? NULL : producer_of(d, w, wait->producer);
+		int64_t until = INT64_MAX;
+
+		if (wait->producer != GST_NONE && wait->seq == 0)
+			until = INT64_MIN;
+		else if (producer)
+			until = finished_by(producer, wait->seq);
+		else if (wait->producer != GST_NONE)
+			w->opaque = true; /* another device's work: this one may stand still for it */
+		max = max64(max, until);
+		if (!array_room(w->held, w->n_held, w->cap_held))
 			return false;
-		(*out)[(*n)++] = t->calls[i].begin_ns;
+		w->held[w->n_held++] = (struct held){ wait->at_ns, until, max };
 	}
 	return true;
 }
 
 static bool use_all_pending(struct device_work *d, struct stream_work *w, const struct facts *f)
 {
-	size_t at = first_pending(f->pending, f->n_pending, w->stream), n_waits, op = 0;
-	int64_t *waits;
-	bool ok = find_waits(w, &waits, &n_waits);
+	size_t at = first_pending(f->pending, f->n_pending, w->stream), op = 0;
+	bool ok = true;
 
 	for (; ok && at < f->n_pending && f->pending[at].stream == w->stream; at++) {
 		while (op < w->n && w->ops[op].call->seq <= f->pending[at].covers)
 			op++;
 		if (op)
-			ok = use_pending(d, w, &w->ops[op - 1], &f->pending[at], waits, n_waits);
+			ok = use_pending(d, w, &w->ops[op - 1], &f->pending[at]);
 	}
 	for (size_t i = 1; i < w->n; i++)
 		w->ops[i].earliest_end_ns =
 			clamp64(w->ops[i - 1].earliest_end_ns, w->ops[i].earliest_end_ns, w->ops[i].latest_end_ns);
-	free(waits);
 	return ok;
 }
 
@@ -444,6 +480,9 @@ enum err_kind bounds_finish(struct device_work *d, struct error *e)
 
 	intervals_merge(&d->host);
 	intervals_merge(&d->holding);
+	for (size_t i = 0; i < d->n; i++)
+		if (d->streams[i].stream != GST_NONE && !find_waits(d, &d->streams[i]))
+			return err_set(e, ERR_SYSTEM, d->streams[i].trace->path, ERR_NO_BYTE, "out of memory");
 	for (size_t i = 0; i < d->n; i++) {
 		struct stream_work *w = &d->streams[i];
 		const struct facts *f = w->facts;
@@ -460,8 +499,10 @@ enum err_kind bounds_finish(struct device_work *d, struct error *e)
 
 void bounds_free(struct device_work *d)
 {
-	for (size_t i = 0; i < d->n; i++)
+	for (size_t i = 0; i < d->n; i++) {
 		free(d->streams[i].ops);
+		free(d->streams[i].held);
+	}
 	free(d->streams);
 	free(d->stretches);
 	intervals_free(&d->busy);

@@ -29,15 +29,22 @@ struct stretch {
 	uint8_t end_known_by;
 };
 
+struct held { /* a wait for an event: what comes behind it in the stream stands still until the event's work is done */
+	int64_t at_ns;
+	int64_t until_ns;     /* done by then; INT64_MAX not known */
+	int64_t max_until_ns; /* of this and all earlier ones */
+};
+
 struct stream_work {
 	const struct trace *trace;
 	const struct facts *facts;
 	uint32_t stream;  /* index; GST_NONE: work whose stream is not known */
 	struct work *ops; /* in stream order */
 	size_t n, cap;
-	int64_t may_wait_from_ns; /* work submitted from then on may wait for another stream's host function; INT64_MAX never */
-	bool has_waits;         /* for events */
-	bool opaque;            /* waits for memory: pending proves nothing */
+	bool blocks_with_legacy; /* waits for whatever the legacy default stream waits for */
+	bool opaque;             /* waits for memory or for another device: pending proves nothing */
+	struct held *held;       /* its waits for events, by at_ns */
+	size_t n_held, cap_held;
 };
 
 struct device_work { /* one device, over all processes */

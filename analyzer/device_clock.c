@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "clock.h"
+#include "edge_done.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -102,15 +103,14 @@ static void map_group(struct point *p, size_t n, struct firing *out, const struc
 	}
 }
 
-static struct point point_of(const struct trace *t, size_t i)
+static struct point point_of(const struct trace *t, size_t i, int64_t done_ns)
 {
 	const struct edge *edge = &t->edges[i];
 
 	return (struct point){ .device_ns = edge->device_ns,
 			       .low = (double)(edge->begin_ns - t->begin_ns) - edge->device_ns,
-			       .high = edge->done_ns == INT64_MAX
-					       ? INFINITY
-					       : (double)(edge->done_ns - t->begin_ns) - edge->device_ns,
+			       .high = done_ns == INT64_MAX ? INFINITY
+							    : (double)(done_ns - t->begin_ns) - edge->device_ns,
 			       .edge = (uint32_t)i,
 			       .root = edge->root,
 			       .device = edge->device };
@@ -120,19 +120,21 @@ enum err_kind device_clock_map(struct firing **out, const struct trace *t, struc
 {
 	struct firing *firings = array_new(t->n_edges, sizeof(*firings));
 	struct point *points = array_new(t->n_edges, sizeof(*points));
+	int64_t *done = NULL;
 	size_t n = 0, first = 0;
 
 	*out = NULL;
-	if (!firings || !points) {
+	if (!firings || !points || edge_done_find(&done, t, e)) {
 		free(firings);
 		free(points);
 		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
 	}
 	for (size_t i = 0; i < t->n_edges; i++) {
-		firings[i].time_ns = t->edges[i].done_ns;
+		firings[i].time_ns = done[i];
 		if (!isnan(t->edges[i].device_ns))
-			points[n++] = point_of(t, i);
+			points[n++] = point_of(t, i, done[i]);
 	}
+	free(done);
 	array_sort(points, n, sizeof(*points), by_group_and_time);
 	for (size_t i = 1; i <= n; i++) {
 		if (i < n && points[i].device == points[first].device && points[i].root == points[first].root)

@@ -233,6 +233,37 @@ static uint64_t submitted_before(const struct builder *b, uint32_t stream, int64
 	return low > first ? b->ended[low - 1].seq : 0;
 }
 
+/* An event that was never recorded holds nobody up, if all recordings are in the trace. */
+static bool never_recorded(const struct builder *b, const struct call *c)
+{
+	for (size_t i = 0; i < b->n_events; i++) /* few programs wait for such events: no index for them */
+		if (b->events[i]->args[0] == c->args[0])
+			return false;
+	return b->t->counters.records_dropped == 0 && b->t->cut_ns == INT64_MAX;
+}
+
+static bool add_wait(struct builder *b, const struct call *c)
+{
+	struct facts *f = b->out;
+	const struct call *r = recorded_before(b, c);
+	struct wait w = { c->stream, GST_NONE, 0, c->begin_ns };
+
+	if (c->stream == GST_NONE || c->result != 0)
+		return true;
+	if (r && r->stream != GST_NONE) {
+		w.producer = r->stream;
+		w.seq = r->seq;
+	} else if (!r && never_recorded(b, c)) {
+		return true;
+	}
+	if (w.producer != GST_NONE && w.seq == 0 && submitted_before(b, w.producer, r->end_ns) != 0)
+		w.producer = GST_NONE; /* another thread was at it: what the event covers is not known */
+	if (!array_room(f->waits, f->n_waits, f->cap_waits))
+		return false;
+	f->waits[f->n_waits++] = w;
+	return true;
+}
+
 static bool add_context_sync(struct builder *b, const struct call *c)
 {
 	bool any = false;
@@ -256,6 +287,8 @@ static bool add_call(struct builder *b, const struct call *c)
 	case GST_FAMILY_SYNC_EVENT:
 	case GST_FAMILY_QUERY_EVENT:
 		return add_event_answer(b, c);
+	case GST_FAMILY_STREAM_WAIT:
+		return add_wait(b, c);
 	case GST_FAMILY_SYNC_CONTEXT:
 		return c->result != 0 || add_context_sync(b, c);
 	case GST_FAMILY_QUERY_STREAM:
@@ -364,6 +397,15 @@ static int order_order(const void *a, const void *b)
 	return (x->after_ns > y->after_ns) - (x->after_ns < y->after_ns);
 }
 
+static int wait_order(const void *a, const void *b)
+{
+	const struct wait *x = a, *y = b;
+
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
+}
+
 static bool collect(struct builder *b)
 {
 	const struct trace *t = b->t;
@@ -381,6 +423,7 @@ static bool collect(struct builder *b)
 			return false;
 	array_sort(b->out->finished, b->out->n_finished, sizeof(*b->out->finished), finished_order);
 	array_sort(b->out->pending, b->out->n_pending, sizeof(*b->out->pending), pending_order);
+	array_sort(b->out->waits, b->out->n_waits, sizeof(*b->out->waits), wait_order);
 	array_sort(b->out->order, b->out->n_order, sizeof(*b->out->order), order_order);
 	return true;
 }
@@ -407,5 +450,6 @@ void facts_free(struct facts *f)
 	free(f->finished);
 	free(f->pending);
 	free(f->order);
+	free(f->waits);
 	*f = (struct facts){ 0 };
 }

@@ -53,10 +53,18 @@ struct order {
 	int64_t after_ns, from_ns;
 };
 
+struct wait { /* for an event: whose work the stream waits for from at_ns on */
+	uint32_t stream;
+	uint32_t producer; /* stream the event was recorded in; GST_NONE: not known */
+	uint64_t seq;      /* its submissions up to here; 0: none, the wait is over at once */
+	int64_t at_ns;
+};
+
 struct facts { /* of one trace; each array by stream, then by covers or after_ns */
 	struct finished *finished;  size_t n_finished, cap_finished;
 	struct pending *pending;    size_t n_pending, cap_pending;
 	struct order *order;        size_t n_order, cap_order;
+	struct wait *waits;         size_t n_waits, cap_waits;
 	int64_t worst_edge_error_ns; /* of the edges used */
 };
 

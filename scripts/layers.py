@@ -26,7 +26,7 @@ FOLDERS = [
 STAGES = [
     "error alloc arena interval duration text json syscall_names",  # tools, of no stage
     "reader import_*",
-    "trace clock device_clock names sequence",
+    "trace clock device_clock edge_done names sequence",
     "run",
     "facts bounds place gaps timeline timeline_*",
     "chain calls threads",
