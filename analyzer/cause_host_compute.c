@@ -6,8 +6,15 @@
 
 #include "text.h"
 
-/* Its accounts prove that it computed through the silence: what it did not compute, in that or just before, is below a tenth. A
- * thread that never gave the CPU up computed or waited for a CPU: then half is enough. */
+/* Never switched out: it was on its CPU all the time. */
+static bool stayed(const struct silence *s)
+{
+	return s->after->voluntary == s->before->voluntary && s->after->involuntary == s->before->involuntary;
+}
+
+/* Its accounts prove that it computed through the silence: it was never switched out; or what it did not compute, in that or just
+ * before, is below a tenth; or it never gave the CPU up, and what it did not compute is below a half. (Kernels bring a running
+ * thread's CPU time up to date at their tick only, so that in short silences the switches say more than the time.) */
 static bool computed(const struct silence *s)
 {
 	int64_t silent = s->end_ns - s->begin_ns, between, cpu;
@@ -17,7 +24,7 @@ static bool computed(const struct silence *s)
 	between = s->after->time_ns - s->before->time_ns;
 	cpu = s->after->cpu_ns - s->before->cpu_ns < (uint64_t)between ? (int64_t)(s->after->cpu_ns - s->before->cpu_ns)
 								       : between;
-	if (between - cpu <= silent / 10)
+	if (stayed(s) || between - cpu <= silent / 10)
 		return true;
 	return s->after->voluntary == s->before->voluntary && between - cpu <= silent / 2;
 }
@@ -29,9 +36,14 @@ static void propose_accounts(const struct gap_view *v, struct findings *out, con
 	char computed_for[TEXT_SHORT], of[TEXT_SHORT];
 
 	chain_submitter(f, v, "on a CPU");
-	snprintf(f->evidence, sizeof(f->evidence), "thread %u computed %s of %s, blocked %u times", v->tid,
-		 text_duration(computed_for, cpu < wall ? cpu : wall), text_duration(of, wall),
-		 s->after->voluntary - s->before->voluntary);
+	if (stayed(s))
+		snprintf(f->evidence, sizeof(f->evidence), "thread %u kept its CPU for %s: not switched out once",
+			 v->tid, text_duration(of, wall));
+	else
+		snprintf(f->evidence, sizeof(f->evidence),
+			 "thread %u computed %s of %s, blocked %u times, preempted %u times", v->tid,
+			 text_duration(computed_for, cpu < wall ? cpu : wall), text_duration(of, wall),
+			 s->after->voluntary - s->before->voluntary, s->after->involuntary - s->before->involuntary);
 }
 
 void cause_host_compute(const struct gap_view *v, struct findings *out)

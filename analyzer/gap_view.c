@@ -316,7 +316,7 @@ void evidence_accounts(char *buf, size_t size, const char *prefix, const struct 
 		       int64_t end_ns)
 {
 	const struct silence *longest = NULL;
-	char computed[TEXT_SHORT], of[TEXT_SHORT];
+	char of[TEXT_SHORT];
 
 	*buf = 0;
 	for (size_t i = 0; i < v->n_silences; i++) {
@@ -328,9 +328,9 @@ void evidence_accounts(char *buf, size_t size, const char *prefix, const struct 
 			longest = s;
 	}
 	if (longest)
-		snprintf(buf, size, "%sthread %u computed %s of %s, blocked %u times", prefix, v->tid,
-			 text_duration(computed,
-				       (int64_t)((longest->after->cpu_ns - longest->before->cpu_ns) & INT64_MAX)),
+		snprintf(buf, size, "%sthread %u was switched out %u times in %s, %u of them to wait", prefix, v->tid,
+			 longest->after->voluntary - longest->before->voluntary + longest->after->involuntary -
+				 longest->before->involuntary,
 			 text_duration(of, longest->after->time_ns - longest->before->time_ns),
 			 longest->after->voluntary - longest->before->voluntary);
 }

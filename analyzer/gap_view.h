@@ -50,8 +50,8 @@ void gap_view_free(struct gap_view *v);
 void evidence_call(char *buf, size_t size, const struct trace *t, const struct call *c);
 /* "12 samples: read, pipe:[123]" */
 void evidence_activity(char *buf, size_t size, const struct activity *a);
-/* The thread's own accounts of the longest silence that reaches into [begin, end): "thread 12 computed 1.1 ms of 3 ms, blocked 2
- * times", behind prefix; "" where there are none. No proof of a cause, but worth saying. */
+/* The thread's own accounts of the longest silence that reaches into [begin, end): "thread 12 was switched out 3 times in 1.1 ms,
+ * 2 of them to wait", behind prefix; "" where there are none. No proof of a cause, but worth saying. */
 void evidence_accounts(char *buf, size_t size, const char *prefix, const struct gap_view *v, int64_t begin_ns, int64_t end_ns);
 /* The name of the driver call; untrusted text. */
 const char *call_name(const struct trace *t, const struct call *c);
