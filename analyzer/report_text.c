@@ -137,11 +137,30 @@ static void cause_rows(const struct page *p, const struct totals *t)
 		    t->span, t->idle);
 }
 
-static void device_line(const struct page *p, const struct summary_device *d)
+static void stack(const struct page *p, const struct summary_device *d, unsigned width)
 {
 	static const enum ink inks[] = { INK_COMPUTE, INK_COMM, INK_COPY, INK_IDLE };
 	const int64_t parts[] = { d->timeline->compute_ns, d->timeline->comm_ns, d->copy_exposed_ns,
 				  d->timeline->idle_ns };
+
+	page_stack(p, parts, inks, width);
+}
+
+/* One of many: a row. */
+static void device_row(const struct page *p, const struct summary_device *d)
+{
+	char span[TEXT_SHORT], idle[TEXT_SHORT], name[64], title[80];
+
+	snprintf(title, sizeof(title), "%u  %s", d->number, d->name);
+	fprintf(p->out, "  %-*s", LABEL, text_clean(name, sizeof(name), title, LABEL - 1));
+	stack(p, d, bar_width(p));
+	fprintf(p->out, " %10s ", text_duration(span, d->span_ns));
+	page_ink(p, INK_IDLE, "%9s\n", text_percent(idle, d->timeline->idle_ns, d->span_ns));
+}
+
+/* One of few: a title and a wide bar. */
+static void device_title(const struct page *p, const struct summary_device *d)
+{
 	char span[TEXT_SHORT], idle[TEXT_SHORT], name[64], title[128];
 
 	snprintf(title, sizeof(title), "device %u  %s", d->number, text_clean(name, sizeof(name), d->name, 32));
@@ -150,25 +169,29 @@ static void device_line(const struct page *p, const struct summary_device *d)
 	fprintf(p->out, "%10s, idle ", text_duration(span, d->span_ns));
 	page_ink(p, INK_IDLE, "%s\n", text_percent(idle, d->timeline->idle_ns, d->span_ns));
 	fputs("  ", p->out);
-	page_stack(p, parts, inks, p->style->columns - 4 > 110 ? 110 : p->style->columns - 4);
+	stack(p, d, p->style->columns - 4 > 110 ? 110 : p->style->columns - 4);
 	fputc('\n', p->out);
 }
 
-static void devices(const struct page *p, const struct summary *s, struct totals *all)
+static void few_devices(const struct page *p, const struct summary *s)
 {
 	for (size_t i = 0; i < s->n_devices; i++) {
 		struct totals one = { 0 };
 
-		device_line(p, &s->devices[i]);
+		device_title(p, &s->devices[i]);
 		add_device(&one, &s->devices[i]);
-		add_device(all, &s->devices[i]);
-		if (s->n_devices > EACH_DEVICE)
-			continue;
 		partition(p, &one);
 		cause_rows(p, &one);
 	}
-	if (s->n_devices <= EACH_DEVICE)
-		return;
+}
+
+static void many_devices(const struct page *p, const struct summary *s, const struct totals *all)
+{
+	fputc('\n', p->out);
+	page_ink(p, INK_TITLE, "  %-*s", (int)(LABEL + bar_width(p)), "devices");
+	page_ink(p, INK_DIM, " %10s %9s\n", "span", "idle");
+	for (size_t i = 0; i < s->n_devices; i++)
+		device_row(p, &s->devices[i]);
 	page_ink(p, INK_TITLE, "\nall %zu devices\n", s->n_devices);
 	partition(p, all);
 	cause_rows(p, all);
@@ -176,12 +199,12 @@ static void devices(const struct page *p, const struct summary *s, struct totals
 
 /* ---- the longest gaps ---- */
 
-/* "input-wait 98.3 %, sync-bubble 1.7 %" */
+/* "input-wait 98 %, sync-bubble 2 %" */
 static void why_line(const struct gap_story *g, char *buf, size_t size)
 {
 	struct totals t = { 0 };
 	enum cause_id order[CAUSE_COUNT];
-	char share[TEXT_SHORT];
+	double whole = (double)(g->gap->end_ns - g->gap->begin_ns);
 	size_t used = 0;
 	int n;
 
@@ -190,8 +213,8 @@ static void why_line(const struct gap_story *g, char *buf, size_t size)
 	n = rank_causes(&t, order);
 	buf[0] = 0;
 	for (int i = 0; i < n && i < 2 && used < size; i++)
-		used += (size_t)snprintf(buf + used, size - used, "%s%s %s", i ? ", " : "", cause_name(order[i]),
-					 text_percent(share, t.causes[order[i]], g->gap->end_ns - g->gap->begin_ns));
+		used += (size_t)snprintf(buf + used, size - used, "%s%s %.0f %%", i ? ", " : "", cause_name(order[i]),
+					 100.0 * (double)t.causes[order[i]] / whole);
 	if (n > 2 && used < size)
 		snprintf(buf + used, size - used, ", +%d", n - 2);
 }
@@ -239,8 +262,7 @@ static void gap_row(const struct page *p, const struct summary *s, size_t number
 	fprintf(p->out, "  %6zu%s %9s", number, on, text_duration(at, g->gap->begin_ns - d->timeline->begin_ns));
 	page_ink(p, INK_IDLE, " %9s ", text_duration(length, g->gap->end_ns - g->gap->begin_ns));
 	error_text(p, error, g->gap->begin_error_ns + g->gap->end_error_ns);
-	page_ink(p, INK_DIM, "%s%*s", error, (int)(p->style->utf8 ? 10 : 9) - (int)strlen(error), "");
-	fputc(' ', p->out);
+	page_ink(p, INK_DIM, p->style->utf8 ? "%-10s " : "%-9s ", error);
 	page_wrap(p, INK_PLAIN, left, left, why);
 	if (!c)
 		return;
@@ -346,7 +368,12 @@ enum err_kind report_text(FILE *out, const struct summary *s, const struct repor
 		report_trust(&p, s);
 		return ERR_NONE;
 	}
-	devices(&p, s, &all);
+	for (size_t i = 0; i < s->n_devices; i++)
+		add_device(&all, &s->devices[i]);
+	if (s->n_devices <= EACH_DEVICE)
+		few_devices(&p, s);
+	else
+		many_devices(&p, s, &all);
 	kind = longest_gaps(&p, s, top, e);
 	if (kind)
 		return kind;
