@@ -131,7 +131,8 @@ def test_flip_in_a_segment_header(recorder, trace, whole):
     for segment in trace.segments:
         for offset in [0, 4, 8, 12, 16, 24, 28, 32, 48]:
             byte = segment.offset + offset
-            is_damage(recorder, flipped(trace.data, byte, rng.randrange(8)), whole, f"byte {offset} of segment {segment.index}'s header")
+            place = f"byte {offset} of segment {segment.index}'s header"
+            is_damage(recorder, flipped(trace.data, byte, rng.randrange(8)), whole, place)
 
 
 def test_flip_in_the_directory(recorder, trace, whole):

@@ -3,13 +3,12 @@
 
 GPUSHIM_TEST_KILLS sets how many moments (200)."""
 
+import json
 import os
 import random
 import struct
 import subprocess
 import time
-
-import json
 
 from recording import hooked_names
 

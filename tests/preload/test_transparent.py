@@ -2,6 +2,7 @@
 """A program does the same with the shim as without: output, exit status, errors; and nothing can make it fail."""
 
 import difflib
+import json
 import os
 import stat
 import subprocess
@@ -50,7 +51,8 @@ def compare_random_calls(recorder, seed, env=None):
     without = recorder.run(command, shim=False, env=env)
     recorded = recorder.run(command, env=env)
     assert without.status == 0
-    different = list(difflib.unified_diff(without.stdout.splitlines(), recorded.stdout.splitlines(), "without", "with", n=3, lineterm=""))
+    texts = without.stdout.splitlines(), recorded.stdout.splitlines()
+    different = list(difflib.unified_diff(*texts, "without", "with", n=3, lineterm=""))
     assert not different, "\n".join(different[:40])
     assert outcome(recorded) == outcome(without)
     return recorded
@@ -62,7 +64,9 @@ def test_random_calls(recorder, seed):
     assert recorded.report()["losses"]["records_dropped"] == 0
 
 
-@pytest.mark.parametrize("fail", ["cuLaunchKernel:100:700", "cuMemAlloc_v2:20:2", "cuMemcpyHtoDAsync_v2:10:719", "cuStreamSynchronize:30:700"])
+@pytest.mark.parametrize("fail", [
+    "cuLaunchKernel:100:700", "cuMemAlloc_v2:20:2", "cuMemcpyHtoDAsync_v2:10:719", "cuStreamSynchronize:30:700",
+])
 def test_random_calls_on_a_failing_device(recorder, fail):
     compare_random_calls(recorder, 21, {"SIMGPU_FAIL": fail})
 
@@ -192,8 +196,6 @@ def test_limit(recorder, tmp_path):
 def check_incomplete(recorder, out: Path):
     done = recorder.gpushim("report", out, "--json")
     assert done.returncode == 0, done.stderr
-    import json
-
     report = json.loads(done.stdout)
     assert report["losses"]["records_dropped"] > 0
     assert report["calls"]["cuLaunchKernel"] > 0

@@ -15,7 +15,7 @@ def test_random_work(recorder, client, seed, threads):
 
 
 @pytest.mark.parametrize("settings", [
-    {"SIMGPU_DRIFT_PPM": 0, "SIMGPU_LATENCY_US": 20},
+    {"SIMGPU_DRIFT_PPM": 0, "SIMGPU_LATENCY_US": 10},
     {"SIMGPU_DRIFT_PPM": 100},
     {"SIMGPU_QUEUE": 16},
 ], ids=["no-drift-slow-start", "strong-drift", "short-queue"])

@@ -296,7 +296,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pinned", action="store_true", help="copy batches from pinned memory")
     parser.add_argument("--checkpoint-every", type=int, default=16, metavar="STEPS", help="0: never")
-    parser.add_argument("--slow-loader", type=float, default=0, metavar="MS", help="the storage takes this much longer for each batch")
+    parser.add_argument("--slow-loader", type=float, default=0, metavar="MS", help="the storage takes so much longer for a batch")
     parser.add_argument("--sleep-ms", type=float, default=0, metavar="MS", help="sleep between steps")
     parser.add_argument("--compute-ms", type=float, default=0, metavar="MS", help="compute on the host between steps")
     parser.add_argument("--item-each-layer", action="store_true", help="read a value back after each layer")
