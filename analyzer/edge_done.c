@@ -5,11 +5,10 @@
 
 #include <stdlib.h>
 
-/* Edges the recorder puts in on the way into a waiting call are recorded within this of its entry; one that another thread puts in
- * later, while the call waits, is not what the call waits for. */
-#define ENTRY_NS 100000
+/* An event on a stream that has nothing pending fires this long after it was recorded, at most. */
+#define FIRE_NS 25000
 
-struct proof { /* everything put into the stream before begin_ns had been passed by end_ns; and up to seq */
+struct proof { /* everything put into the stream before begin_ns, and its submissions up to seq, had finished by end_ns */
 	uint32_t stream;
 	int64_t begin_ns, end_ns;
 	int64_t min_end_ns; /* of this and all later ones of the stream */
@@ -29,13 +28,25 @@ static bool add(struct proofs *p, uint32_t stream, int64_t begin_ns, int64_t end
 	return true;
 }
 
-static bool add_call(struct proofs *p, const struct trace *t, const struct call *c)
+struct last { /* of a stream: what had been submitted so far */
+	uint64_t seq;
+	int64_t end_ns;
+};
+
+static bool add_call(struct proofs *p, const struct trace *t, const struct call *c, struct last *last)
 {
+	if ((c->flags & GST_SUBMISSION) && c->stream != GST_NONE) {
+		struct last *l = &last[c->stream];
+
+		l->seq = c->seq > l->seq ? c->seq : l->seq;
+		l->end_ns = c->end_ns > l->end_ns ? c->end_ns : l->end_ns;
+	}
 	if (c->result != 0 || (c->flags & GST_CAPTURED))
 		return true;
 	if (c->family == GST_FAMILY_SYNC_CONTEXT) {
 		for (uint32_t s = 0; s < t->n_streams; s++)
-			if (t->streams[s].context == c->args[0] && !add(p, s, c->begin_ns, c->end_ns, UINT64_MAX))
+			if (t->streams[s].context == c->args[0] &&
+			    !add(p, s, c->begin_ns, c->end_ns, last[s].end_ns <= c->begin_ns ? last[s].seq : 0))
 				return false;
 		return true;
 	}
@@ -56,9 +67,14 @@ static int by_stream_and_begin(const void *a, const void *b)
 
 static bool collect(struct proofs *p, const struct trace *t)
 {
-	for (size_t i = 0; i < t->n_calls; i++)
-		if (!add_call(p, t, &t->calls[i]))
-			return false;
+	struct last *last = array_new(t->n_streams, sizeof(*last));
+	bool ok = last != NULL;
+
+	for (size_t i = 0; i < t->n_calls && ok; i++)
+		ok = add_call(p, t, &t->calls[i], last);
+	free(last);
+	if (!ok)
+		return false;
 	for (size_t i = 0; i < t->n_polls; i++)
 		if (t->polls[i].ready && t->polls[i].stream != GST_NONE &&
 		    !add(p, t->polls[i].stream, t->polls[i].begin_ns, t->polls[i].end_ns, t->polls[i].covers))
@@ -96,10 +112,14 @@ static int64_t done_by(const struct proofs *p, const struct edge *edge)
 		return done;
 	if (i < p->n && p->at[i].stream == edge->stream && p->at[i].min_end_ns < done)
 		done = p->at[i].min_end_ns;
-	/* the call on whose way in it was recorded */
-	if (i > 0 && p->at[i - 1].stream == edge->stream && edge->begin_ns - p->at[i - 1].begin_ns < ENTRY_NS &&
-	    edge->end_ns <= p->at[i - 1].end_ns && edge->covers <= p->at[i - 1].seq && p->at[i - 1].end_ns < done)
-		done = p->at[i - 1].end_ns;
+	/* recorded while somebody waited (mostly on the way into that call) for the very work it covers: it fires when that is done */
+	for (; i > 0 && p->at[i - 1].stream == edge->stream && p->at[i - 1].end_ns >= edge->end_ns; i--) {
+		const struct proof *q = &p->at[i - 1];
+		int64_t by = q->end_ns > edge->end_ns + FIRE_NS ? q->end_ns : edge->end_ns + FIRE_NS;
+
+		if (edge->covers <= q->seq && by < done)
+			done = by;
+	}
 	return done;
 }
 

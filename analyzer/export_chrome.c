@@ -175,7 +175,8 @@ static bool choose(struct chrome *x)
 	for (size_t i = 0; i < x->s->run->n_traces; i++)
 		events += x->s->run->traces[i]->n_calls;
 	for (size_t i = 0; i < x->s->n_devices; i++)
-		events += x->s->devices[i].timeline->n_ops;
+		events += 3 * x->s->devices[i].timeline->n_ops +
+			  x->s->devices[i].attribution.n_gaps; /* work and its flow */
 	if (events < FEW_EVENTS)
 		x->all = true;
 	if (x->all)

@@ -212,6 +212,8 @@ static void why_line(const struct gap_story *g, char *buf, size_t size)
 		t.causes[g->causes[i].cause] += g->causes[i].end_ns - g->causes[i].begin_ns;
 	n = rank_causes(&t, order);
 	buf[0] = 0;
+	while (n > 1 && (double)t.causes[order[n - 1]] < whole / 200) /* would read 0 % */
+		n--;
 	for (int i = 0; i < n && i < 2 && used < size; i++)
 		used += (size_t)snprintf(buf + used, size - used, "%s%s %.0f %%", i ? ", " : "", cause_name(order[i]),
 					 100.0 * (double)t.causes[order[i]] / whole);
