@@ -203,9 +203,10 @@ def long_gaps(device, truth):
     """(true gap, widest bound allowed, why) for each that must be found."""
     silences = truth.silences()
     submits = [op.submit for op in truth.submissions()]
+    next_submit = {op.start: op.submit for op in truth.ops if op.device == device}
     for gap in truth.gaps(device):
-        if gap.end - gap.begin < LONG_GAP:
-            continue
+        if gap.end - gap.begin < LONG_GAP or next_submit[gap.end] < gap.begin:
+            continue  # short, or it follows neither: the next work was there and waited for a host function
         call = follows_blocking(gap, truth, submits)
         if call and call.symbol != "cuCtxSynchronize" and ends_default_stream(gap, truth):
             yield gap, END_AFTER_SILENCE, f"{call.symbol} of another stream than the default one, whose work ended last"
