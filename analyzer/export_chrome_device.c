@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* export_chrome_device.c: what a device did, stream by stream, and when it did nothing. */
+#include "export_chrome_event.h"
+
+/* ---- device work ---- */
+
+static size_t trace_index(const struct chrome *x, const struct trace *t)
+{
+	size_t i = 0;
+
+	while (i < x->s->run->n_traces && x->s->run->traces[i] != t)
+		i++;
+	return i;
+}
+
+static const char *copy_name(uint8_t kind)
+{
+	switch (kind) {
+	case GST_COPY_H2D_PAGEABLE:
+		return "Memcpy HtoD (Pageable -> Device)";
+	case GST_COPY_H2D_PINNED:
+		return "Memcpy HtoD (Pinned -> Device)";
+	case GST_COPY_D2H_PAGEABLE:
+		return "Memcpy DtoH (Device -> Pageable)";
+	case GST_COPY_D2H_PINNED:
+		return "Memcpy DtoH (Device -> Pinned)";
+	case GST_COPY_D2D:
+		return "Memcpy DtoD (Device -> Device)";
+	case GST_COPY_PEER:
+		return "Memcpy PtoP (Device -> Device)";
+	case GST_COPY_H2H:
+		return "Memcpy HtoH (Pageable -> Pageable)";
+	default:
+		return "Memcpy";
+	}
+}
+
+static const char *op_category(const struct op *op)
+{
+	return op->class == OP_COPY ? "gpu_memcpy" : op->class == OP_MEMSET ? "gpu_memset" : "kernel";
+}
+
+static const char *op_name(const struct op *op)
+{
+	const struct call *c = op->call;
+
+	if (op->class == OP_COPY)
+		return copy_name(op->copy);
+	if (op->class == OP_MEMSET)
+		return "Memset (Device)";
+	if (c->family == GST_FAMILY_GRAPH_LAUNCH)
+		return "CUDA graph";
+	if (c->name > 0 && c->name < op->trace->n_kernels && op->trace->kernels[c->name][0])
+		return op->trace->kernels[c->name];
+	return "kernel without a name";
+}
+
+static void timing_args(struct chrome *x, const struct op *op)
+{
+	json_key_text(&x->json, "timing", op->exact ? "exact" : "bounded");
+	if (op->exact)
+		return;
+	number_us(x, "stretch_begin_us", op->stretch_begin_ns - x->zero_ns);
+	number_us(x, "stretch_end_us", op->stretch_end_ns - x->zero_ns);
+}
+
+static void work_args(struct chrome *x, const struct op *op, uint32_t device, uint64_t stream, uint64_t correlation)
+{
+	struct json *j = &x->json;
+	const struct call *c = op->call;
+
+	json_key_int(j, "device", device);
+	json_key_int(j, "stream", (int64_t)stream);
+	json_key_int(j, "correlation", (int64_t)correlation);
+	if (op->class == OP_COPY || op->class == OP_MEMSET) {
+		json_key_int(j, "bytes", c->args[0] > INT64_MAX ? INT64_MAX : (int64_t)c->args[0]);
+	} else if (c->family == GST_FAMILY_LAUNCH) {
+		json_key_array(j, "grid");
+		json_int(j, (uint32_t)c->args[0]);
+		json_int(j, (uint32_t)(c->args[0] >> 32));
+		json_int(j, (uint32_t)c->args[1]);
+		json_array_end(j);
+		json_key_int(j, "threads per block", (int64_t)(c->args[1] >> 32));
+	}
+	timing_args(x, op);
+}
+
+/* A host function is no device work: without a stream it counts as none in any tool. */
+static void host_function(struct chrome *x, size_t device, const struct op *op)
+{
+	int64_t begin = op->begin_ns, end = op->end_ns;
+	uint32_t pid = x->device_pid[device];
+	uint32_t tid = place(x, &x->s->devices[device], TID_HOSTFN, pid, TID_HOSTFN, "host functions in streams", false,
+			     &begin, &end);
+
+	if (x->failed)
+		return;
+	slice_begin(x, "host_function", "host function", pid, tid, begin, end);
+	timing_args(x, op);
+	slice_end(x);
+}
+
+static void work(struct chrome *x, size_t device, const struct op *op, uint32_t *streams)
+{
+	size_t process = trace_index(x, op->trace);
+	uint64_t id = (uint64_t)process << 32 | op->stream, call = (uint64_t)(op->call - op->trace->calls), correlation;
+	int64_t begin = op->begin_ns, end = op->end_ns;
+	uint32_t pid = x->device_pid[device], tid;
+	const struct stream *stream = op->stream < op->trace->n_streams ? &op->trace->streams[op->stream] : NULL;
+	char name[96];
+	bool is_new;
+	struct track *track = tracks_find(&x->tracks, x->s->devices[device].timeline, id, *streams, &is_new);
+
+	if (!track) {
+		x->failed = true;
+		return;
+	}
+	snprintf(name, sizeof(name), "stream %u%s of process %u", stream ? stream->id : 0,
+		 stream && stream->kind == GST_STREAM_LEGACY ? " (default)" : "", op->trace->header.pid);
+	if (is_new) {
+		name_thread(x, pid, *streams, name, *streams);
+		++*streams;
+	}
+	tid = track->lanes[0].tid;
+	correlation = x->first_correlation[process] + call;
+	x->wanted[process][call] = 1;
+	tid = place(x, x->s->devices[device].timeline, id, pid, tid, name, false, &begin, &end);
+	if (x->failed)
+		return;
+	slice_begin(x, op_category(op), op_name(op), pid, tid, begin, end);
+	work_args(x, op, x->s->devices[device].number, tid, correlation);
+	slice_end(x);
+	flow(x, "s", x->trace_pid[process], op->call->tid, op->call->begin_ns, correlation);
+	flow(x, "f", pid, tid, begin, correlation);
+}
+
+void device_work(struct chrome *x, size_t device)
+{
+	const struct device_timeline *d = x->s->devices[device].timeline;
+	uint32_t streams = 1;
+
+	for (size_t i = 0; i < d->n_ops && !x->failed; i++) {
+		const struct op *op = &d->ops[i];
+
+		if (!wanted(x, op->begin_ns, op->end_ns))
+			x->left_out++;
+		else if (op->class == OP_HOSTFN)
+			host_function(x, device, op);
+		else
+			work(x, device, op, &streams);
+	}
+}
+
+/* ---- idle time ---- */
+
+static void idle_slice(struct chrome *x, size_t device, size_t number, const struct gap_story *g,
+		       const struct gap_cause *c)
+{
+	struct json *j = &x->json;
+	char name[64];
+
+	snprintf(name, sizeof(name), "idle: %s", cause_name(c->cause));
+	slice_begin(x, "idle", name, x->device_pid[device], TID_IDLE, c->begin_ns, c->end_ns);
+	json_key_int(j, "gap", (int64_t)number);
+	json_key_text(j, "cause", cause_name(c->cause));
+	json_key_text(j, "confidence", confidence_name(c->confidence));
+	json_key_array(j, "evidence");
+	for (size_t i = 0; i < c->n_evidence; i++)
+		json_text(j, c->evidence[i]);
+	json_array_end(j);
+	json_key_text(j, "because", cause_title(c->cause));
+	number_us(x, "gap_us", g->gap->end_ns - g->gap->begin_ns);
+	number_us(x, "begin_error_us", g->gap->begin_error_ns);
+	number_us(x, "end_error_us", g->gap->end_error_ns);
+	slice_end(x);
+}
+
+void device_idle(struct chrome *x, size_t device)
+{
+	const struct summary_device *d = &x->s->devices[device];
+
+	if (d->attribution.n_gaps)
+		name_thread(x, x->device_pid[device], TID_IDLE, "idle, and why", 0);
+	for (size_t i = 0; i < d->attribution.n_gaps; i++) {
+		const struct gap_story *g = &d->attribution.gaps[i];
+
+		for (size_t k = 0; k < g->n_causes; k++)
+			idle_slice(x, device, d->first_gap + i, g, &g->causes[k]);
+	}
+	if (d->timeline->n_unresolved)
+		name_thread(x, x->device_pid[device], TID_UNRESOLVED, "cannot tell busy from idle", TID_UNRESOLVED);
+	for (size_t i = 0; i < d->timeline->n_unresolved; i++) {
+		const struct interval *u = &d->timeline->unresolved[i];
+
+		if (!wanted(x, u->begin_ns, u->end_ns))
+			continue;
+		slice_begin(x, "unresolved", "unresolved", x->device_pid[device], TID_UNRESOLVED, u->begin_ns,
+			    u->end_ns);
+		slice_end(x);
+	}
+}
