@@ -32,22 +32,43 @@ static int unknown(const char *name)
 	return ERR_USAGE;
 }
 
+static const struct command *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(name, commands[i].name) == 0)
+			return &commands[i];
+	}
+	return NULL;
+}
+
+/* `help report` is `report --help`. */
+static int help(char *about)
+{
+	static char option[] = "--help";
+	char *argv[] = { about, option, NULL };
+	const struct command *c = about ? find(about) : NULL;
+
+	if (c)
+		return c->run(2, argv);
+	if (about)
+		return unknown(about);
+	usage(stdout);
+	return cmd_finish(stdout, "standard output", 0);
+}
+
 int main(int argc, char *argv[])
 {
 	const char *name = argc > 1 ? argv[1] : "";
+	const struct command *c = find(name);
 
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN); /* a reader that went away is a write error, reported as one */
+	if (c)
+		return c->run(argc - 1, argv + 1);
+	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		return help(argc > 2 ? argv[2] : NULL);
 	if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
 		puts("gpushim " GPUSHIM_VERSION);
-		return cmd_finish(stdout, "standard output", 0);
-	}
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (strcmp(name, commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
-	}
-	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-		usage(stdout);
 		return cmd_finish(stdout, "standard output", 0);
 	}
 	if (*name)

@@ -51,6 +51,8 @@ def test_help_and_version(call):
     for command in ("report", "export", "info"):
         done = call(command, "--help")
         assert done.returncode == 0 and done.stdout.startswith(f"usage: gpushim {command} PATH")
+        assert call("help", command).stdout == done.stdout
+    assert call("help", "nonsense").returncode == 2
 
 
 @pytest.mark.parametrize("args", [(), ("nonsense",), ("report",), ("report", "x", "--nonsense"), ("report", "x", "--why", "-1"),
