@@ -2,6 +2,7 @@
 #include "bounds.h"
 
 #include "alloc.h"
+#include "legacy.h"
 #include "timeline.h"
 
 #include <stdlib.h>
@@ -204,8 +205,6 @@ enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t 
 			set_latest_ends(w, facts);
 			set_earliest_starts(w, facts);
 		}
-		if (!note_hostfns(d, w))
-			return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
 	}
 	d->worst_edge_error_ns = max64(d->worst_edge_error_ns, facts->worst_edge_error_ns);
 	return ERR_NONE;
@@ -335,7 +334,9 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 	if (p->known_by == PENDING_OWN)
 		op->latest_start_ns = clamp64(max64(p->asked_ns, max64(op->held_until_ns, 0) + LATENCY_NS),
 					      op->earliest_start_ns, op->latest_start_ns);
-	if (waited_between(w, op->call->begin_ns, p->at_ns + EVENT_NS, p->at_ns))
+	if (waited_between(w, op->call->begin_ns, p->at_ns + EVENT_NS, p->at_ns) ||
+	    ((p->known_by == PENDING_EDGE || p->known_by == PENDING_WAKE) &&
+	     legacy_met(d, w, op->call->begin_ns, p->asked_ns)))
 		return op->hostfn || add_busy(d, w, max64(p->asked_ns, op->latest_start_ns), p->at_ns, true);
 	op->earliest_end_ns = max64(op->earliest_end_ns, at);
 	return op->hostfn || add_busy(d, w, op->latest_start_ns, at, may_wait(w, op));
@@ -478,6 +479,10 @@ enum err_kind bounds_finish(struct device_work *d, struct error *e)
 {
 	const struct trace *seen = NULL;
 
+	legacy_tighten(d);
+	for (size_t i = 0; i < d->n; i++)
+		if (!note_hostfns(d, &d->streams[i]))
+			return err_set(e, ERR_SYSTEM, d->streams[i].trace->path, ERR_NO_BYTE, "out of memory");
 	intervals_merge(&d->host);
 	intervals_merge(&d->holding);
 	for (size_t i = 0; i < d->n; i++)

@@ -164,6 +164,8 @@ static bool add_blocked(struct builder *b, const struct call *c, uint32_t stream
 	int64_t asked = (is_submission(c) ? entered_ns(b, c) + BLOCKING_START_NS : c->begin_ns) + LATENCY_NS;
 	bool own = is_submission(c);
 
+	if (own && c->end_ns - c->begin_ns < SHORT_CALL_NS)
+		return true; /* its own two ends bound it well enough, and rest on no allowance */
 	return add_pending(b, (struct pending){ stream, covers, c->end_ns - wake_ns(b, c), asked, context,
 						own ? PENDING_OWN : PENDING_WAKE });
 }

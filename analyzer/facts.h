@@ -23,6 +23,9 @@
 /* A blocking copy is under way at most this long after its call began, plus LATENCY_NS: argument checks and pinning. */
 #define BLOCKING_START_NS 15000
 
+/* A copy the host waits in for less than this is placed by its call alone. */
+#define SHORT_CALL_NS 70000
+
 /* An event fires at most this long after the work before it ended. */
 #define EVENT_NS 2000
 

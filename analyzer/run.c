@@ -92,12 +92,24 @@ static enum err_kind add_path(struct trace_list *list, const char *path, struct 
 
 /* ---- traces -> runs --------------------------------------------------------------------------------- */
 
+/* The kernel counts a process's start in steps of 10 ms, rounded down: taken a step later, runs back to back stay apart. */
+#define START_STEP_NS 10000000
+
+/* When the process began to live, which may be long before its first driver call: a parent that makes its first one when its child
+ * has ended is of the child's run all the same. */
+static int64_t life_begin(const struct trace *t)
+{
+	int64_t start = t->process_start_ns + START_STEP_NS;
+
+	return start < t->begin_ns ? start : t->begin_ns;
+}
+
 static int by_begin(const void *a, const void *b)
 {
 	const struct trace *x = *(struct trace *const *)a, *y = *(struct trace *const *)b;
 
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
+	if (life_begin(x) != life_begin(y))
+		return life_begin(x) < life_begin(y) ? -1 : 1;
 	return strcmp(x->path, y->path);
 }
 
@@ -116,7 +128,7 @@ static int number_runs(const struct trace_list *list, int *run_of)
 			for (size_t k = 0; k < i && run < 0; k++)
 				if (strcmp(list->at[k]->header.run_id, t->header.run_id) == 0)
 					run = run_of[k];
-		} else if (open >= 0 && t->begin_ns <= open_end) {
+		} else if (open >= 0 && life_begin(t) <= open_end) {
 			run = open;
 		}
 		if (run < 0)

@@ -28,7 +28,7 @@ STAGES = [
     "reader import_*",
     "trace clock device_clock edge_done names sequence",
     "run",
-    "facts bounds place gaps timeline timeline_*",
+    "facts bounds legacy place gaps timeline timeline_*",
     "chain calls threads",
     "cause cause_* causes findings gap_view",
     "steps memory",

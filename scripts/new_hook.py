@@ -112,7 +112,7 @@ def rule(name, args):
     if base == "cuMemFree":
         return "FREE", "freeing(&c, dptr)", ""
     if base in ("cuMemAllocHost", "cuMemHostAlloc"):
-        return "HOST_ALLOC", "", f"host_memory_changed(&c, rc, *pp, {size})"
+        return "HOST_ALLOC", "", f"host_memory_allocated(&c, rc, pp, {size})"
     if base == "cuMemHostRegister":
         return "HOST_ALLOC", "", f"host_memory_changed(&c, rc, p, {size})"
     if base in ("cuMemFreeHost", "cuMemHostUnregister"):

@@ -41,6 +41,7 @@ void wait_event(struct call *c, CUstream s, CUevent e);
 /* ---- memory ---------------------------------------------------------------------------------------------------------- */
 void allocated(struct call *c, CUresult rc, const uintptr_t *pointer, size_t bytes);
 void freeing(struct call *c, uintptr_t pointer);
+void host_memory_allocated(struct call *c, CUresult rc, void *const *pointer, size_t bytes);
 void host_memory_changed(struct call *c, CUresult rc, void *pointer, size_t bytes);
 
 /* ---- names, entry points ------------------------------------------------------------------------------------------------ */

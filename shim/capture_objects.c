@@ -41,6 +41,11 @@ void host_memory_changed(struct call *c, CUresult rc, void *pointer, size_t byte
 	c->record.args[1] = bytes;
 }
 
+void host_memory_allocated(struct call *c, CUresult rc, void *const *pointer, size_t bytes)
+{
+	host_memory_changed(c, rc, rc == CUDA_SUCCESS && pointer ? *pointer : NULL, bytes);
+}
+
 void function_named(struct call *c, CUresult rc, void *handle, const char *name)
 {
 	if (c->thread && rc == CUDA_SUCCESS && handle && name)

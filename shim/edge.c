@@ -121,6 +121,7 @@ void edge_record(struct thread *t, struct stream *s, enum gst_edge_kind kind, ui
 struct block {
 	struct thread *thread;
 	const struct stream *awaited;
+	bool legacy; /* which of the two passes */
 };
 
 static void mark_before_block(struct stream *s, void *arg)
@@ -128,17 +129,20 @@ static void mark_before_block(struct stream *s, void *arg)
 	const struct block *b = arg;
 	uint64_t covers = stream_covers(s);
 
-	if (!covers || (s->kind == GST_STREAM_LEGACY && b->awaited && b->awaited != s))
+	if (!covers || (s->kind == GST_STREAM_LEGACY) != b->legacy || (b->legacy && b->awaited && b->awaited != s))
 		return;
 	edge_record(b->thread, s, GST_EDGE_BLOCK, covers);
 }
 
 void edges_before_block(struct thread *t, const struct stream *awaited)
 {
-	struct block b = { t, awaited };
+	struct block b = { t, awaited, false };
 
-	if (settings.level >= GST_LEVEL_EDGES)
-		streams_each_unmarked(mark_before_block, &b);
+	if (settings.level < GST_LEVEL_EDGES)
+		return;
+	streams_each_unmarked(mark_before_block, &b);
+	b.legacy = true; /* last: what is put into blocking streams behind its edge would wait for it */
+	streams_each_unmarked(mark_before_block, &b);
 }
 
 void edge_before_submit(struct thread *t, struct stream *s, uint32_t large)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -103,11 +104,22 @@ static bool publish(const char *temporary, const char *host, uint32_t pid)
 	return false;
 }
 
+/* Growing a file beyond RLIMIT_FSIZE is a SIGXFSZ, which kills the program. */
+static bool may_grow_to(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
 static bool map_head(int fd)
 {
 	struct stat st;
 	void *p;
 
+	errno = EFBIG;
+	if (!may_grow_to(GST_SEGMENTS_OFFSET))
+		return false;
 	/* Allocated, not sparse: a store into a hole of a full disk is a SIGBUS in the program. */
 	errno = posix_fallocate(fd, 0, GST_SEGMENTS_OFFSET);
 	if (errno || fstat(fd, &st) != 0)
@@ -191,8 +203,9 @@ static uint8_t *allocate_segment(uint32_t index)
 
 static bool within_limit(uint32_t index)
 {
-	return index < GST_SEGMENT_CAPACITY &&
-	       GST_SEGMENTS_OFFSET + (index + 1ull) * GST_SEGMENT_BYTES <= settings.limit_bytes;
+	uint64_t end = GST_SEGMENTS_OFFSET + (index + 1ull) * GST_SEGMENT_BYTES;
+
+	return index < GST_SEGMENT_CAPACITY && end <= settings.limit_bytes && may_grow_to(end);
 }
 
 bool file_segment_new(struct file_segment *out, uint32_t previous, uint32_t thread_seq)
@@ -213,7 +226,7 @@ bool file_segment_new(struct file_segment *out, uint32_t previous, uint32_t thre
 	base = within_limit(h.index) ? allocate_segment(h.index) : NULL;
 	if (!base) {
 		if (!__atomic_exchange_n(&file.stopped, 1, __ATOMIC_RELAXED))
-			settings_log("recording stops: %s", within_limit(h.index) ? strerror(errno) : "GPUSHIM_LIMIT reached");
+			settings_log("recording stops: %s", within_limit(h.index) ? strerror(errno) : "the limit is reached");
 		errno = saved_errno;
 		return false;
 	}

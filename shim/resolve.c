@@ -144,9 +144,10 @@ struct dlsym_answer gpushim_dlsym_hook(void *handle, const char *name, uintptr_t
 	h = hook_by_name(name);
 	if (!h || handle == RTLD_NEXT || (caller >= driver_begin && caller < driver_end))
 		return pass;
-	if (handle == RTLD_DEFAULT) /* what it would find without us: the objects behind us */
-		return (struct dlsym_answer){ resolve_swap(real_dlsym()(RTLD_NEXT, name)), 1 };
-	p = real_dlsym()(handle, name);
+	/* By default: what it would find without us, in the objects behind us. */
+	p = real_dlsym()(handle == RTLD_DEFAULT ? RTLD_NEXT : handle, name);
+	if (!p && handle == RTLD_DEFAULT)
+		return (struct dlsym_answer){ NULL, 1 }; /* the real one would find ours */
 	if (!p)
 		return pass; /* the real one fails again, with the caller's own error text */
 	resolve_driver();

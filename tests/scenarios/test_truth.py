@@ -11,7 +11,7 @@ CLIENTS = ["client_linked", "client_dlopen", "client_getproc"]
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("client", CLIENTS)
 def test_random_work(recorder, client, seed, threads):
-    truth.agree(lambda: recorder.run_client(client, "--seed", seed, "--threads", threads))
+    truth.agree(lambda: recorder.run_client(client, "--seed", seed, "--threads", threads, realtime=True))
 
 
 @pytest.mark.parametrize("settings", [
@@ -20,7 +20,7 @@ def test_random_work(recorder, client, seed, threads):
     {"SIMGPU_QUEUE": 16},
 ], ids=["no-drift-slow-start", "strong-drift", "short-queue"])
 def test_other_devices(recorder, settings):
-    truth.agree(lambda: recorder.run_client("client_dlopen", "--seed", 5, env=settings))
+    truth.agree(lambda: recorder.run_client("client_dlopen", "--seed", 5, env=settings, realtime=True))
 
 
 @pytest.mark.parametrize("options", [[], ["--pinned"]], ids=["pageable", "pinned"])

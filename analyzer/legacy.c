@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "legacy.h"
+
+/* The legacy default stream of w's context; NULL if nothing was put into it. */
+static struct stream_work *legacy_of(const struct device_work *d, const struct stream_work *w)
+{
+	const struct stream *own;
+
+	if (!w->blocks_with_legacy || w->stream == GST_NONE)
+		return NULL;
+	own = &w->trace->streams[w->stream];
+	for (size_t i = 0; i < d->n; i++) {
+		struct stream_work *l = &d->streams[i];
+
+		if (l->trace == w->trace && l->stream != GST_NONE &&
+		    l->trace->streams[l->stream].kind == GST_STREAM_LEGACY &&
+		    l->trace->streams[l->stream].context == own->context)
+			return l;
+	}
+	return NULL;
+}
+
+/* First op whose call began at or after time_ns; calls rise along a stream but for races of threads. */
+static size_t first_called(const struct stream_work *w, int64_t time_ns)
+{
+	size_t low = 0, high = w->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->ops[middle].call->begin_ns < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Everything in `before` whose call had returned when something in `after` was called is over when that is. */
+static void tighten(struct stream_work *before, const struct stream_work *after)
+{
+	for (size_t i = before->n; i-- > 0;) {
+		struct work *op = &before->ops[i];
+		size_t k = first_called(after, op->call->end_ns);
+
+		if (i + 1 < before->n && before->ops[i + 1].latest_end_ns < op->latest_end_ns) {
+			op->latest_end_ns = before->ops[i + 1].latest_end_ns;
+			op->known_by = before->ops[i + 1].known_by;
+		}
+		if (k < after->n && after->ops[k].latest_end_ns < op->latest_end_ns &&
+		    after->ops[k].latest_end_ns >= op->earliest_start_ns) {
+			op->latest_end_ns = after->ops[k].latest_end_ns;
+			op->known_by = after->ops[k].known_by;
+		}
+	}
+}
+
+void legacy_tighten(struct device_work *d)
+{
+	/* Twice: what one stream passes on to the legacy stream, that passes on to the others. */
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < d->n; i++) {
+			struct stream_work *w = &d->streams[i], *legacy = legacy_of(d, w);
+
+			if (!legacy || legacy == w)
+				continue;
+			tighten(legacy, w);
+			tighten(w, legacy);
+		}
+	}
+}
+
+bool legacy_met(const struct device_work *d, const struct stream_work *w, int64_t begin_ns, int64_t end_ns)
+{
+	const struct stream_work *legacy = legacy_of(d, w);
+	size_t first;
+
+	if (!legacy || legacy == w)
+		return legacy == w && w->n > 0;
+	first = first_called(legacy, begin_ns);
+	return first < legacy->n && legacy->ops[first].call->begin_ns < end_ns;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* legacy.h: the order that the legacy default stream imposes (CUDA driver API, "Stream synchronization behavior"): its work waits for
+ * everything put before it into the blocking streams of its context, and they wait for it in turn. */
+#pragma once
+
+#include "bounds.h"
+
+/* Work is over when work behind it is, across this order too. After bounds_add of all traces. */
+void legacy_tighten(struct device_work *d);
+
+/* Did w, between begin_ns and end_ns, get to stand behind the legacy stream? The legacy stream itself stands behind every stream that
+ * blocks with it: what it waits for says little about its own work. */
+bool legacy_met(const struct device_work *d, const struct stream_work *w, int64_t begin_ns, int64_t end_ns);
