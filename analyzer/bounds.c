@@ -38,7 +38,6 @@ static int64_t clamp64(int64_t x, int64_t low, int64_t high)
 	}
 FIRST_OF(first_finished, finished)
 FIRST_OF(first_pending, pending)
-FIRST_OF(first_order, order)
 FIRST_OF(first_wait, wait)
 
 /* ---- what each stream's facts say about each submission --------------------------------------------- */
@@ -75,8 +74,8 @@ static void set_latest_ends(struct stream_work *w, const struct facts *f)
 /* An op starts after its call began, and after every edge recorded before that had fired. */
 static void set_earliest_starts(struct stream_work *w, const struct facts *f)
 {
-	size_t at = first_order(f->order, f->n_order, w->stream);
-	size_t end = first_order(f->order, f->n_order, w->stream + 1);
+	size_t at = facts_first_order(f, w->stream);
+	size_t end = facts_first_order(f, w->stream + 1);
 	int64_t from = INT64_MIN;
 
 	for (size_t i = 0; i < w->n; i++) {
@@ -304,22 +303,9 @@ static bool waited_between(const struct stream_work *w, int64_t begin_ns, int64_
 	return false;
 }
 
-/* Was an edge put into the stream just before time_ns? It is pending itself until it fires, with or without work before it. */
-static bool edge_near(const struct stream_work *w, int64_t time_ns)
+static bool is_legacy(const struct stream_work *w)
 {
-	const struct order *order = w->facts->order;
-	size_t low = first_order(order, w->facts->n_order, w->stream);
-	size_t end = first_order(order, w->facts->n_order, w->stream + 1), high = end;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (order[middle].after_ns < time_ns - LATENCY_NS)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < end && order[low].after_ns < time_ns + LATENCY_NS;
+	return w->trace->streams[w->stream].kind == GST_STREAM_LEGACY;
 }
 
 /* Applies one fact to the op it is about. */
@@ -329,7 +315,9 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 
 	if (p->known_by == PENDING_WAKE && op->known_by == BOUNDARY_EDGE)
 		return true;
-	if (p->known_by == PENDING_ASKED && (edge_near(w, p->at_ns) || p->at_ns > op->latest_end_ns))
+	if (p->known_by == PENDING_ASKED &&
+	    (facts_edge_near(w->facts, w->stream, p->at_ns) || p->at_ns > op->latest_end_ns ||
+	     (is_legacy(w) && !legacy_others_done(d, w, p->at_ns))))
 		return true;
 	if (p->known_by == PENDING_OWN)
 		op->latest_start_ns = clamp64(max64(p->asked_ns, max64(op->held_until_ns, 0) + LATENCY_NS),

@@ -59,7 +59,43 @@ static bool add_asked(struct builder *b, uint32_t stream, uint64_t covers, int64
 						.known_by = PENDING_ASKED });
 }
 
+/* The highest submission of a stream whose call had returned before time_ns. */
+static uint64_t submitted_before(const struct builder *b, uint32_t stream, int64_t time_ns)
+{
+	size_t first = b->ended_of[stream], low = first, high = b->ended_of[stream + 1];
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (b->ended[middle].end_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > first ? b->ended[low - 1].seq : 0;
+}
+
 /* ---- edges and polls -------------------------------------------------------------------------------- */
+
+/* An edge in the legacy default stream stands behind the work of every stream that blocks with it, and one in such a stream behind the
+ * legacy stream's: that is over too when it fires. */
+static bool add_edge_across(struct builder *b, const struct edge *edge, int64_t by_ns)
+{
+	const struct stream *own = &b->t->streams[edge->stream];
+
+	if (own->flags & 1) /* CU_STREAM_NON_BLOCKING */
+		return true;
+	for (uint32_t s = 0; s < b->t->n_streams; s++) {
+		const struct stream *other = &b->t->streams[s];
+
+		if (s == edge->stream || other->context != own->context || (other->flags & 1) ||
+		    (own->kind == GST_STREAM_LEGACY) == (other->kind == GST_STREAM_LEGACY))
+			continue;
+		if (!add_finished(b, s, submitted_before(b, s, edge->begin_ns), by_ns, BOUNDARY_EDGE))
+			return false;
+	}
+	return true;
+}
 
 static bool add_edge(struct builder *b, const struct edge *edge, const struct firing *f)
 {
@@ -80,7 +116,7 @@ static bool add_edge(struct builder *b, const struct edge *edge, const struct fi
 	if (!array_room(out->order, out->n_order, out->cap_order))
 		return false;
 	out->order[out->n_order++] = (struct order){ edge->stream, edge->end_ns, first };
-	if (!add_finished(b, edge->stream, edge->covers, last, BOUNDARY_EDGE))
+	if (!add_finished(b, edge->stream, edge->covers, last, BOUNDARY_EDGE) || !add_edge_across(b, edge, last))
 		return false;
 	/* later than an event on an empty stream would have: it waited for the work before it */
 	if (first - EVENT_NS > edge->end_ns + LATENCY_NS)
@@ -217,22 +253,6 @@ static bool add_event_answer(struct builder *b, const struct call *c)
 			  c->family == GST_FAMILY_SYNC_EVENT ? BOUNDARY_BLOCKING_RETURN : BOUNDARY_QUERY))
 		return c->result != 0;
 	return c->family == GST_FAMILY_QUERY_EVENT || add_blocked(b, c, r->stream, r->seq, 0);
-}
-
-/* The highest submission of a stream whose call had returned before time_ns. */
-static uint64_t submitted_before(const struct builder *b, uint32_t stream, int64_t time_ns)
-{
-	size_t first = b->ended_of[stream], low = first, high = b->ended_of[stream + 1];
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (b->ended[middle].end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > first ? b->ended[low - 1].seq : 0;
 }
 
 /* An event that was never recorded holds nobody up, if all recordings are in the trace. */
@@ -454,4 +474,34 @@ void facts_free(struct facts *f)
 	free(f->order);
 	free(f->waits);
 	*f = (struct facts){ 0 };
+}
+
+size_t facts_first_order(const struct facts *f, uint32_t stream)
+{
+	size_t low = 0, high = f->n_order;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->order[middle].stream < stream)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool facts_edge_near(const struct facts *f, uint32_t stream, int64_t time_ns)
+{
+	size_t low = facts_first_order(f, stream), end = facts_first_order(f, stream + 1), high = end;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->order[middle].after_ns < time_ns - LATENCY_NS)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < end && f->order[low].after_ns < time_ns + LATENCY_NS;
 }

@@ -74,6 +74,11 @@ struct facts { /* of one trace; each array by stream, then by covers or after_ns
 enum err_kind facts_build(struct facts *out, const struct trace *t, const struct firing *firings, struct error *e);
 void facts_free(struct facts *f);
 
+/* Index of the first of f->order that belongs to `stream` or a later one. */
+size_t facts_first_order(const struct facts *f, uint32_t stream);
+/* Was an edge put into the stream just before time_ns? It is pending itself until it fires, with or without work before it. */
+bool facts_edge_near(const struct facts *f, uint32_t stream, int64_t time_ns);
+
 /* Does the call put work into a stream that the device must do? */
 static inline bool is_submission(const struct call *c)
 {

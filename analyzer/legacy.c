@@ -80,3 +80,20 @@ bool legacy_met(const struct device_work *d, const struct stream_work *w, int64_
 	first = first_called(legacy, begin_ns);
 	return first < legacy->n && legacy->ops[first].call->begin_ns < end_ns;
 }
+
+bool legacy_others_done(const struct device_work *d, const struct stream_work *legacy, int64_t time_ns)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		const struct stream_work *w = &d->streams[i];
+		size_t called;
+
+		if (w == legacy || legacy_of(d, w) != legacy)
+			continue;
+		called = first_called(w, time_ns);
+		if (called && w->ops[called - 1].latest_end_ns >= time_ns)
+			return false;
+		if (facts_edge_near(w->facts, w->stream, time_ns))
+			return false;
+	}
+	return true;
+}

@@ -11,3 +11,7 @@ void legacy_tighten(struct device_work *d);
 /* Did w, between begin_ns and end_ns, get to stand behind the legacy stream? The legacy stream itself stands behind every stream that
  * blocks with it: what it waits for says little about its own work. */
 bool legacy_met(const struct device_work *d, const struct stream_work *w, int64_t begin_ns, int64_t end_ns);
+
+/* When the legacy stream is asked whether it is done, the streams that block with it may answer for it. Was all their work, as of
+ * time_ns, known to be over? */
+bool legacy_others_done(const struct device_work *d, const struct stream_work *legacy, int64_t time_ns);
