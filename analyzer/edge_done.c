@@ -5,14 +5,10 @@
 
 #include <stdlib.h>
 
-/* An event on a stream that has nothing pending fires this long after it was recorded, at most. */
-#define FIRE_NS 25000
-
-struct proof { /* everything put into the stream before begin_ns, and its submissions up to seq, had finished by end_ns */
-	uint32_t stream;
+struct proof { /* everything put into the stream before begin_ns, or by `tid` on its way into the call, had been passed by end_ns */
+	uint32_t stream, tid;
 	int64_t begin_ns, end_ns;
 	int64_t min_end_ns; /* of this and all later ones of the stream */
-	uint64_t seq;
 };
 
 struct proofs {
@@ -20,40 +16,28 @@ struct proofs {
 	size_t n, cap;
 };
 
-static bool add(struct proofs *p, uint32_t stream, int64_t begin_ns, int64_t end_ns, uint64_t seq)
+static bool add(struct proofs *p, uint32_t stream, uint32_t tid, int64_t begin_ns, int64_t end_ns)
 {
 	if (!array_room(p->at, p->n, p->cap))
 		return false;
-	p->at[p->n++] = (struct proof){ stream, begin_ns, end_ns, end_ns, seq };
+	p->at[p->n++] = (struct proof){ stream, tid, begin_ns, end_ns, end_ns };
 	return true;
 }
 
-struct last { /* of a stream: what had been submitted so far */
-	uint64_t seq;
-	int64_t end_ns;
-};
-
-static bool add_call(struct proofs *p, const struct trace *t, const struct call *c, struct last *last)
+static bool add_call(struct proofs *p, const struct trace *t, const struct call *c)
 {
-	if ((c->flags & GST_SUBMISSION) && c->stream != GST_NONE) {
-		struct last *l = &last[c->stream];
-
-		l->seq = c->seq > l->seq ? c->seq : l->seq;
-		l->end_ns = c->end_ns > l->end_ns ? c->end_ns : l->end_ns;
-	}
 	if (c->result != 0 || (c->flags & GST_CAPTURED))
 		return true;
 	if (c->family == GST_FAMILY_SYNC_CONTEXT) {
 		for (uint32_t s = 0; s < t->n_streams; s++)
-			if (t->streams[s].context == c->args[0] &&
-			    !add(p, s, c->begin_ns, c->end_ns, last[s].end_ns <= c->begin_ns ? last[s].seq : 0))
+			if (t->streams[s].context == c->args[0] && !add(p, s, c->tid, c->begin_ns, c->end_ns))
 				return false;
 		return true;
 	}
 	if (c->stream == GST_NONE ||
 	    !(c->family == GST_FAMILY_SYNC_STREAM || c->family == GST_FAMILY_QUERY_STREAM || (c->flags & GST_BLOCKING)))
 		return true;
-	return add(p, c->stream, c->begin_ns, c->end_ns, c->seq);
+	return add(p, c->stream, c->tid, c->begin_ns, c->end_ns);
 }
 
 static int by_stream_and_begin(const void *a, const void *b)
@@ -67,17 +51,12 @@ static int by_stream_and_begin(const void *a, const void *b)
 
 static bool collect(struct proofs *p, const struct trace *t)
 {
-	struct last *last = array_new(t->n_streams, sizeof(*last));
-	bool ok = last != NULL;
-
-	for (size_t i = 0; i < t->n_calls && ok; i++)
-		ok = add_call(p, t, &t->calls[i], last);
-	free(last);
-	if (!ok)
-		return false;
+	for (size_t i = 0; i < t->n_calls; i++)
+		if (!add_call(p, t, &t->calls[i]))
+			return false;
 	for (size_t i = 0; i < t->n_polls; i++)
 		if (t->polls[i].ready && t->polls[i].stream != GST_NONE &&
-		    !add(p, t->polls[i].stream, t->polls[i].begin_ns, t->polls[i].end_ns, t->polls[i].covers))
+		    !add(p, t->polls[i].stream, 0, t->polls[i].begin_ns, t->polls[i].end_ns))
 			return false;
 	array_sort(p->at, p->n, sizeof(*p->at), by_stream_and_begin);
 	for (size_t i = p->n; i-- > 1;)
@@ -112,14 +91,9 @@ static int64_t done_by(const struct proofs *p, const struct edge *edge)
 		return done;
 	if (i < p->n && p->at[i].stream == edge->stream && p->at[i].min_end_ns < done)
 		done = p->at[i].min_end_ns;
-	/* recorded while somebody waited (mostly on the way into that call) for the very work it covers: it fires when that is done */
-	for (; i > 0 && p->at[i - 1].stream == edge->stream && p->at[i - 1].end_ns >= edge->end_ns; i--) {
-		const struct proof *q = &p->at[i - 1];
-		int64_t by = q->end_ns > edge->end_ns + FIRE_NS ? q->end_ns : edge->end_ns + FIRE_NS;
-
-		if (edge->covers <= q->seq && by < done)
-			done = by;
-	}
+	for (; i > 0 && p->at[i - 1].stream == edge->stream && p->at[i - 1].end_ns >= edge->end_ns; i--)
+		if (edge->tid && p->at[i - 1].tid == edge->tid && p->at[i - 1].end_ns < done)
+			done = p->at[i - 1].end_ns;
 	return done;
 }
 

@@ -213,7 +213,8 @@ static bool add_edge(struct decoder *d, const struct gst_edge *r)
 			       .base = r->base,
 			       .elapsed_ms = r->elapsed_ms,
 			       .device = r->device,
-			       .kind = r->kind };
+			       .kind = r->kind,
+			       .tid = r->tid };
 	edge->end_ns = end_ns(d, edge->begin_ns, r->end);
 	if (edge->done_ns < edge->begin_ns)
 		edge->done_ns = edge->begin_ns;

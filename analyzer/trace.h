@@ -51,6 +51,7 @@ struct edge {
 	float elapsed_ms; /* since the base */
 	uint32_t root;   /* the edge that device_ns counts from: only edges of one root can be compared */
 	uint16_t device, kind;
+	uint32_t tid; /* thread that recorded it, 0 unknown */
 };
 
 struct poll {

@@ -103,6 +103,7 @@ void edge_record(struct thread *t, struct stream *s, enum gst_edge_kind kind, ui
 			.end = end,
 			.device = s->device,
 			.kind = (uint16_t)kind,
+			.tid = t->tid,
 		};
 		slot->stream = s;
 		slot->covers = covers;

@@ -246,8 +246,10 @@ struct gst_edge {
 	float elapsed_ms;
 	uint16_t device;
 	uint16_t kind; /* enum gst_edge_kind */
+	uint32_t tid;  /* thread that recorded it (another one writes this record); 0 unknown */
+	uint32_t zero;
 };
-_Static_assert(sizeof(struct gst_edge) == 56, "edge");
+_Static_assert(sizeof(struct gst_edge) == 64, "edge");
 
 enum gst_edge_kind {
 	GST_EDGE_BLOCK = 1,  /* before the host blocks */

@@ -322,7 +322,8 @@ static void add_edge(struct parser *p)
 			      .stream = (uint32_t)number(p, "stream", 0),
 			      .covers = (uint32_t)number(p, "covers", 0),
 			      .device = (uint16_t)number(p, "device", 0),
-			      .kind = (uint16_t)choice(p, value_of(p, "kind"), kinds, GST_EDGE_BLOCK) };
+			      .kind = (uint16_t)choice(p, value_of(p, "kind"), kinds, GST_EDGE_BLOCK),
+			      .tid = p->tid };
 	double device_ns = (double)instant(p, "fired") * (1 + p->drift);
 
 	span(p, &r.begin, &r.end);
