@@ -183,7 +183,7 @@ static int64_t wake_ns(const struct builder *b, const struct call *c)
 }
 
 /* When a copy that makes the host wait was handed to the driver: the recorder's own work before that is over by the last
- * account it takes inside the call, and a wait for a CPU after that delays the copy. */
+ * account it takes inside the call, and a wait for a CPU after that delays the copy. INT64_MAX: no account says when. */
 static int64_t entered_ns(const struct builder *b, const struct call *c)
 {
 	size_t i = find_usage(b, c->tid, c->begin_ns);
@@ -191,19 +191,23 @@ static int64_t entered_ns(const struct builder *b, const struct call *c)
 
 	for (; i < b->t->n_usages && b->usages[i]->tid == c->tid && b->usages[i]->time_ns <= c->end_ns; i++)
 		before = b->usages[i];
-	return before ? before->time_ns + wake_ns(b, c) - WAKE_NS : c->begin_ns;
+	return before ? before->time_ns + wake_ns(b, c) - WAKE_NS : INT64_MAX;
 }
 
 /* The work a call waited for was still pending shortly before the call returned, if the call did wait. */
 static bool add_blocked(struct builder *b, const struct call *c, uint32_t stream, uint64_t covers, uint64_t context)
 {
-	int64_t asked = (is_submission(c) ? entered_ns(b, c) + BLOCKING_START_NS : c->begin_ns) + LATENCY_NS;
-	bool own = is_submission(c);
+	struct pending p = { stream, covers, c->end_ns - wake_ns(b, c), c->begin_ns + LATENCY_NS, context, PENDING_WAKE };
+	int64_t entered;
 
-	if (own && c->end_ns - c->begin_ns < SHORT_CALL_NS)
+	if (!is_submission(c))
+		return add_pending(b, p);
+	entered = entered_ns(b, c);
+	if (entered == INT64_MAX || c->end_ns - c->begin_ns < SHORT_CALL_NS)
 		return true; /* its own two ends bound it well enough, and rest on no allowance */
-	return add_pending(b, (struct pending){ stream, covers, c->end_ns - wake_ns(b, c), asked, context,
-						own ? PENDING_OWN : PENDING_WAKE });
+	p.asked_ns = entered + BLOCKING_START_NS + LATENCY_NS;
+	p.known_by = PENDING_OWN;
+	return add_pending(b, p);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------ */

@@ -11,8 +11,11 @@ CLIENTS = ["client_linked", "client_dlopen", "client_getproc"]
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("client", CLIENTS)
 def test_random_work(recorder, client, seed, threads):
-    alone = threads == 1  # more busy real-time threads than CPUs would keep the shim's helper from running at all
-    truth.agree(lambda: recorder.run_client(client, "--seed", seed, "--threads", threads, realtime=alone))
+    # More busy threads than CPUs: in real time they would keep the shim's helper from running at all, otherwise they interrupt each
+    # other within a call; and nobody but its own thread can ask a per-thread default stream whether it is done.
+    alone = threads == 1
+    truth.agree(lambda: recorder.run_client(client, "--seed", seed, "--threads", threads, realtime=alone),
+                excused=0 if alone else 0.25)
 
 
 @pytest.mark.parametrize("settings", [

@@ -280,8 +280,9 @@ def complaints(report, truth):
 ATTEMPTS = 3
 
 
-def agree(make_run, more_complaints=lambda report: []):
-    """Records a run and compares it with the truth; again, a bounded number of times, while only a bound is too wide."""
+def agree(make_run, more_complaints=lambda report: [], excused=0.0):
+    """Records a run and compares it with the truth; again, a bounded number of times, while only a bound is too wide. excused: the
+    share of its long gaps whose bounds may be wide."""
     said = []
     for _ in range(ATTEMPTS):
         run = make_run()
@@ -289,7 +290,7 @@ def agree(make_run, more_complaints=lambda report: []):
         report, truth = run.report(), Truth(run)
         check_sound(report, truth)
         wrong = complaints(report, truth) + list(more_complaints(report))
-        if not wrong:
+        if len(wrong) <= excused * sum(1 for device in truth.devices() for _ in long_gaps(device, truth)):
             return run
         said.append(f"{run.folder}:\n  " + "\n  ".join(wrong))
     raise AssertionError(f"bounds too wide in each of {ATTEMPTS} runs (one run alone could be this machine's scheduler):\n"
