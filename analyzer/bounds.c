@@ -172,10 +172,12 @@ static bool note_hostfns(struct device_work *d, const struct stream_work *w)
 {
 	for (size_t k = 0; k < w->n; k++) {
 		const struct work *op = &w->ops[k];
+		int64_t begin_ns = op->earliest_start_ns - EVENT_NS; /* the edge before it fired up to EVENT_NS after its work */
 
-		/* the edge before it fired up to EVENT_NS after the work it followed */
-		if (op->hostfn && (!intervals_add(&d->host, op->earliest_start_ns - EVENT_NS, op->latest_end_ns) ||
-				   !intervals_add(&d->holding, op->call->begin_ns, op->latest_end_ns)))
+		if (op->hostfn &&
+		    (!intervals_add(&d->host, begin_ns, op->latest_end_ns) ||
+		     (w->blocks_with_legacy && !intervals_add(&d->host_blocking, begin_ns, op->latest_end_ns)) ||
+		     !intervals_add(&d->holding, op->call->begin_ns, op->latest_end_ns)))
 			return false;
 	}
 	return true;
@@ -278,17 +280,37 @@ static void set_latest_starts(const struct device_work *d, struct stream_work *w
 	}
 }
 
-/* Adds [begin, end) to the surely busy time; less_host: without what may be a host function's. */
+/* The host functions that this work, still pending at time_ns, may be standing still for; NULL none. A stream that blocks with the
+ * legacy stream stands behind the others that do, and behind no other stream unless one of them waits for an event. */
+static const struct intervals *held_by(const struct device_work *d, const struct stream_work *w, const struct work *op,
+				       int64_t time_ns)
+{
+	size_t n = held_before(w, time_ns);
+
+	if (n && w->held[n - 1].max_until_ns > op->call->begin_ns)
+		return &d->host;
+	if (!w->blocks_with_legacy)
+		return NULL;
+	for (size_t i = 0; i < d->n; i++) {
+		const struct stream_work *other = &d->streams[i];
+
+		n = held_before(other, time_ns);
+		if (other->blocks_with_legacy && n && other->held[n - 1].max_until_ns > op->call->begin_ns)
+			return &d->host;
+	}
+	return &d->host_blocking;
+}
+
+/* Adds [begin, end) to the surely busy time, without what may be the time of `less` (NULL none). */
 static bool add_busy(struct device_work *d, const struct stream_work *w, int64_t begin_ns, int64_t end_ns,
-		     bool less_host)
+		     const struct intervals *less)
 {
 	if (w->opaque || end_ns <= begin_ns)
 		return true;
-	for (size_t i = less_host ? first_after(&d->host, begin_ns) : d->host.n;
-	     i < d->host.n && d->host.at[i].begin_ns < end_ns; i++) {
-		if (d->host.at[i].begin_ns > begin_ns && !intervals_add(&d->busy, begin_ns, d->host.at[i].begin_ns))
+	for (size_t i = less ? first_after(less, begin_ns) : 0; less && i < less->n && less->at[i].begin_ns < end_ns; i++) {
+		if (less->at[i].begin_ns > begin_ns && !intervals_add(&d->busy, begin_ns, less->at[i].begin_ns))
 			return false;
-		begin_ns = d->host.at[i].end_ns;
+		begin_ns = less->at[i].end_ns;
 	}
 	return end_ns <= begin_ns || intervals_add(&d->busy, begin_ns, end_ns);
 }
@@ -319,15 +341,19 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 	    (facts_edge_near(w->facts, w->stream, p->at_ns) || p->at_ns > op->latest_end_ns ||
 	     (is_legacy(w) && !legacy_others_done(d, w, p->at_ns))))
 		return true;
-	if (p->known_by == PENDING_OWN)
+	if (p->known_by == PENDING_OWN) {
+		op->earliest_start_ns = clamp64(p->entered_ns, op->earliest_start_ns, op->latest_end_ns);
 		op->latest_start_ns = clamp64(max64(p->asked_ns, max64(op->held_until_ns, 0) + LATENCY_NS),
-					      op->earliest_start_ns, op->latest_start_ns);
+					      op->earliest_start_ns, max64(op->latest_start_ns, op->earliest_start_ns));
+		op->earliest_end_ns = max64(op->earliest_end_ns, op->earliest_start_ns);
+	}
 	if (waited_between(w, op->call->begin_ns, p->at_ns + EVENT_NS, p->at_ns) ||
 	    ((p->known_by == PENDING_EDGE || p->known_by == PENDING_WAKE) &&
 	     legacy_met(d, w, op->call->begin_ns, p->asked_ns)))
-		return op->hostfn || add_busy(d, w, max64(p->asked_ns, op->latest_start_ns), p->at_ns, true);
+		return op->hostfn || add_busy(d, w, max64(p->asked_ns, op->latest_start_ns), p->at_ns,
+					      held_by(d, w, op, p->at_ns));
 	op->earliest_end_ns = max64(op->earliest_end_ns, at);
-	return op->hostfn || add_busy(d, w, op->latest_start_ns, at, may_wait(w, op));
+	return op->hostfn || add_busy(d, w, op->latest_start_ns, at, held_by(d, w, op, at));
 }
 
 /* The work of a stream of the same process on this device; NULL on another device, or without any. */
@@ -458,7 +484,7 @@ static bool use_context_waits(struct device_work *d, const struct stream_work *w
 		return true;
 	for (size_t i = first_pending(f->pending, f->n_pending, GST_NONE); i < f->n_pending; i++)
 		if (f->pending[i].context == w->trace->streams[w->stream].context && d->host.n == 0 &&
-		    !add_busy(d, w, f->pending[i].asked_ns, f->pending[i].at_ns, true))
+		    !add_busy(d, w, f->pending[i].asked_ns, f->pending[i].at_ns, &d->host))
 			return false;
 	return true;
 }
@@ -472,6 +498,7 @@ enum err_kind bounds_finish(struct device_work *d, struct error *e)
 		if (!note_hostfns(d, &d->streams[i]))
 			return err_set(e, ERR_SYSTEM, d->streams[i].trace->path, ERR_NO_BYTE, "out of memory");
 	intervals_merge(&d->host);
+	intervals_merge(&d->host_blocking);
 	intervals_merge(&d->holding);
 	for (size_t i = 0; i < d->n; i++)
 		if (d->streams[i].stream != GST_NONE && !find_waits(d, &d->streams[i]))
@@ -500,6 +527,7 @@ void bounds_free(struct device_work *d)
 	free(d->stretches);
 	intervals_free(&d->busy);
 	intervals_free(&d->host);
+	intervals_free(&d->host_blocking);
 	intervals_free(&d->holding);
 	*d = (struct device_work){ 0 };
 }

@@ -54,6 +54,7 @@ struct device_work { /* one device, over all processes */
 	size_t n_stretches, cap_stretches;
 	struct intervals busy; /* surely */
 	struct intervals host;    /* a host function may be running */
+	struct intervals host_blocking; /* … in a stream that blocks with the legacy stream */
 	struct intervals holding; /* one is queued or running: what waits for its stream stands still */
 	int64_t worst_edge_error_ns;
 };

@@ -41,7 +41,7 @@ static bool add_pending(struct builder *b, struct pending p)
 {
 	struct facts *f = b->out;
 
-	if (p.covers == 0 || p.at_ns < p.asked_ns)
+	if (p.covers == 0 || (p.at_ns < p.asked_ns && p.known_by != PENDING_OWN))
 		return true;
 	if (!array_room(f->pending, f->n_pending, f->cap_pending))
 		return false;
@@ -120,8 +120,11 @@ static bool add_edge(struct builder *b, const struct edge *edge, const struct fi
 		return false;
 	/* later than an event on an empty stream would have: it waited for the work before it */
 	if (first - EVENT_NS > edge->end_ns + LATENCY_NS)
-		return add_pending(b, (struct pending){ edge->stream, edge->covers, first - EVENT_NS,
-							edge->end_ns + LATENCY_NS, 0, PENDING_EDGE });
+		return add_pending(b, (struct pending){ .stream = edge->stream,
+							.covers = edge->covers,
+							.at_ns = first - EVENT_NS,
+							.asked_ns = edge->end_ns + LATENCY_NS,
+							.known_by = PENDING_EDGE });
 	return true;
 }
 
@@ -182,31 +185,35 @@ static int64_t wake_ns(const struct builder *b, const struct call *c)
 	return WAKE_NS + (int64_t)(last->run_delay_ns - first->run_delay_ns);
 }
 
-/* When a copy that makes the host wait was handed to the driver: the recorder's own work before that is over by the last
- * account it takes inside the call, and a wait for a CPU after that delays the copy. INT64_MAX: no account says when. */
+/* When a copy that makes the host wait was handed to the driver: at the last account the recorder takes inside the call, with all
+ * of its own work behind it. INT64_MIN: no account says when. */
 static int64_t entered_ns(const struct builder *b, const struct call *c)
 {
 	size_t i = find_usage(b, c->tid, c->begin_ns);
-	const struct usage *before = NULL;
+	int64_t entered = INT64_MIN;
 
 	for (; i < b->t->n_usages && b->usages[i]->tid == c->tid && b->usages[i]->time_ns <= c->end_ns; i++)
-		before = b->usages[i];
-	return before ? before->time_ns + wake_ns(b, c) - WAKE_NS : INT64_MAX;
+		if (b->usages[i]->run_delay_ns != UINT64_MAX)
+			entered = b->usages[i]->time_ns;
+	return entered;
 }
 
 /* The work a call waited for was still pending shortly before the call returned, if the call did wait. */
 static bool add_blocked(struct builder *b, const struct call *c, uint32_t stream, uint64_t covers, uint64_t context)
 {
-	struct pending p = { stream, covers, c->end_ns - wake_ns(b, c), c->begin_ns + LATENCY_NS, context, PENDING_WAKE };
-	int64_t entered;
+	int64_t wake = wake_ns(b, c);
+	struct pending p = { stream, covers, c->end_ns - wake, c->begin_ns + LATENCY_NS, context, PENDING_WAKE, INT64_MIN };
 
 	if (!is_submission(c))
 		return add_pending(b, p);
-	entered = entered_ns(b, c);
-	if (entered == INT64_MAX || c->end_ns - c->begin_ns < SHORT_CALL_NS)
-		return true; /* its own two ends bound it well enough, and rest on no allowance */
-	p.asked_ns = entered + BLOCKING_START_NS + LATENCY_NS;
 	p.known_by = PENDING_OWN;
+	p.entered_ns = entered_ns(b, c);
+	if (p.entered_ns == INT64_MIN)
+		return true; /* its own two ends bound it, and rest on no allowance */
+	/* a wait for a CPU delays the copy; a short call's return bounds it without any allowance */
+	p.asked_ns = p.entered_ns + BLOCKING_START_NS + LATENCY_NS + wake - WAKE_NS;
+	if (c->end_ns - p.entered_ns < SHORT_CALL_NS)
+		p.asked_ns = c->end_ns;
 	return add_pending(b, p);
 }
 

@@ -42,6 +42,7 @@ struct pending {
 	int64_t at_ns, asked_ns;
 	uint64_t context;
 	uint8_t known_by; /* enum pending_by */
+	int64_t entered_ns; /* PENDING_OWN: the work cannot have begun before */
 };
 
 enum pending_by {

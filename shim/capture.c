@@ -8,6 +8,9 @@
 #include "names.h"
 #include "stream.h"
 
+/* The driver stages this much pageable memory without waiting (CUDA driver API, "API synchronization behavior"). */
+#define STAGED_AT_ONCE_BYTES (64u * 1024u)
+
 /* A copy of this many bytes takes some 10 us on any link: worth its own edges, so that copies and kernels are told apart. */
 #define LARGE_COPY_BYTES (256u * 1024u)
 
@@ -133,7 +136,7 @@ static void copy_work(struct call *c, CUstream s, enum gst_copy_kind kind, uintp
 		      enum copy_mode mode)
 {
 	/* From pageable memory the host waits for the stream, then stages; the last piece may still be on its way at return. */
-	bool stages = kind == GST_COPY_H2D_PAGEABLE && (mode == WAITS || bytes >= LARGE_COPY_BYTES);
+	bool stages = kind == GST_COPY_H2D_PAGEABLE && (mode == WAITS || bytes > STAGED_AT_ONCE_BYTES);
 	bool waits = waits_for_end(kind, mode);
 	struct stream *stream = stream_get(c->thread, s);
 
