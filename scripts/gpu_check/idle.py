@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import part
-from recording import report, step_ns, train
+from recorded_run import report, step_ns, train
 
 STEPS = 60
 DEVICE_WORK = ("kernel", "gpu_memcpy", "gpu_memset")

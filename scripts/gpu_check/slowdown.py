@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import part
-from recording import report, step_ns, train
+from recorded_run import report, step_ns, train
 
 PAIRS = 5
 STEPS = 200
