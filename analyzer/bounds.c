@@ -120,8 +120,7 @@ static struct stream_work *work_of(struct device_work *d, const struct trace *t,
 	if (*at == 0) {
 		if (!array_room(d->streams, d->n, d->cap))
 			return NULL;
-		d->streams[d->n++] =
-			(struct stream_work){ .trace = t, .stream = stream };
+		d->streams[d->n++] = (struct stream_work){ .trace = t, .stream = stream };
 		*at = d->n;
 	}
 	return &d->streams[*at - 1];
@@ -172,7 +171,8 @@ static bool note_hostfns(struct device_work *d, const struct stream_work *w)
 {
 	for (size_t k = 0; k < w->n; k++) {
 		const struct work *op = &w->ops[k];
-		int64_t begin_ns = op->earliest_start_ns - EVENT_NS; /* the edge before it fired up to EVENT_NS after its work */
+		int64_t begin_ns =
+			op->earliest_start_ns - EVENT_NS; /* the edge before it fired up to EVENT_NS after its work */
 
 		if (op->hostfn &&
 		    (!intervals_add(&d->host, begin_ns, op->latest_end_ns) ||
@@ -307,7 +307,8 @@ static bool add_busy(struct device_work *d, const struct stream_work *w, int64_t
 {
 	if (w->opaque || end_ns <= begin_ns)
 		return true;
-	for (size_t i = less ? first_after(less, begin_ns) : 0; less && i < less->n && less->at[i].begin_ns < end_ns; i++) {
+	for (size_t i = less ? first_after(less, begin_ns) : 0; less && i < less->n && less->at[i].begin_ns < end_ns;
+	     i++) {
 		if (less->at[i].begin_ns > begin_ns && !intervals_add(&d->busy, begin_ns, less->at[i].begin_ns))
 			return false;
 		begin_ns = less->at[i].end_ns;
@@ -350,8 +351,8 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 	if (waited_between(w, op->call->begin_ns, p->at_ns + EVENT_NS, p->at_ns) ||
 	    ((p->known_by == PENDING_EDGE || p->known_by == PENDING_WAKE) &&
 	     legacy_met(d, w, op->call->begin_ns, p->asked_ns)))
-		return op->hostfn || add_busy(d, w, max64(p->asked_ns, op->latest_start_ns), p->at_ns,
-					      held_by(d, w, op, p->at_ns));
+		return op->hostfn ||
+		       add_busy(d, w, max64(p->asked_ns, op->latest_start_ns), p->at_ns, held_by(d, w, op, p->at_ns));
 	op->earliest_end_ns = max64(op->earliest_end_ns, at);
 	return op->hostfn || add_busy(d, w, op->latest_start_ns, at, held_by(d, w, op, at));
 }
@@ -388,9 +389,11 @@ static bool find_waits(const struct device_work *d, struct stream_work *w)
 	const struct facts *f = w->facts;
 	int64_t max = INT64_MIN;
 
-	for (size_t i = first_wait(f->waits, f->n_waits, w->stream); i < f->n_waits && f->waits[i].stream == w->stream; i++) {
+	for (size_t i = first_wait(f->waits, f->n_waits, w->stream); i < f->n_waits && f->waits[i].stream == w->stream;
+	     i++) {
 		const struct wait *wait = &f->waits[i];
-		const struct stream_work *producer = wait->producer == GST_NONE ? NULL : producer_of(d, w, wait->producer);
+		const struct stream_work *producer =
+			wait->producer == GST_NONE ? NULL : producer_of(d, w, wait->producer);
 		int64_t until = INT64_MAX;
 
 		if (wait->producer != GST_NONE && wait->seq == 0)

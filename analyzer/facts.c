@@ -202,7 +202,8 @@ static int64_t entered_ns(const struct builder *b, const struct call *c)
 static bool add_blocked(struct builder *b, const struct call *c, uint32_t stream, uint64_t covers, uint64_t context)
 {
 	int64_t wake = wake_ns(b, c);
-	struct pending p = { stream, covers, c->end_ns - wake, c->begin_ns + LATENCY_NS, context, PENDING_WAKE, INT64_MIN };
+	struct pending p = { stream,  covers,       c->end_ns - wake, c->begin_ns + LATENCY_NS,
+			     context, PENDING_WAKE, INT64_MIN };
 
 	if (!is_submission(c))
 		return add_pending(b, p);

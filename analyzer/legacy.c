@@ -56,8 +56,9 @@ static void tighten(struct stream_work *before, const struct stream_work *after)
 	/* Records that contradict each other must not turn an op around, nor the stream's order. */
 	for (size_t i = 0; i < before->n; i++) {
 		struct work *op = &before->ops[i];
-		int64_t least = i && before->ops[i - 1].latest_end_ns > op->earliest_start_ns ? before->ops[i - 1].latest_end_ns
-											      : op->earliest_start_ns;
+		int64_t least = i && before->ops[i - 1].latest_end_ns > op->earliest_start_ns
+					? before->ops[i - 1].latest_end_ns
+					: op->earliest_start_ns;
 
 		if (op->latest_end_ns < least)
 			op->latest_end_ns = least;

@@ -56,7 +56,8 @@ void call_exit_slow(struct call *c)
 	if (c->role == CALL_AWAITS || c->role == CALL_QUERIES || (c->record.flags & GST_BLOCKING))
 		finished(c);
 	if (c->edge_after && ok && c->stream)
-		edge_record(t, c->stream, c->record.family == GST_FAMILY_HOSTFN ? GST_EDGE_HOSTFN_AFTER : GST_EDGE_BLOCK,
+		edge_record(t, c->stream,
+			    c->record.family == GST_FAMILY_HOSTFN ? GST_EDGE_HOSTFN_AFTER : GST_EDGE_BLOCK,
 			    stream_covers(c->stream));
 	if (c->account) {
 		polls_after_block(t);

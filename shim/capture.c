@@ -163,11 +163,12 @@ void copy(struct call *c, CUstream s, enum copy_direction direction, uintptr_t d
 	  enum copy_mode mode)
 {
 	if (c->thread)
-		copy_work(c, s, copy_kind(c->thread, direction, dst, src), direction == COPY_D2H ? src : dst, bytes, mode);
+		copy_work(c, s, copy_kind(c->thread, direction, dst, src), direction == COPY_D2H ? src : dst, bytes,
+			  mode);
 }
 
-static enum gst_copy_kind kind_between(struct thread *t, CUmemorytype from_type, const void *from_host, CUdeviceptr from,
-				       CUmemorytype to_type, const void *to_host, CUdeviceptr to)
+static enum gst_copy_kind kind_between(struct thread *t, CUmemorytype from_type, const void *from_host,
+				       CUdeviceptr from, CUmemorytype to_type, const void *to_host, CUdeviceptr to)
 {
 	if (from_type == CU_MEMORYTYPE_HOST && to_type == CU_MEMORYTYPE_HOST)
 		return GST_COPY_H2H;
@@ -183,16 +184,18 @@ static enum gst_copy_kind kind_between(struct thread *t, CUmemorytype from_type,
 void copy_2d(struct call *c, CUstream s, const CUDA_MEMCPY2D *p, enum copy_mode mode)
 {
 	if (c->thread && p)
-		copy_work(c, s, kind_between(c->thread, p->srcMemoryType, p->srcHost, p->srcDevice, p->dstMemoryType, p->dstHost,
-					     p->dstDevice),
+		copy_work(c, s,
+			  kind_between(c->thread, p->srcMemoryType, p->srcHost, p->srcDevice, p->dstMemoryType,
+				       p->dstHost, p->dstDevice),
 			  p->dstDevice, p->WidthInBytes * p->Height, mode);
 }
 
 void copy_3d(struct call *c, CUstream s, const CUDA_MEMCPY3D *p, enum copy_mode mode)
 {
 	if (c->thread && p)
-		copy_work(c, s, kind_between(c->thread, p->srcMemoryType, p->srcHost, p->srcDevice, p->dstMemoryType, p->dstHost,
-					     p->dstDevice),
+		copy_work(c, s,
+			  kind_between(c->thread, p->srcMemoryType, p->srcHost, p->srcDevice, p->dstMemoryType,
+				       p->dstHost, p->dstDevice),
 			  p->dstDevice, p->WidthInBytes * p->Height * p->Depth, mode);
 }
 
@@ -228,7 +231,8 @@ void sync_context(struct call *c, CUcontext context)
 
 void sync_event(struct call *c, CUevent e)
 {
-	static const struct stream no_stream; /* awaited, but never a stream of the table: the legacy stream stays unmarked */
+	static const struct stream
+		no_stream; /* awaited, but never a stream of the table: the legacy stream stays unmarked */
 
 	if (!c->thread)
 		return;

@@ -138,12 +138,15 @@ void context_released(struct call *c, CUresult rc, CUdevice device)
 
 void stream_destroy(struct call *c, CUstream handle)
 {
-	struct stream *s = c->thread && (uintptr_t)handle > (uintptr_t)CU_STREAM_PER_THREAD ? stream_find(c->thread, handle) : NULL;
+	struct stream *s = c->thread && (uintptr_t)handle > (uintptr_t)CU_STREAM_PER_THREAD
+				   ? stream_find(c->thread, handle)
+				   : NULL;
 
 	if (!c->thread)
 		return;
 	c->record.args[0] = (uintptr_t)handle;
-	if (s && !stream_is_empty(s) && stream_covers(s) > s->marked) /* its work goes on without it: mark the end while we can */
+	if (s && !stream_is_empty(s) &&
+	    stream_covers(s) > s->marked) /* its work goes on without it: mark the end while we can */
 		edge_record(c->thread, s, GST_EDGE_BLOCK, stream_covers(s));
 	gate_close();
 	streams_destroy((uintptr_t)handle, 0);

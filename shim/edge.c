@@ -9,7 +9,7 @@
 
 struct gate gate;
 
-#define POOLS 32       /* contexts */
+#define POOLS 32 /* contexts */
 #define POOL_EVENTS 256
 #define ANCHOR_NS 100000000ull /* a stream known empty gets a start edge this often: enough to hold the device clock */
 #define FIRST_ANCHORS 8        /* … and the first few at once, so that a short run has some */
@@ -25,7 +25,7 @@ struct slot {
 	uint64_t covers;
 };
 
-static struct pool { /* of one context */
+static struct pool {      /* of one context */
 	uint64_t context; /* 0: free */
 	struct slot slots[POOL_EVENTS];
 	uint32_t pending;
@@ -42,8 +42,9 @@ static struct pool *pool_of(uint64_t context)
 	for (unsigned i = 0; i < POOLS; i++) {
 		uint64_t owner = __atomic_load_n(&pools[i].context, __ATOMIC_ACQUIRE);
 
-		if (owner == context || (!owner && __atomic_compare_exchange_n(&pools[i].context, &owner, context, false,
-									    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)))
+		if (owner == context ||
+		    (!owner && __atomic_compare_exchange_n(&pools[i].context, &owner, context, false, __ATOMIC_ACQ_REL,
+							   __ATOMIC_ACQUIRE)))
 			return &pools[i];
 		if (owner == context)
 			return &pools[i];

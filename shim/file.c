@@ -92,7 +92,8 @@ static bool publish(const char *temporary, const char *host, uint32_t pid)
 		snprintf(file.path, sizeof(file.path), "%s/%s-%u%s.gst", settings.out, host, pid, suffix);
 		if (syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, file.path, 1u /* RENAME_NOREPLACE */) == 0)
 			return true;
-		if (errno == EINVAL || errno == ENOSYS) { /* a file system without it: a hard link never replaces either */
+		if (errno == EINVAL ||
+		    errno == ENOSYS) { /* a file system without it: a hard link never replaces either */
 			if (link(temporary, file.path) == 0) {
 				unlink(temporary);
 				return true;
@@ -226,7 +227,8 @@ bool file_segment_new(struct file_segment *out, uint32_t previous, uint32_t thre
 	base = within_limit(h.index) ? allocate_segment(h.index) : NULL;
 	if (!base) {
 		if (!__atomic_exchange_n(&file.stopped, 1, __ATOMIC_RELAXED))
-			settings_log("recording stops: %s", within_limit(h.index) ? strerror(errno) : "the limit is reached");
+			settings_log("recording stops: %s",
+				     within_limit(h.index) ? strerror(errno) : "the limit is reached");
 		errno = saved_errno;
 		return false;
 	}

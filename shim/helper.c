@@ -25,7 +25,8 @@
  * 500. While every thread that matters is in a driver call, until one of them rings. Else until the next look at them is due. */
 #define TICK_UNMARKED_NS 300000
 #define TICK_BLOCKED_NS 20000000
-#define HARVEST_NS 5000000ull /* nothing waits for an edge to be read: seldom, so that few queries meet one that has not fired */
+#define HARVEST_NS \
+	5000000ull /* nothing waits for an edge to be read: seldom, so that few queries meet one that has not fired */
 #define SILENCE_NS 200000ull
 #define STACK_BYTES (256u * 1024u)
 
@@ -37,8 +38,7 @@ static uint64_t anchors_due_ns[2] = { 10000000, 100000000 };
 
 static bool make_current(uint64_t context)
 {
-	if (helper_context != context &&
-	    INJECT(cuCtxSetCurrent, (CUcontext)(uintptr_t)context) == CUDA_SUCCESS)
+	if (helper_context != context && INJECT(cuCtxSetCurrent, (CUcontext)(uintptr_t)context) == CUDA_SUCCESS)
 		helper_context = context;
 	return helper_context == context;
 }
@@ -80,7 +80,8 @@ static void bell_wait(uint64_t ns)
 	struct timespec t = { 0, (long)ns };
 
 	__atomic_store_n(&bell, 1, __ATOMIC_SEQ_CST);
-	if (settings.level < GST_LEVEL_EDGES || !streams_any_unmarked()) /* work that came before the bell was up did not ring */
+	if (settings.level < GST_LEVEL_EDGES ||
+	    !streams_any_unmarked()) /* work that came before the bell was up did not ring */
 		syscall(SYS_futex, &bell, FUTEX_WAIT_PRIVATE, 1, &t, NULL, 0);
 	__atomic_store_n(&bell, 0, __ATOMIC_RELAXED);
 }
@@ -159,7 +160,7 @@ static void *helper_main(void *arg)
 	self = thread_self();
 	if (!self)
 		return NULL;
-	self->depth = 1; /* nothing this thread does is the program's doing */
+	self->depth = 1;                                     /* nothing this thread does is the program's doing */
 	INJECT(cuThreadExchangeStreamCaptureMode, &relaxed); /* our queries must not break a capture of the program's */
 	while (!__atomic_load_n(&stopping, __ATOMIC_ACQUIRE)) {
 		helper_sleep();
@@ -210,7 +211,9 @@ void helper_stop(void)
 	if (__atomic_load_n(&stopping, __ATOMIC_ACQUIRE) == 0)
 		__atomic_store_n(&stopping, 1, __ATOMIC_RELEASE);
 	for (int i = 0; i < 100 && __atomic_load_n(&stopping, __ATOMIC_ACQUIRE) != 2; i++)
-		nanosleep(&ms, NULL); /* it is in a driver call, or starved; the program's end does not wait for it for long */
+		nanosleep(
+			&ms,
+			NULL); /* it is in a driver call, or starved; the program's end does not wait for it for long */
 	t->depth++;
 	if (gate_enter()) {
 		edges_harvest(&t->ring, edges_context_is_current);

@@ -11,18 +11,18 @@
 #define NOTHING ((void)0)
 
 #define HOOK(sym, family, params, ...) HOOKX(sym, family, NOTHING, NOTHING, params, ##__VA_ARGS__)
-#define HOOKX(sym, family, before, after, params, ...)     \
-	EXPORT CUresult sym params                             \
-	{                                                      \
-		struct call c;                                     \
-		CUresult rc;                                       \
-                                                           \
-		call_enter(&c, HOOK_##sym, GST_FAMILY_##family);   \
-		before;                                            \
-		rc = real.sym(__VA_ARGS__);                        \
-		after;                                             \
-		call_exit(&c, rc);                                 \
-		return rc;                                         \
+#define HOOKX(sym, family, before, after, params, ...)           \
+	EXPORT CUresult sym params                               \
+	{                                                        \
+		struct call c;                                   \
+		CUresult rc;                                     \
+                                                                 \
+		call_enter(&c, HOOK_##sym, GST_FAMILY_##family); \
+		before;                                          \
+		rc = real.sym(__VA_ARGS__);                      \
+		after;                                           \
+		call_exit(&c, rc);                               \
+		return rc;                                       \
 	}
 #define REAL(sym, params, ...)
 #include "hooks.def"
@@ -34,11 +34,11 @@
 
 #define HOOK(sym, family, params, ...) REAL(sym, params, ##__VA_ARGS__)
 #define HOOKX(sym, family, before, after, params, ...) REAL(sym, params, ##__VA_ARGS__)
-#define REAL(sym, params, ...)                             \
-	static CUresult find_##sym params                      \
-	{                                                      \
-		resolve_driver();                                  \
-		return real.sym(__VA_ARGS__);                      \
+#define REAL(sym, params, ...)                \
+	static CUresult find_##sym params     \
+	{                                     \
+		resolve_driver();             \
+		return real.sym(__VA_ARGS__); \
 	}
 #include "hooks.def"
 #undef REAL

@@ -18,7 +18,8 @@ static enum memory_kind ask_driver(uintptr_t pointer)
 {
 	CUmemorytype type = 0;
 
-	if (INJECT(cuPointerGetAttribute, &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)pointer) != CUDA_SUCCESS)
+	if (INJECT(cuPointerGetAttribute, &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)pointer) !=
+	    CUDA_SUCCESS)
 		return MEMORY_PAGEABLE; /* the driver does not know it */
 	return type == CU_MEMORYTYPE_HOST ? MEMORY_PINNED : MEMORY_DEVICE;
 }

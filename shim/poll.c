@@ -71,7 +71,8 @@ static void ask_if_silent(struct stream *s, void *arg)
 
 	/* A per-thread default stream can only be named by its own thread. */
 	if (s->kind == GST_STREAM_PER_THREAD ||
-	    clock_ticks() - __atomic_load_n(&s->last_submit, __ATOMIC_RELAXED) < clock_ticks_in(SILENCE_NS) || !gate_enter())
+	    clock_ticks() - __atomic_load_n(&s->last_submit, __ATOMIC_RELAXED) < clock_ticks_in(SILENCE_NS) ||
+	    !gate_enter())
 		return;
 	if (ask(s, a, &p))
 		note(a->ring, &p);

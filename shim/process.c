@@ -24,9 +24,9 @@
 static uint32_t not_armed; /* 0: no thread's generation */
 uint32_t *process_generation = &not_armed;
 
-static uint32_t generation;  /* of the file in force; 0 none yet */
-static struct once arming;   /* for the generation in force */
-static bool impossible;      /* no file can be had: forward everything */
+static uint32_t generation; /* of the file in force; 0 none yet */
+static struct once arming;  /* for the generation in force */
+static bool impossible;     /* no file can be had: forward everything */
 
 __attribute__((constructor)) static void process_start(void)
 {

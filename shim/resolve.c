@@ -31,7 +31,8 @@ struct dlsym_answer {
 	uintptr_t final; /* 0: go on to the real dlsym */
 };
 __attribute__((visibility("hidden"))) dlsym_fn *gpushim_real_dlsym;
-__attribute__((visibility("hidden"))) struct dlsym_answer gpushim_dlsym_hook(void *handle, const char *name, uintptr_t caller);
+__attribute__((visibility("hidden"))) struct dlsym_answer gpushim_dlsym_hook(void *handle, const char *name,
+									     uintptr_t caller);
 
 static struct swap {
 	void *real, *wrapper;
@@ -74,7 +75,8 @@ void *resolve_swap(void *p)
 
 bool resolve_is_export(const char *name, void *p)
 {
-	static const char *const suffixes[] = { "", "_v2", "_v3", "_v4", "_ptsz", "_v2_ptsz", "_v3_ptsz", "_ptds", "_v2_ptds" };
+	static const char *const suffixes[] = { "",         "_v2",      "_v3",   "_v4",     "_ptsz",
+						"_v2_ptsz", "_v3_ptsz", "_ptds", "_v2_ptds" };
 	char full[256];
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
@@ -93,7 +95,8 @@ static int find_driver_range(struct dl_phdr_info *info, size_t size, void *arg)
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
 
-		if (info->dlpi_phdr[i].p_type == PT_LOAD && inside >= begin && inside < begin + info->dlpi_phdr[i].p_memsz) {
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && inside >= begin &&
+		    inside < begin + info->dlpi_phdr[i].p_memsz) {
 			driver_begin = begin;
 			driver_end = begin + info->dlpi_phdr[i].p_memsz;
 			return 1;

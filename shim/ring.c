@@ -81,7 +81,9 @@ static bool spare_take(struct ring *r)
 
 		if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) != 2 || !spare_change(s, 2))
 			continue;
-		*r = (struct ring){ .segment = s->segment, .at = s->at, .index = s->index, .thread_seq = s->thread_seq };
+		*r = (struct ring){
+			.segment = s->segment, .at = s->at, .index = s->index, .thread_seq = s->thread_seq
+		};
 		__atomic_store_n(&s->state, 0, __ATOMIC_RELEASE);
 		return true;
 	}

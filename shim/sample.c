@@ -21,9 +21,23 @@
 static bool takes_descriptor(long nr)
 {
 	switch (nr) {
-	case SYS_read: case SYS_write: case SYS_pread64: case SYS_pwrite64: case SYS_readv: case SYS_writev:
-	case SYS_recvfrom: case SYS_recvmsg: case SYS_sendto: case SYS_sendmsg: case SYS_fsync: case SYS_fdatasync:
-	case SYS_ftruncate: case SYS_fallocate: case SYS_flock: case SYS_copy_file_range: case SYS_sync_file_range:
+	case SYS_read:
+	case SYS_write:
+	case SYS_pread64:
+	case SYS_pwrite64:
+	case SYS_readv:
+	case SYS_writev:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_fsync:
+	case SYS_fdatasync:
+	case SYS_ftruncate:
+	case SYS_fallocate:
+	case SYS_flock:
+	case SYS_copy_file_range:
+	case SYS_sync_file_range:
 		return true;
 	}
 	return false;
@@ -64,9 +78,9 @@ static void name_descriptor(struct ring *r, struct gst_sample *s)
 	if (n <= 0)
 		return;
 	path[n] = 0;
-	s->fd_kind = strncmp(path, "pipe:", 5) == 0	? GST_FD_PIPE
+	s->fd_kind = strncmp(path, "pipe:", 5) == 0     ? GST_FD_PIPE
 		     : strncmp(path, "socket:", 7) == 0 ? GST_FD_SOCKET
-		     : path[0] == '/'			? GST_FD_FILE
+		     : path[0] == '/'                   ? GST_FD_FILE
 							: GST_FD_OTHER;
 	s->file = names_file(r, path);
 }
@@ -116,8 +130,8 @@ void sample_silent_threads(struct ring *r, uint64_t silence_ticks)
 		uint64_t now = clock_ticks(), silent = now - __atomic_load_n(&slot->last_end, __ATOMIC_RELAXED);
 		struct gst_sample s = { .tid = __atomic_load_n(&slot->tid, __ATOMIC_RELAXED) };
 
-		if (!s.tid || !slot->submits || __atomic_load_n(&slot->in_call, __ATOMIC_RELAXED) || (int64_t)silent < 0 ||
-		    silent < silence_ticks)
+		if (!s.tid || !slot->submits || __atomic_load_n(&slot->in_call, __ATOMIC_RELAXED) ||
+		    (int64_t)silent < 0 || silent < silence_ticks)
 			continue;
 		if (now - slot->last_sample < clock_ticks_in(sample_interval_ns(silent) * 3 / 4))
 			continue;

@@ -19,10 +19,18 @@ static uint64_t parse_bytes(const char *text)
 	unsigned shift = 0;
 
 	switch (*end | 0x20) {
-	case 'k': shift = 10; break;
-	case 'm': shift = 20; break;
-	case 'g': shift = 30; break;
-	case 't': shift = 40; break;
+	case 'k':
+		shift = 10;
+		break;
+	case 'm':
+		shift = 20;
+		break;
+	case 'g':
+		shift = 30;
+		break;
+	case 't':
+		shift = 40;
+		break;
 	}
 	return n > UINT64_MAX >> shift ? UINT64_MAX : n << shift;
 }

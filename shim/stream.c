@@ -65,7 +65,8 @@ static struct stream *claim(const struct key *k)
 		uint32_t state = __atomic_load_n(&s->state, __ATOMIC_RELAXED);
 
 		if ((state == STREAM_FREE || state == STREAM_DEAD) &&
-		    __atomic_compare_exchange_n(&s->state, &state, STREAM_CLAIMED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		    __atomic_compare_exchange_n(&s->state, &state, STREAM_CLAIMED, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
 			return s;
 	}
 	return NULL;
@@ -110,7 +111,7 @@ static struct stream *insert(struct thread *t, const struct key *k)
 	s->context = k->context;
 	s->tid = k->tid;
 	s->id = ++last_id;
-	s->kind = k->handle == (uintptr_t)CU_STREAM_LEGACY	 ? GST_STREAM_LEGACY
+	s->kind = k->handle == (uintptr_t)CU_STREAM_LEGACY       ? GST_STREAM_LEGACY
 		  : k->handle == (uintptr_t)CU_STREAM_PER_THREAD ? GST_STREAM_PER_THREAD
 								 : GST_STREAM_CREATED;
 	describe(t, s, &r);
@@ -181,7 +182,8 @@ static bool has_unmarked(const struct stream *s)
 {
 	uint64_t entered = __atomic_load_n(&s->entered, __ATOMIC_ACQUIRE);
 
-	return __atomic_load_n(&s->marked, __ATOMIC_ACQUIRE) < entered && __atomic_load_n(&s->done, __ATOMIC_ACQUIRE) < entered;
+	return __atomic_load_n(&s->marked, __ATOMIC_ACQUIRE) < entered &&
+	       __atomic_load_n(&s->done, __ATOMIC_ACQUIRE) < entered;
 }
 
 static inline void set_add(struct set *set, const struct stream *s)

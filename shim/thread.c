@@ -35,8 +35,8 @@ static struct thread_slot *slot_take(uint32_t tid)
 		    !__atomic_compare_exchange_n(&thread_slots[i].tid, &free_tid, tid, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_RELAXED))
 			continue;
-		while (used <= i && !__atomic_compare_exchange_n(&thread_slots_used, &used, i + 1, true, __ATOMIC_ACQ_REL,
-								 __ATOMIC_RELAXED))
+		while (used <= i && !__atomic_compare_exchange_n(&thread_slots_used, &used, i + 1, true,
+								 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			;
 		return &thread_slots[i];
 	}
@@ -63,7 +63,8 @@ static void watch_for_end(struct thread *t)
 
 	/* Made once a process and kept over fork; racing first threads leave one without the key: its segment stays its own. */
 	if (__atomic_compare_exchange_n(&end_key_made, &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		__atomic_store_n(&end_key_made, pthread_key_create(&end_key, thread_ended) == 0 ? 2 : 3, __ATOMIC_RELEASE);
+		__atomic_store_n(&end_key_made, pthread_key_create(&end_key, thread_ended) == 0 ? 2 : 3,
+				 __ATOMIC_RELEASE);
 	if (__atomic_load_n(&end_key_made, __ATOMIC_ACQUIRE) == 2)
 		pthread_setspecific(end_key, t);
 }
@@ -91,7 +92,8 @@ struct thread *thread_attach(void)
 	t->slot = slot_take(t->tid);
 	t->slot->last_end = clock_ticks();
 	if (!ring_attach(&t->ring))
-		t->ring = (struct ring){ .at = GST_SEGMENT_BYTES + 8 }; /* no room: every record is counted as dropped */
+		t->ring =
+			(struct ring){ .at = GST_SEGMENT_BYTES + 8 }; /* no room: every record is counted as dropped */
 	t->generation = *process_generation;
 	announce(t);
 	names_begin(t);
@@ -113,7 +115,8 @@ uint64_t thread_context(struct thread *t)
 
 	if (t->context_known)
 		return t->context;
-	if (INJECT(cuCtxGetCurrent, &context) != CUDA_SUCCESS || !context || INJECT(cuCtxGetDevice, &device) != CUDA_SUCCESS)
+	if (INJECT(cuCtxGetCurrent, &context) != CUDA_SUCCESS || !context ||
+	    INJECT(cuCtxGetDevice, &device) != CUDA_SUCCESS)
 		return 0;
 	t->context = (uintptr_t)context;
 	t->device = (uint16_t)device;

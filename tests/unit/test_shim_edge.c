@@ -35,14 +35,52 @@ static struct {
 	CUstream capturing;
 } driver;
 
-static CUresult fake_current(CUcontext *c) { *c = CONTEXT; return CUDA_SUCCESS; }
-static CUresult fake_device(CUdevice *d) { *d = 3; return CUDA_SUCCESS; }
-static CUresult fake_stream_context(CUstream s, CUcontext *c) { (void)s; *c = CONTEXT; return CUDA_SUCCESS; }
-static CUresult fake_flags(CUstream s, unsigned *f) { (void)s; *f = 0; return CUDA_SUCCESS; }
-static CUresult fake_priority(CUstream s, int *p) { (void)s; *p = 0; return CUDA_SUCCESS; }
-static CUresult fake_uuid(CUuuid *u, CUdevice d) { (void)d; memset(u, 7, sizeof(*u)); return CUDA_SUCCESS; }
-static CUresult fake_memory(size_t *n, CUdevice d) { (void)d; *n = 1; return CUDA_SUCCESS; }
-static CUresult fake_name(char *n, int size, CUdevice d) { (void)d; snprintf(n, (size_t)size, "fake"); return CUDA_SUCCESS; }
+static CUresult fake_current(CUcontext *c)
+{
+	*c = CONTEXT;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_device(CUdevice *d)
+{
+	*d = 3;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_stream_context(CUstream s, CUcontext *c)
+{
+	(void)s;
+	*c = CONTEXT;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_flags(CUstream s, unsigned *f)
+{
+	(void)s;
+	*f = 0;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_priority(CUstream s, int *p)
+{
+	(void)s;
+	*p = 0;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_uuid(CUuuid *u, CUdevice d)
+{
+	(void)d;
+	memset(u, 7, sizeof(*u));
+	return CUDA_SUCCESS;
+}
+static CUresult fake_memory(size_t *n, CUdevice d)
+{
+	(void)d;
+	*n = 1;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_name(char *n, int size, CUdevice d)
+{
+	(void)d;
+	snprintf(n, (size_t)size, "fake");
+	return CUDA_SUCCESS;
+}
 
 static CUresult fake_create(CUevent *e, unsigned flags)
 {
@@ -263,7 +301,8 @@ static void pool_is_bounded_and_skips_are_counted(void **state)
 	for (unsigned i = 0; i < 300; i++)
 		edge_record(me, a, GST_EDGE_BLOCK, 1);
 	assert_int_equal(driver.created, 256);
-	assert_int_equal(file_counters()->edges_skipped - skipped, 300 + 1 - 256); /* one start edge came with the launch */
+	assert_int_equal(file_counters()->edges_skipped - skipped,
+			 300 + 1 - 256); /* one start edge came with the launch */
 	edges_harvest(&me->ring, edges_context_is_current);
 	assert_true(edges_any_pending());
 	driver.query_answer = CUDA_SUCCESS;

@@ -78,8 +78,8 @@ static uint8_t *slurp(size_t *size)
 }
 
 /* Calls f for every committed record of the file, in segment order. Returns how many segments there are. */
-static unsigned each_record(const uint8_t *bytes, size_t size, void (*f)(const struct gst_record *r, uint32_t segment, void *),
-			    void *arg)
+static unsigned each_record(const uint8_t *bytes, size_t size,
+			    void (*f)(const struct gst_record *r, uint32_t segment, void *), void *arg)
 {
 	const uint32_t *entries = (const uint32_t *)(bytes + GST_DIRECTORY_OFFSET);
 	unsigned n = 0;
@@ -267,7 +267,8 @@ static void threads_come_and_go(void **state)
 	bytes = slurp(&size);
 	segments = each_record(bytes, size, tick_off, ticked);
 	assert_null(memchr(ticked, 0, THREADS * EACH));
-	assert_in_range(segments, THREADS * EACH * 136 / GST_SEGMENT_BYTES, THREADS * 4); /* what ended threads left is used again */
+	assert_in_range(segments, THREADS * EACH * 136 / GST_SEGMENT_BYTES,
+			THREADS * 4); /* what ended threads left is used again */
 	free(bytes);
 	free(ticked);
 }
@@ -280,7 +281,8 @@ static void a_moved_file_is_left_alone(void **state)
 
 	(void)state;
 	assert_true(ring_attach(&r));
-	snprintf(command, sizeof(command), "cd %s/out && f=$(ls *.gst) && mv $f ../moved && ln -s /etc/passwd $f", directory);
+	snprintf(command, sizeof(command), "cd %s/out && f=$(ls *.gst) && mv $f ../moved && ln -s /etc/passwd $f",
+		 directory);
 	assert_int_equal(system(command), 0);
 	for (uint64_t i = 0; i < 2000; i++)
 		append_numbered(&r, i, 30);
