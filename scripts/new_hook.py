@@ -93,7 +93,8 @@ def rule(name, args):
         "cuStreamWaitEvent": ("STREAM_WAIT", f"wait_event(&c, {stream}, hEvent)", ""),
         "cuStreamBeginCapture": ("CAPTURE", "capture_begin(&c)", "capture_began(&c, rc)"),
         "cuStreamBeginCaptureToGraph": ("CAPTURE", "capture_begin(&c)", "capture_began(&c, rc)"),
-        "cuStreamEndCapture": ("CAPTURE", "", "capture_ended(&c, rc)"),
+        "cuStreamEndCapture": ("CAPTURE", "", "capture_ended(&c, hStream)"),
+        "cuDevicePrimaryCtxRetain": ("CONTEXT", "", "primary_retained(&c, rc, pctx, dev)"),
         "cuStreamDestroy": ("STREAM", "stream_destroy(&c, hStream)", "stream_destroyed(&c)"),
         "cuCtxDestroy": ("CONTEXT", "context_destroy(&c, ctx)", "context_destroyed(&c, rc)"),
         "cuDevicePrimaryCtxReset": ("CONTEXT", "context_release(&c, dev)", "context_released(&c, rc, dev)"),
@@ -122,13 +123,15 @@ def rule(name, args):
         (r"cuIpc|cuImport|cuDestroyExternal|cuMem(Export|Import)", "IPC"),
         (r"cuMulticast|cuMem(Address|Create|Map|Release|Retain|SetAccess|Unmap)", "VMM"),
         (r"cuModule|cuLibrary|cuLink|cuKernel|cuFunc", "MODULE"),
-        (r"cu(Stream|Ctx|GreenCtx)?(Wait|Signal)|cuStream(Batch|Write)", "MEMOP"),
+        (r"cu(Stream|Ctx|GreenCtx)?Wait|cuStreamBatch", "MEMOP"),
         (r"cuStream.*Capture|cuThreadExchange", "CAPTURE"), (r"cuGraph|cuDevice.*Graph", "GRAPH"),
         (r"cuEvent|cuCtxRecordEvent|cuGreenCtxRecordEvent", "EVENT"), (r"cuStream|cuGreenCtxStream", "STREAM"),
         (r"cuCtx|cuDevicePrimaryCtx|cuGreenCtx", "CONTEXT"), (r"cuGetExportTable", "LOOKUP"),
     ]
     family = next((f for p, f in patterns if re.match(p, base)), "OTHER")
     after = ""
+    if family == "MEMOP" and s:
+        return family, f"wait_value(&c, {stream})", ""
     if re.match(r"cuCtx(Create|PushCurrent|PopCurrent|SetCurrent|Attach|Detach)$", base):
         after = "context_changed(&c)"
     return family, "", after

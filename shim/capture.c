@@ -139,6 +139,7 @@ static void copy_work(struct call *c, CUstream s, enum gst_copy_kind kind, uintp
 	bool stages = kind == GST_COPY_H2D_PAGEABLE && (mode == WAITS || bytes > STAGED_AT_ONCE_BYTES);
 	bool waits = waits_for_end(kind, mode);
 	struct stream *stream = stream_get(c->thread, s);
+	uint64_t before;
 
 	c->record.detail = (uint16_t)kind;
 	c->record.args[0] = bytes;
@@ -147,12 +148,11 @@ static void copy_work(struct call *c, CUstream s, enum gst_copy_kind kind, uintp
 		return;
 	if ((waits || stages) && !being_captured(stream))
 		edges_before_block(c->thread, stream);
-	if (waits && stream_covers(stream) == __atomic_load_n(&stream->entered, __ATOMIC_RELAXED))
-		c->record.flags |= GST_BLOCKING; /* no other thread is putting work in front of it right now */
-	if (!submit(c, s, bytes >= LARGE_COPY_BYTES ? kind : 0)) {
-		c->record.flags &= (uint8_t)~GST_BLOCKING;
+	before = stream_covers(stream);
+	if (!submit(c, s, bytes >= LARGE_COPY_BYTES ? kind : 0))
 		return;
-	}
+	if (waits && c->record.seq == (uint32_t)(before + 1))
+		c->record.flags |= GST_BLOCKING; /* no other thread put work in front of it meanwhile */
 	c->edge_after = stages;
 	c->account = waits || stages;
 	if (c->account) /* the last thing before the driver: from here to its return, what the copy itself took */
@@ -269,6 +269,14 @@ void record_event(struct call *c, CUstream handle, CUevent e)
 		c->record.flags |= GST_CAPTURED;
 	else
 		c->record.seq = (uint32_t)stream_covers(s);
+}
+
+void wait_value(struct call *c, CUstream handle)
+{
+	struct stream *s = c->thread ? stream_get(c->thread, handle) : NULL;
+
+	if (s)
+		set_stream(c, s);
 }
 
 void wait_event(struct call *c, CUstream handle, CUevent e)

@@ -37,6 +37,7 @@ void query_stream(struct call *c, CUstream s);
 void name_event(struct call *c, CUevent e);
 void record_event(struct call *c, CUstream s, CUevent e);
 void wait_event(struct call *c, CUstream s, CUevent e);
+void wait_value(struct call *c, CUstream s); /* for memory or a semaphore: the device cannot be known busy behind it */
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------- */
 void allocated(struct call *c, CUresult rc, const uintptr_t *pointer, size_t bytes);
@@ -53,10 +54,11 @@ void entry_point_found(struct call *c, CUresult rc, const char *name, void **poi
 void context_changed(struct call *c);
 void context_destroy(struct call *c, CUcontext context); /* closes the gate; context_destroyed opens it */
 void context_destroyed(struct call *c, CUresult rc);
+void primary_retained(struct call *c, CUresult rc, CUcontext *context, CUdevice device);
 void context_release(struct call *c, CUdevice device); /* … of a primary context, which may have other users */
 void context_released(struct call *c, CUresult rc, CUdevice device);
 void stream_destroy(struct call *c, CUstream s); /* closes the gate; stream_destroyed opens it */
 void stream_destroyed(struct call *c);
 void capture_begin(struct call *c); /* closes the gate; capture_began opens it */
 void capture_began(struct call *c, CUresult rc);
-void capture_ended(struct call *c, CUresult rc);
+void capture_ended(struct call *c, CUstream stream);

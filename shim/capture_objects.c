@@ -5,6 +5,7 @@
 #include "edge.h"
 #include "file.h"
 #include "gate.h"
+#include "helper.h"
 #include "memory_kind.h"
 #include "names.h"
 #include "resolve.h"
@@ -91,7 +92,8 @@ static void context_goes(struct call *c, uint64_t context)
 static void context_gone(struct call *c)
 {
 	edges_context_gone(c->record.args[0]);
-	streams_destroy(0, c->record.args[0]);
+	helper_context_gone(c->record.args[0]);
+	streams_retire(c->record.args[0], 0);
 	c->thread->last_stream = NULL;
 	memory_kinds_changed();
 }
@@ -112,14 +114,21 @@ void context_destroyed(struct call *c, CUresult rc)
 	gate_open();
 }
 
+#define PRIMARY_MAX 256
+
+static uint64_t primary[PRIMARY_MAX]; /* context by device ordinal, as the driver handed it out */
+
+void primary_retained(struct call *c, CUresult rc, CUcontext *context, CUdevice device)
+{
+	if (c->thread && rc == CUDA_SUCCESS && context && device >= 0 && device < PRIMARY_MAX)
+		__atomic_store_n(&primary[device], (uintptr_t)*context, __ATOMIC_RELEASE);
+}
+
 void context_release(struct call *c, CUdevice device)
 {
-	uint64_t context = c->thread ? thread_context(c->thread) : 0;
-
 	if (!c->thread)
 		return;
-	/* Only the current context can be told to be this device's primary one; another's streams just stay as they are. */
-	context_goes(c, context && c->thread->device == (uint16_t)device ? context : 0);
+	context_goes(c, device >= 0 && device < PRIMARY_MAX ? __atomic_load_n(&primary[device], __ATOMIC_ACQUIRE) : 0);
 }
 
 void context_released(struct call *c, CUresult rc, CUdevice device)
@@ -149,7 +158,7 @@ void stream_destroy(struct call *c, CUstream handle)
 	    stream_covers(s) > s->marked) /* its work goes on without it: mark the end while we can */
 		edge_record(c->thread, s, GST_EDGE_BLOCK, stream_covers(s));
 	gate_close();
-	streams_destroy((uintptr_t)handle, 0);
+	stream_retire((uintptr_t)handle);
 	c->thread->last_stream = NULL;
 }
 
@@ -174,12 +183,14 @@ void capture_began(struct call *c, CUresult rc)
 	gate_open();
 }
 
-void capture_ended(struct call *c, CUresult rc)
+void capture_ended(struct call *c, CUstream stream)
 {
 	uint32_t n = __atomic_load_n(&gate.captures, __ATOMIC_SEQ_CST);
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
-	/* An invalidated capture ends too (CUDA_ERROR_STREAM_CAPTURE_INVALIDATED); other errors leave it as it was. */
-	if (!c->thread || (rc != CUDA_SUCCESS && rc != CUDA_ERROR_STREAM_CAPTURE_INVALIDATED))
+	/* A capture may end by an error too; the stream itself knows. */
+	if (!c->thread || !n || (INJECT(cuStreamIsCapturing, stream, &status) == CUDA_SUCCESS &&
+				 status == CU_STREAM_CAPTURE_STATUS_ACTIVE))
 		return;
 	while (n && !__atomic_compare_exchange_n(&gate.captures, &n, n - 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		;

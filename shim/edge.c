@@ -25,8 +25,10 @@ struct slot {
 	uint64_t covers;
 };
 
-static struct pool {      /* of one context */
-	uint64_t context; /* 0: free */
+#define POOL_GONE 1 /* its context is destroyed: free, but not the end of the list */
+
+static struct pool { /* of one context */
+	uint64_t context; /* 0: never used, nor any behind it */
 	struct slot slots[POOL_EVENTS];
 	uint32_t pending;
 	uint32_t anchors;
@@ -39,12 +41,15 @@ static uint32_t harvesting;
 
 static struct pool *pool_of(uint64_t context)
 {
+	for (unsigned i = 0; i < POOLS && __atomic_load_n(&pools[i].context, __ATOMIC_ACQUIRE); i++)
+		if (pools[i].context == context)
+			return &pools[i];
 	for (unsigned i = 0; i < POOLS; i++) {
 		uint64_t owner = __atomic_load_n(&pools[i].context, __ATOMIC_ACQUIRE);
 
-		if (owner == context ||
-		    (!owner && __atomic_compare_exchange_n(&pools[i].context, &owner, context, false, __ATOMIC_ACQ_REL,
-							   __ATOMIC_ACQUIRE)))
+		if (owner == context || (owner <= POOL_GONE &&
+					 __atomic_compare_exchange_n(&pools[i].context, &owner, context, false,
+								     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)))
 			return &pools[i];
 		if (owner == context)
 			return &pools[i];
@@ -87,12 +92,22 @@ void edge_record(struct thread *t, struct stream *s, enum gst_edge_kind kind, ui
 	struct slot *slot = NULL;
 	uint64_t begin, end;
 	CUresult rc = CUDA_ERROR_NOT_READY;
+	uint32_t id = s->id;
 
 	if (!may_touch(t, s) || !gate_enter())
 		return;
+	if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) != STREAM_LIVE || s->id != id) {
+		gate_leave(); /* destroyed by another thread before we were in */
+		return;
+	}
 	begin = clock_ticks();
 	p = pool_of(s->context);
-	if (p && (slot = slot_take(p)))
+	slot = p ? slot_take(p) : NULL;
+	if (p && !slot) { /* more edges than the helper reads: read some here */
+		edges_harvest(&t->ring, edges_context_is_current);
+		slot = slot_take(p);
+	}
+	if (slot)
 		rc = INJECT(cuEventRecord, slot->event, (CUstream)(uintptr_t)s->handle);
 	end = clock_ticks();
 	if (rc == CUDA_SUCCESS) {
@@ -171,12 +186,16 @@ void edge_before_submit(struct thread *t, struct stream *s, uint32_t large)
 
 /* ---- reading them --------------------------------------------------------------------------------------------------- */
 
-bool edges_any_pending(void)
+uint32_t edges_pending(void)
 {
-	for (unsigned i = 0; i < POOLS && pools[i].context; i++)
-		if (__atomic_load_n(&pools[i].pending, __ATOMIC_RELAXED))
-			return true;
-	return false;
+	uint32_t most = 0;
+
+	for (unsigned i = 0; i < POOLS && pools[i].context; i++) {
+		uint32_t n = __atomic_load_n(&pools[i].pending, __ATOMIC_RELAXED);
+
+		most = n > most ? n : most;
+	}
+	return most;
 }
 
 /* The pending slot whose edge was recorded first after edge number `after`. */
@@ -207,7 +226,7 @@ static void place_on_chain(struct pool *p, struct slot *s)
 		s->edge.base = base->edge.edge;
 		s->edge.elapsed_ms = ms;
 	}
-	if (!base || s->edge.begin - base->edge.begin > clock_ticks_in(BASE_NS)) {
+	if (!base || (int64_t)(s->edge.begin - base->edge.begin) > (int64_t)clock_ticks_in(BASE_NS)) {
 		if (p->base)
 			__atomic_store_n(&p->base->state, SLOT_FREE, __ATOMIC_RELEASE);
 		p->base = s;
@@ -276,7 +295,8 @@ void edges_context_gone(uint64_t context)
 		__atomic_fetch_add(&file_counters()->edges_skipped, p->pending, __ATOMIC_RELAXED);
 		memset(p->slots, 0, sizeof(p->slots));
 		p->base = NULL;
-		p->pending = 0;
+		p->pending = p->anchors = 0;
+		__atomic_store_n(&p->context, POOL_GONE, __ATOMIC_RELEASE);
 	}
 }
 

@@ -2,7 +2,8 @@
 /* edge.h: timing level L1. A timing event where the device's state changes from the host's point of view: before the host
  * blocks, on a stream known to be empty, around large copies and host functions. Never around every launch.
  *
- * An edge is recorded by the program's own thread and read later: by the helper thread, or at exit. */
+ * An edge is recorded by the program's own thread and read later: by the helper thread, before a context goes, at exit, or where a
+ * new one finds no room. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,7 +27,8 @@ void edge_before_submit(struct thread *t, struct stream *s, uint32_t large);
  * in this thread: the driver wants one. Inside the gate, or with it closed. */
 void edges_harvest(struct ring *r, bool (*usable)(uint64_t context));
 bool edges_context_is_current(uint64_t context);
-bool edges_any_pending(void);
+/* The most that any context has to be read. */
+uint32_t edges_pending(void);
 
 /* The context is gone, and its events with it. Gate closed. */
 void edges_context_gone(uint64_t context);

@@ -15,6 +15,7 @@
 
 #include "clock.h"
 #include "process_info.h"
+#include "ring.h"
 #include "settings.h"
 
 #define NAMES_TRIED 10000
@@ -77,6 +78,7 @@ static void fill_header(struct gst_file_header *h)
 	h->segment_capacity = GST_SEGMENT_CAPACITY;
 	h->clock = clock_kind;
 	h->device_level = settings.level;
+	h->call_cost_ps = ring_calibrate_ps();
 	process_info_fill(h);
 	h->check = gst_hash32(h, GST_HEADER_BYTES, offsetof(struct gst_file_header, check));
 }
@@ -122,7 +124,9 @@ static bool map_head(int fd)
 	if (!may_grow_to(GST_SEGMENTS_OFFSET))
 		return false;
 	/* Allocated, not sparse: a store into a hole of a full disk is a SIGBUS in the program. */
-	errno = posix_fallocate(fd, 0, GST_SEGMENTS_OFFSET);
+	do
+		errno = posix_fallocate(fd, 0, GST_SEGMENTS_OFFSET);
+	while (errno == EINTR);
 	if (errno || fstat(fd, &st) != 0)
 		return false;
 	p = mmap(NULL, GST_SEGMENTS_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -164,19 +168,6 @@ bool file_create(void)
 		file_forget();
 	}
 	return ok;
-}
-
-void file_set_call_cost(uint32_t picoseconds)
-{
-	struct gst_file_header *h = (struct gst_file_header *)file.head;
-	struct gst_file_header next;
-
-	if (!h)
-		return;
-	next = *h;
-	next.call_cost_ps = picoseconds;
-	next.check = gst_hash32(&next, GST_HEADER_BYTES, offsetof(struct gst_file_header, check));
-	*h = next;
 }
 
 /* ---- segments ------------------------------------------------------------------------------------------------------- */
@@ -226,7 +217,8 @@ bool file_segment_new(struct file_segment *out, uint32_t previous, uint32_t thre
 	h.index = __atomic_fetch_add(&file.next_segment, 1, __ATOMIC_SEQ_CST);
 	base = within_limit(h.index) ? allocate_segment(h.index) : NULL;
 	if (!base) {
-		if (!__atomic_exchange_n(&file.stopped, 1, __ATOMIC_RELAXED))
+		/* Out of descriptors is the program's moment, not ours: the next segment may be had again. */
+		if (errno != EMFILE && errno != ENFILE && !__atomic_exchange_n(&file.stopped, 1, __ATOMIC_RELAXED))
 			settings_log("recording stops: %s",
 				     within_limit(h.index) ? strerror(errno) : "the limit is reached");
 		errno = saved_errno;

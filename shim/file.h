@@ -31,6 +31,3 @@ void file_count_dropped(uint64_t records);
  * (disk full, limit reached, file gone); then no segment will be had later either. */
 bool file_segment_new(struct file_segment *out, uint32_t previous, uint32_t thread_seq);
 void file_segment_release(uint8_t *base);
-
-/* Calibrated later than the header is written: puts it there and signs the header anew. */
-void file_set_call_cost(uint32_t picoseconds);

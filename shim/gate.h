@@ -3,9 +3,10 @@
  *
  * Whoever injects a call (an edge, a query) is inside the gate while it does. Whoever takes something away (destroys a stream
  * or context) or begins a capture (in which an injected event would become a graph node) closes the gate first and
- * waits for those inside: a few microseconds at most, and only there. While a capture is open the gate stays shut. */
+ * waits for those inside: as long as one call of theirs takes, and only there. While a capture is open the gate stays shut. */
 #pragma once
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,8 +35,12 @@ static inline bool gate_enter(void)
 static inline void gate_close(void)
 {
 	__atomic_fetch_add(&gate.closed, 1, __ATOMIC_SEQ_CST);
-	while (__atomic_load_n(&gate.inside, __ATOMIC_SEQ_CST))
-		arch_relax();
+	for (unsigned n = 0; __atomic_load_n(&gate.inside, __ATOMIC_SEQ_CST); n++) {
+		if (n < 100)
+			arch_relax();
+		else
+			sched_yield(); /* whoever is inside has lost its CPU, or the driver makes it wait */
+	}
 }
 
 static inline void gate_open(void)

@@ -25,6 +25,7 @@
  * 500. While every thread that matters is in a driver call, until one of them rings. Else until the next look at them is due. */
 #define TICK_UNMARKED_NS 300000
 #define TICK_BLOCKED_NS 20000000
+#define HARVEST_AT 96 /* … unless this many of one context's have gathered */
 #define HARVEST_NS \
 	5000000ull /* nothing waits for an edge to be read: seldom, so that few queries meet one that has not fired */
 #define SILENCE_NS 200000ull
@@ -48,8 +49,9 @@ static void harvest(void)
 {
 	static uint64_t last;
 	uint64_t now = clock_ticks();
+	uint32_t pending = edges_pending();
 
-	if (now - last < clock_ticks_in(HARVEST_NS) || !edges_any_pending() || !gate_enter())
+	if (!pending || (pending < HARVEST_AT && now - last < clock_ticks_in(HARVEST_NS)) || !gate_enter())
 		return;
 	last = now;
 	edges_harvest(&self->ring, make_current);
@@ -158,8 +160,10 @@ static void *helper_main(void *arg)
 	prctl(PR_SET_TIMERSLACK, 1000);
 	ask_for_short_slices();
 	self = thread_self();
-	if (!self)
+	if (!self) {
+		__atomic_store_n(&stopping, 2, __ATOMIC_RELEASE);
 		return NULL;
+	}
 	self->depth = 1;                                     /* nothing this thread does is the program's doing */
 	INJECT(cuThreadExchangeStreamCaptureMode, &relaxed); /* our queries must not break a capture of the program's */
 	while (!__atomic_load_n(&stopping, __ATOMIC_ACQUIRE)) {
@@ -181,7 +185,7 @@ void helper_start(struct thread *t)
 	sigset_t all, old;
 	pthread_attr_t attr;
 	pthread_t id;
-	int saved_errno = errno;
+	int saved_errno = errno, rc;
 
 	(void)t;
 	if (once_is_done(&started) || !once_begin(&started))
@@ -191,7 +195,12 @@ void helper_start(struct thread *t)
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	if (pthread_create(&id, &attr, helper_main, NULL) != 0) {
+	rc = pthread_create(&id, &attr, helper_main, NULL);
+	if (rc == EINVAL) { /* a program with much thread-local storage: our small stack cannot hold it */
+		pthread_attr_setstacksize(&attr, STACK_BYTES * 32);
+		rc = pthread_create(&id, &attr, helper_main, NULL);
+	}
+	if (rc != 0) {
 		settings_log("no helper thread: device times will be coarse");
 		stopping = 2;
 	}
@@ -220,7 +229,14 @@ void helper_stop(void)
 		gate_leave();
 	}
 	names_anchor(&t->ring);
+	__atomic_fetch_add(&gate.closed, 1, __ATOMIC_SEQ_CST); /* nothing of ours enters the driver while it shuts down */
 	t->depth--;
+}
+
+void helper_context_gone(uint64_t context)
+{
+	if (helper_context == context)
+		helper_context = 0; /* the next context at this address is another one */
 }
 
 void helper_forget(void)

@@ -15,4 +15,7 @@ void helper_wake(void);
 /* At exit: stops it, and reads what it has not read yet. */
 void helper_stop(void);
 
+/* The context is gone. Gate closed. */
+void helper_context_gone(uint64_t context);
+
 void helper_forget(void);

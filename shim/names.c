@@ -47,30 +47,6 @@ void names_anchor(struct ring *r)
 	ring_append(r, GST_ANCHOR, sizeof(record), &record);
 }
 
-/* What recording one call adds: two reads of the clock and one append, here into memory of our own. */
-static uint32_t calibrate_call_cost_ps(void)
-{
-	enum { CALLS = 512 };
-	static uint8_t scratch[CALLS * sizeof(struct gst_call) + sizeof(struct gst_segment_header)];
-	struct ring r = { .segment = scratch, .at = sizeof(struct gst_segment_header) };
-	struct gst_call c = { .hook = 1 };
-	uint64_t best_ns = UINT64_MAX;
-
-	for (int round = 0; round < 3; round++) { /* the first one pays for the pages */
-		uint64_t begin = clock_mono_ns(), ns;
-
-		r.at = sizeof(struct gst_segment_header);
-		for (int i = 0; i < CALLS; i++) {
-			c.begin = clock_ticks();
-			c.end = clock_ticks();
-			ring_append(&r, GST_CALL, sizeof(c), &c);
-		}
-		ns = clock_mono_ns() - begin;
-		best_ns = ns < best_ns ? ns : best_ns;
-	}
-	return (uint32_t)(best_ns * 1000 / CALLS);
-}
-
 void names_begin(struct thread *t)
 {
 	if (!once_begin(&begun))
@@ -78,7 +54,6 @@ void names_begin(struct thread *t)
 	names_anchor(&t->ring);
 	for (uint32_t i = 0; i < HOOK_COUNT; i++)
 		write_name(&t->ring, GST_SPACE_HOOK, i, hooks[i].name);
-	file_set_call_cost(calibrate_call_cost_ps());
 	names_anchor(&t->ring);
 	once_end(&begun, true);
 }

@@ -5,7 +5,7 @@
 #include "hooks.h"
 #include "thread.h"
 
-/* Once a file: the names of all hooks, the first clock anchors, what a recorded call costs. */
+/* Once a file: the names of all hooks, the first clock anchors. */
 void names_begin(struct thread *t);
 
 /* The name id of a kernel handle; asks the driver the first time. 0: the table is full. */

@@ -50,10 +50,11 @@ static void note(struct ring *r, const struct gst_poll *p)
 /* False: no answer. Inside the gate. */
 static bool ask(struct stream *s, const struct asker *a, struct gst_poll *p)
 {
-	uint64_t covers = stream_covers(s);
+	uint64_t covers;
 	CUresult rc;
 
-	if (!covers || __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) != STREAM_LIVE || !a->usable(s->context))
+	if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) != STREAM_LIVE || !(covers = stream_covers(s)) ||
+	    !a->usable(s->context))
 		return false;
 	*p = (struct gst_poll){ .stream = s->id, .covers = (uint32_t)covers, .begin = clock_ticks() };
 	rc = INJECT(cuStreamQuery, (CUstream)(uintptr_t)s->handle);

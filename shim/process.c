@@ -91,7 +91,7 @@ bool process_arm(void)
 	if (generation && !*process_generation)
 		__atomic_store_n(&arming.done, 0, __ATOMIC_RELEASE); /* a child: what the parent armed is not ours */
 	if (once_begin(&arming)) {
-		bool ok = start_recording();
+		bool ok = *process_generation || start_recording();
 
 		__atomic_store_n(&impossible, !ok, __ATOMIC_RELAXED);
 		once_end(&arming, true);

@@ -87,42 +87,58 @@ bool resolve_is_export(const char *name, void *p)
 	return false;
 }
 
-static int find_driver_range(struct dl_phdr_info *info, size_t size, void *arg)
+struct range {
+	uintptr_t inside, begin, end;
+};
+
+static int find_range(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	uintptr_t inside = (uintptr_t)arg;
+	struct range *r = arg;
 
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
 
-		if (info->dlpi_phdr[i].p_type == PT_LOAD && inside >= begin &&
-		    inside < begin + info->dlpi_phdr[i].p_memsz) {
-			driver_begin = begin;
-			driver_end = begin + info->dlpi_phdr[i].p_memsz;
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && r->inside >= begin &&
+		    r->inside < begin + info->dlpi_phdr[i].p_memsz) {
+			r->begin = begin;
+			r->end = begin + info->dlpi_phdr[i].p_memsz;
 			return 1;
 		}
 	}
 	return 0;
 }
 
+/* All calls of the loader come first and outside the once: the loader has a lock of its own, and a thread that holds it (in a
+ * library's constructor) may be waiting for us. Several threads may look everything up; one of them writes it down. */
 void resolve_driver(void)
 {
-	void *handle, *p;
+	void *found[HOOK_COUNT], *handle;
+	struct range range = { 0 };
 
-	if (once_is_done(&resolving) || !once_begin(&resolving))
+	if (once_is_done(&resolving))
 		return;
 	handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	if (!handle)
 		handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
 	for (unsigned i = 0; i < HOOK_COUNT; i++) {
-		p = handle ? real_dlsym()(handle, hooks[i].name) : NULL;
-		if (p && p != hooks[i].wrapper && hooks[i].wrapper)
-			*swap_at(p) = (struct swap){ p, hooks[i].wrapper };
-		__atomic_store_n(hooks[i].real, p && p != hooks[i].wrapper ? p : hooks[i].absent, __ATOMIC_RELEASE);
+		found[i] = handle ? real_dlsym()(handle, hooks[i].name) : NULL;
+		if (found[i] == hooks[i].wrapper)
+			found[i] = NULL;
+	}
+	range.inside = (uintptr_t)found[HOOK_cuInit];
+	dl_iterate_phdr(find_range, &range);
+	dlerror(); /* a driver that lacks a function must not leave an error for the program to find */
+	if (!once_begin(&resolving))
+		return;
+	for (unsigned i = 0; i < HOOK_COUNT; i++) {
+		if (found[i] && hooks[i].wrapper)
+			*swap_at(found[i]) = (struct swap){ found[i], hooks[i].wrapper };
+		__atomic_store_n(hooks[i].real, found[i] ? found[i] : hooks[i].absent, __ATOMIC_RELEASE);
 	}
 	driver = handle;
-	if (handle)
-		dl_iterate_phdr(find_driver_range, (void *)(uintptr_t)*hooks[HOOK_cuInit].real);
+	driver_begin = range.begin;
+	driver_end = range.end;
 	once_end(&resolving, true);
 }
 

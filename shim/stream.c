@@ -72,27 +72,34 @@ static struct stream *claim(const struct key *k)
 	return NULL;
 }
 
-/* What the driver says of a stream the program made: its context decides its device. */
-static void describe(struct thread *t, struct stream *s, struct gst_stream *r)
+/* What the driver says of a stream the program made: its context decides its device. False: there is no such stream. */
+static bool describe(struct thread *t, struct stream *s, struct gst_stream *r)
 {
 	CUstream handle = (CUstream)(uintptr_t)s->handle;
 	CUcontext context = NULL;
 	unsigned flags = 0;
 	int priority = 0;
+	CUresult rc;
 
 	s->device = 0xffff;
 	if (thread_context(t))
 		s->device = t->device;
-	if (s->kind == GST_STREAM_CREATED) {
-		if (INJECT(cuStreamGetCtx, handle, &context) == CUDA_SUCCESS)
-			s->context = (uintptr_t)context;
-		if (INJECT(cuStreamGetFlags, handle, &flags) == CUDA_SUCCESS)
-			r->flags = flags;
-		if (INJECT(cuStreamGetPriority, handle, &priority) == CUDA_SUCCESS)
-			r->priority = priority;
-	}
+	if (s->kind != GST_STREAM_CREATED)
+		return true;
+	rc = INJECT(cuStreamGetCtx, handle, &context);
+	if (rc == CUDA_ERROR_INVALID_HANDLE || rc == CUDA_ERROR_INVALID_VALUE || rc == CUDA_ERROR_CONTEXT_IS_DESTROYED ||
+	    rc == CUDA_ERROR_INVALID_CONTEXT)
+		return false;
+	if (rc == CUDA_SUCCESS)
+		s->context = (uintptr_t)context;
+	if (INJECT(cuStreamGetFlags, handle, &flags) == CUDA_SUCCESS)
+		r->flags = flags;
+	if (INJECT(cuStreamGetPriority, handle, &priority) == CUDA_SUCCESS)
+		r->priority = priority;
+	return true;
 }
 
+/* NULL: no such stream, or no place for it (counted). */
 static struct stream *insert(struct thread *t, const struct key *k)
 {
 	struct gst_stream r = { .handle = k->handle };
@@ -103,6 +110,8 @@ static struct stream *insert(struct thread *t, const struct key *k)
 	s = find(k); /* another thread may have been faster */
 	if (s || !(s = claim(k))) {
 		__atomic_store_n(&inserting, 0, __ATOMIC_RELEASE);
+		if (!s)
+			__atomic_fetch_add(&file_counters()->streams_untracked, 1, __ATOMIC_RELAXED);
 		return s;
 	}
 	memset(s, 0, offsetof(struct stream, state));
@@ -114,7 +123,12 @@ static struct stream *insert(struct thread *t, const struct key *k)
 	s->kind = k->handle == (uintptr_t)CU_STREAM_LEGACY       ? GST_STREAM_LEGACY
 		  : k->handle == (uintptr_t)CU_STREAM_PER_THREAD ? GST_STREAM_PER_THREAD
 								 : GST_STREAM_CREATED;
-	describe(t, s, &r);
+	if (!describe(t, s, &r)) {
+		__atomic_store_n(&s->state, STREAM_DEAD, __ATOMIC_RELEASE);
+		__atomic_store_n(&inserting, 0, __ATOMIC_RELEASE);
+		return NULL;
+	}
+	t->own_stream |= s->kind == GST_STREAM_PER_THREAD;
 	r.id = s->id;
 	r.device = s->device;
 	r.kind = s->kind;
@@ -159,10 +173,8 @@ struct stream *stream_get(struct thread *t, CUstream handle)
 	s = find(&k);
 	if (!s)
 		s = insert(t, &k);
-	if (!s) {
-		__atomic_fetch_add(&file_counters()->streams_untracked, 1, __ATOMIC_RELAXED);
+	if (!s)
 		return NULL;
-	}
 	t->last_handle = (uintptr_t)handle;
 	t->last_stream = s;
 	return s;
@@ -265,8 +277,10 @@ static void finish_if(struct stream *s, void *arg)
 {
 	const struct context_sync *sync = arg;
 
+	uint64_t covers = stream_covers(s); /* first: then last_submit is at least as new */
+
 	if (s->context == sync->context && __atomic_load_n(&s->last_submit, __ATOMIC_RELAXED) < sync->begin)
-		stream_finished(s, stream_covers(s));
+		stream_finished(s, covers);
 }
 
 void streams_finished_context(uint64_t context, uint64_t begin)
@@ -276,17 +290,30 @@ void streams_finished_context(uint64_t context, uint64_t begin)
 	set_each(&busy, finish_if, &sync);
 }
 
-void streams_destroy(uint64_t handle, uint64_t context)
+static void retire(struct stream *s)
+{
+	__atomic_store_n(&s->state, STREAM_DEAD, __ATOMIC_RELEASE);
+	set_remove(&unmarked, s);
+	set_remove(&busy, s);
+}
+
+void stream_retire(uint64_t handle)
+{
+	struct key k = { handle, 0, 0 };
+	struct stream *s = handle > (uintptr_t)CU_STREAM_PER_THREAD ? find(&k) : NULL;
+
+	if (s)
+		retire(s);
+}
+
+void streams_retire(uint64_t context, uint32_t tid)
 {
 	for (unsigned i = 0; i < STREAM_TABLE; i++) {
 		struct stream *s = &table[i];
 
-		if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) != STREAM_LIVE ||
-		    (context ? s->context != context : s->handle != handle))
-			continue;
-		__atomic_store_n(&s->state, STREAM_DEAD, __ATOMIC_RELEASE);
-		set_remove(&unmarked, s);
-		set_remove(&busy, s);
+		if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == STREAM_LIVE &&
+		    (context ? s->context == context : s->tid == tid))
+			retire(s);
 	}
 }
 

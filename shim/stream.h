@@ -60,8 +60,10 @@ void stream_submitted(struct stream *s);
 void streams_each_unmarked(void (*f)(struct stream *s, void *arg), void *arg);
 bool streams_any_unmarked(void);
 
-/* The driver's object goes: its handle may come back as another stream. context 0: this stream; else all of the context. */
-void streams_destroy(uint64_t handle, uint64_t context);
+/* The stream with this handle goes: the handle may come back as another stream. */
+void stream_retire(uint64_t handle);
+/* All of a context go; or, with context 0, the default stream of a thread that ended. */
+void streams_retire(uint64_t context, uint32_t tid);
 /* A context synchronise that began at `begin` (ticks) has returned: what was submitted before it has finished. */
 void streams_finished_context(uint64_t context, uint64_t begin);
 

@@ -14,6 +14,7 @@
 #include "file.h"
 #include "hooks.h"
 #include "names.h"
+#include "stream.h"
 
 __thread struct thread thread_storage = { .generation = UINT32_MAX };
 struct thread_slot thread_slots[THREAD_SLOTS];
@@ -53,6 +54,8 @@ static void thread_ended(void *arg)
 		t->slot->submits = 0;
 		__atomic_store_n(&t->slot->tid, 0, __ATOMIC_RELEASE);
 	}
+	if (t->own_stream)
+		streams_retire(0, t->tid);
 	t->generation = UINT32_MAX;
 	ring_detach(&t->ring);
 }

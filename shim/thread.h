@@ -35,6 +35,7 @@ struct thread {
 	uint64_t context;      /* current context; valid if context_known */
 	uint64_t last_handle;  /* of last_stream, as the program named it */
 	struct stream *last_stream;
+	bool own_stream; /* has used its per-thread default stream */
 	uint32_t pointer_epoch;
 	struct {
 		uint64_t page;

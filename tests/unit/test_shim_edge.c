@@ -304,10 +304,10 @@ static void pool_is_bounded_and_skips_are_counted(void **state)
 	assert_int_equal(file_counters()->edges_skipped - skipped,
 			 300 + 1 - 256); /* one start edge came with the launch */
 	edges_harvest(&me->ring, edges_context_is_current);
-	assert_true(edges_any_pending());
+	assert_int_equal(edges_pending(), 256);
 	driver.query_answer = CUDA_SUCCESS;
 	edges_harvest(&me->ring, edges_context_is_current);
-	assert_false(edges_any_pending());
+	assert_int_equal(edges_pending(), 0);
 	assert_int_equal(driver.elapsed, 255); /* all but the base against the base */
 	assert_true(stream_is_empty(a));       /* what they covered has finished */
 	edge_record(me, a, GST_EDGE_BLOCK, 1);
@@ -320,7 +320,7 @@ static void a_destroyed_stream_is_another_when_it_comes_back(void **state)
 	uint32_t id = a->id;
 
 	(void)state;
-	streams_destroy((uintptr_t)STREAM_A, 0);
+	stream_retire((uintptr_t)STREAM_A);
 	me->last_stream = NULL;
 	again = launch(STREAM_A);
 	assert_int_not_equal(again->id, id);
