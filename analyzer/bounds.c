@@ -162,8 +162,11 @@ static void mark_waits(struct device_work *d, const struct trace *t, const size_
 	for (size_t i = 0; i < t->n_calls; i++) {
 		const struct call *c = &t->calls[i];
 
-		if (c->stream != GST_NONE && at[c->stream] && c->family == GST_FAMILY_MEMOP)
-			d->streams[at[c->stream] - 1].opaque = true;
+		if (c->family != GST_FAMILY_MEMOP)
+			continue;
+		for (size_t k = 0; k < t->n_streams; k++) /* GST_NONE: the record does not say which stream; any */
+			if (at[k] && (c->stream == GST_NONE || c->stream == k))
+				d->streams[at[k] - 1].opaque = true;
 	}
 }
 
@@ -384,30 +387,115 @@ static int64_t finished_by(const struct stream_work *w, uint64_t seq)
 	return w->ops[low - 1].known_by == BOUNDARY_NONE ? INT64_MAX : w->ops[low - 1].latest_end_ns;
 }
 
-static bool find_waits(const struct device_work *d, struct stream_work *w)
+struct pending_wait {
+	struct stream_work *work;
+	const struct wait *wait;
+};
+
+static int by_wait_time(const void *a, const void *b)
 {
-	const struct facts *f = w->facts;
-	int64_t max = INT64_MIN;
+	const struct pending_wait *x = a, *y = b;
 
-	for (size_t i = first_wait(f->waits, f->n_waits, w->stream); i < f->n_waits && f->waits[i].stream == w->stream;
-	     i++) {
-		const struct wait *wait = &f->waits[i];
-		const struct stream_work *producer =
-			wait->producer == GST_NONE ? NULL : producer_of(d, w, wait->producer);
-		int64_t until = INT64_MAX;
+	return (x->wait->at_ns > y->wait->at_ns) - (x->wait->at_ns < y->wait->at_ns);
+}
 
-		if (wait->producer != GST_NONE && wait->seq == 0)
-			until = INT64_MIN;
-		else if (producer)
-			until = finished_by(producer, wait->seq);
-		else if (wait->producer != GST_NONE)
-			w->opaque = true; /* another device's work: this one may stand still for it */
-		max = max64(max, until);
-		if (!array_room(w->held, w->n_held, w->cap_held))
-			return false;
-		w->held[w->n_held++] = (struct held){ wait->at_ns, until, max };
+/* Did the stream wait for something before time_ns that is not known to be over? It has no work of its own on this device to tell. */
+static bool relays(const struct facts *f, uint32_t stream, int64_t time_ns)
+{
+	size_t i = first_wait(f->waits, f->n_waits, stream);
+
+	return i < f->n_waits && f->waits[i].stream == stream && f->waits[i].at_ns < time_ns;
+}
+
+/* When a wait is over at the latest: the event stands behind the producer's work and behind what the producer waits for itself. Those
+ * waits came first, so they are known already. */
+static int64_t over_by(const struct device_work *d, struct stream_work *w, const struct wait *wait)
+{
+	const struct stream_work *producer = wait->producer == GST_NONE ? NULL : producer_of(d, w, wait->producer);
+	int64_t until = INT64_MIN;
+	size_t n;
+
+	if (wait->producer == GST_NONE)
+		return INT64_MAX;
+	if (!producer) {
+		w->opaque |= wait->seq != 0; /* another device's work: this stream may stand still for it */
+		return wait->seq == 0 && !relays(w->facts, wait->producer, wait->recorded_ns) ? INT64_MIN : INT64_MAX;
+	}
+	if (wait->seq != 0)
+		until = finished_by(producer, wait->seq);
+	n = held_before(producer, wait->recorded_ns);
+	return n ? max64(until, producer->held[n - 1].max_until_ns) : until;
+}
+
+static bool list_waits(struct device_work *d, struct pending_wait **list, size_t *n)
+{
+	size_t cap = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		struct stream_work *w = &d->streams[i];
+		const struct facts *f = w->facts;
+
+		if (w->stream == GST_NONE)
+			continue;
+		for (size_t k = first_wait(f->waits, f->n_waits, w->stream);
+		     k < f->n_waits && f->waits[k].stream == w->stream; k++) {
+			if (!array_room(*list, *n, cap))
+				return false;
+			(*list)[(*n)++] = (struct pending_wait){ w, &f->waits[k] };
+		}
 	}
 	return true;
+}
+
+static bool find_waits(struct device_work *d)
+{
+	struct pending_wait *list = NULL;
+	size_t n = 0;
+	bool ok = list_waits(d, &list, &n);
+
+	array_sort(list, n, sizeof(*list), by_wait_time);
+	for (size_t i = 0; i < n && ok; i++) {
+		struct stream_work *w = list[i].work;
+		int64_t until = over_by(d, w, list[i].wait), max = until;
+
+		if (w->n_held && w->held[w->n_held - 1].max_until_ns > max)
+			max = w->held[w->n_held - 1].max_until_ns;
+		ok = array_room(w->held, w->n_held, w->cap_held);
+		if (ok)
+			w->held[w->n_held++] = (struct held){ list[i].wait->at_ns, until, max };
+	}
+	free(list);
+	return ok;
+}
+
+/* Is something that this stream may wait for opaque? */
+static bool waits_for_opaque(const struct device_work *d, const struct stream_work *w)
+{
+	const struct facts *f = w->facts;
+
+	for (size_t i = first_wait(f->waits, f->n_waits, w->stream); i < f->n_waits && f->waits[i].stream == w->stream; i++) {
+		const struct stream_work *producer = producer_of(d, w, f->waits[i].producer);
+
+		if (producer ? producer->opaque : relays(f, f->waits[i].producer, f->waits[i].recorded_ns))
+			return true;
+	}
+	for (size_t i = 0; w->blocks_with_legacy && i < d->n; i++)
+		if (d->streams[i].trace == w->trace && d->streams[i].opaque && d->streams[i].blocks_with_legacy)
+			return true;
+	return false;
+}
+
+static void spread_opaque(struct device_work *d)
+{
+	for (bool more = true; more;) {
+		more = false;
+		for (size_t i = 0; i < d->n; i++) {
+			struct stream_work *w = &d->streams[i];
+
+			if (!w->opaque && w->stream != GST_NONE && waits_for_opaque(d, w))
+				w->opaque = more = true;
+		}
+	}
 }
 
 static bool use_all_pending(struct device_work *d, struct stream_work *w, const struct facts *f)
@@ -503,9 +591,9 @@ enum err_kind bounds_finish(struct device_work *d, struct error *e)
 	intervals_merge(&d->host);
 	intervals_merge(&d->host_blocking);
 	intervals_merge(&d->holding);
-	for (size_t i = 0; i < d->n; i++)
-		if (d->streams[i].stream != GST_NONE && !find_waits(d, &d->streams[i]))
-			return err_set(e, ERR_SYSTEM, d->streams[i].trace->path, ERR_NO_BYTE, "out of memory");
+	if (!find_waits(d))
+		return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
+	spread_opaque(d);
 	for (size_t i = 0; i < d->n; i++) {
 		struct stream_work *w = &d->streams[i];
 		const struct facts *f = w->facts;

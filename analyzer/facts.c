@@ -20,6 +20,9 @@ struct builder {
 	const struct firing *firings;
 	const struct call **events; /* EVENT_RECORDs by event, then time */
 	size_t n_events;
+	bool all_recordings;         /* of events are in the trace */
+	uint64_t *told;              /* per stream: what a context synchronise has said is over */
+	uint64_t *told_by_edge;      /* … an edge across the legacy stream */
 	struct ended *ended;
 	size_t *ended_of;            /* per stream: its first in ended; one more for the end */
 	const struct usage **usages; /* by thread, then time */
@@ -87,11 +90,16 @@ static bool add_edge_across(struct builder *b, const struct edge *edge, int64_t 
 		return true;
 	for (uint32_t s = 0; s < b->t->n_streams; s++) {
 		const struct stream *other = &b->t->streams[s];
+		uint64_t covers;
 
 		if (s == edge->stream || other->context != own->context || (other->flags & 1) ||
 		    (own->kind == GST_STREAM_LEGACY) == (other->kind == GST_STREAM_LEGACY))
 			continue;
-		if (!add_finished(b, s, submitted_before(b, s, edge->begin_ns), by_ns, BOUNDARY_EDGE))
+		covers = submitted_before(b, s, edge->begin_ns);
+		if (covers <= b->told_by_edge[s])
+			continue; /* an earlier edge said so; that it fired earlier is likely, and not needed */
+		b->told_by_edge[s] = covers;
+		if (!add_finished(b, s, covers, by_ns, BOUNDARY_EDGE))
 			return false;
 	}
 	return true;
@@ -267,26 +275,34 @@ static bool add_event_answer(struct builder *b, const struct call *c)
 	return c->family == GST_FAMILY_QUERY_EVENT || add_blocked(b, c, r->stream, r->seq, 0);
 }
 
-/* An event that was never recorded holds nobody up, if all recordings are in the trace. */
+/* An event that was never recorded holds nobody up, if all recordings are in the trace: none of another process, none in a graph. */
 static bool never_recorded(const struct builder *b, const struct call *c)
 {
-	for (size_t i = 0; i < b->n_events; i++) /* few programs wait for such events: no index for them */
-		if (b->events[i]->args[0] == c->args[0])
-			return false;
-	return b->t->counters.records_dropped == 0 && b->t->cut_ns == INT64_MAX;
+	size_t low = 0, high = b->n_events;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (b->events[middle]->args[0] < c->args[0])
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return b->all_recordings && (low == b->n_events || b->events[low]->args[0] != c->args[0]);
 }
 
 static bool add_wait(struct builder *b, const struct call *c)
 {
 	struct facts *f = b->out;
 	const struct call *r = recorded_before(b, c);
-	struct wait w = { c->stream, GST_NONE, 0, c->begin_ns };
+	struct wait w = { c->stream, GST_NONE, 0, c->begin_ns, INT64_MIN };
 
 	if (c->stream == GST_NONE || c->result != 0)
 		return true;
 	if (r && r->stream != GST_NONE) {
 		w.producer = r->stream;
 		w.seq = r->seq;
+		w.recorded_ns = r->end_ns;
 	} else if (!r && never_recorded(b, c)) {
 		return true;
 	}
@@ -309,6 +325,9 @@ static bool add_context_sync(struct builder *b, const struct call *c)
 			continue;
 		covers = submitted_before(b, s, c->begin_ns);
 		any |= covers != 0;
+		if (covers <= b->told[s])
+			continue; /* an earlier one said so, and earlier */
+		b->told[s] = covers;
 		if (!add_finished(b, s, covers, c->end_ns, BOUNDARY_BLOCKING_RETURN))
 			return false;
 	}
@@ -383,11 +402,19 @@ static bool make_events(struct builder *b)
 	const struct trace *t = b->t;
 	size_t n = 0;
 
-	for (size_t i = 0; i < t->n_calls; i++)
-		n += t->calls[i].family == GST_FAMILY_EVENT_RECORD;
+	b->all_recordings = t->counters.records_dropped == 0 && t->cut_ns == INT64_MAX;
+	for (size_t i = 0; i < t->n_calls; i++) {
+		const struct call *c = &t->calls[i];
+
+		n += c->family == GST_FAMILY_EVENT_RECORD;
+		b->all_recordings &= c->family != GST_FAMILY_IPC &&
+				     !(c->family == GST_FAMILY_EVENT_RECORD && (c->flags & GST_CAPTURED));
+	}
 	b->events = array_new(n, sizeof(*b->events));
 	b->usages = array_new(t->n_usages, sizeof(*b->usages));
-	if (!b->events || !b->usages)
+	b->told = array_new(t->n_streams, sizeof(*b->told));
+	b->told_by_edge = array_new(t->n_streams, sizeof(*b->told_by_edge));
+	if (!b->events || !b->usages || !b->told || !b->told_by_edge)
 		return false;
 	for (size_t i = 0; i < t->n_calls; i++)
 		if (t->calls[i].family == GST_FAMILY_EVENT_RECORD && t->calls[i].result == 0 &&
@@ -470,6 +497,8 @@ enum err_kind facts_build(struct facts *out, const struct trace *t, const struct
 	*out = (struct facts){ 0 };
 	ok = collect(&b);
 	free(b.events);
+	free(b.told);
+	free(b.told_by_edge);
 	free(b.usages);
 	free(b.ended);
 	free(b.ended_of);

@@ -62,6 +62,7 @@ struct wait { /* for an event: whose work the stream waits for from at_ns on */
 	uint32_t producer; /* stream the event was recorded in; GST_NONE: not known */
 	uint64_t seq;      /* its submissions up to here; 0: none, the wait is over at once */
 	int64_t at_ns;
+	int64_t recorded_ns; /* what the producer itself waited for by then holds this stream too */
 };
 
 struct facts { /* of one trace; each array by stream, then by covers or after_ns */
