@@ -473,7 +473,8 @@ static bool waits_for_opaque(const struct device_work *d, const struct stream_wo
 {
 	const struct facts *f = w->facts;
 
-	for (size_t i = first_wait(f->waits, f->n_waits, w->stream); i < f->n_waits && f->waits[i].stream == w->stream; i++) {
+	for (size_t i = first_wait(f->waits, f->n_waits, w->stream); i < f->n_waits && f->waits[i].stream == w->stream;
+	     i++) {
 		const struct stream_work *producer = producer_of(d, w, f->waits[i].producer);
 
 		if (producer ? producer->opaque : relays(f, f->waits[i].producer, f->waits[i].recorded_ns))

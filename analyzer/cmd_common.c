@@ -94,6 +94,8 @@ int cmd_finish(FILE *out, const char *name, int status)
 		failed = true;
 	if (!failed)
 		return status;
+	if (errno == EPIPE)
+		return status; /* the reader has seen enough (| head) and knows it */
 	err_set(&e, ERR_SYSTEM, name, ERR_NO_BYTE, "cannot write: %s",
 		errno ? strerror(errno) : "an earlier write failed");
 	return cmd_fail(&e, NULL);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "export.h"
 
@@ -28,14 +29,32 @@ static const struct option_set options = {
 	sizeof(rows) / sizeof(rows[0]), 1, SIZE_MAX
 };
 
-static int write_chrome(const struct summary *s, const struct export_opts *o)
+/* Is the file to be written one of those that are being read? */
+static bool is_recording(const struct run *run, const char *path)
+{
+	struct stat to, from;
+
+	if (stat(path, &to) != 0)
+		return false;
+	for (size_t i = 0; i < run->n_traces; i++)
+		if (stat(run->traces[i]->path, &from) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
+			return true;
+	return false;
+}
+
+static int write_chrome(const struct summary *s, const struct run *run, const struct export_opts *o)
 {
 	bool standard = strcmp(o->chrome, "-") == 0;
-	FILE *out = standard ? stdout : fopen(o->chrome, "we");
 	struct error e;
+	FILE *out;
 	uint64_t left_out = 0;
 	int status;
 
+	if (!standard && is_recording(run, o->chrome)) {
+		err_set(&e, ERR_USAGE, o->chrome, ERR_NO_BYTE, "is part of the recording; choose another name");
+		return cmd_fail(&e, NULL);
+	}
+	out = standard ? stdout : fopen(o->chrome, "we");
 	if (!out) {
 		err_set(&e, ERR_SYSTEM, o->chrome, ERR_NO_BYTE, "cannot write: %s", strerror(errno));
 		return cmd_fail(&e, NULL);
@@ -62,7 +81,7 @@ static int export_run(const struct run *run, const struct export_opts *o)
 	if (summary_build(&summary, &timeline, &e)) {
 		status = cmd_fail(&e, NULL);
 	} else {
-		status = write_chrome(&summary, o);
+		status = write_chrome(&summary, run, o);
 		summary_free(&summary);
 	}
 	timeline_free(&timeline);

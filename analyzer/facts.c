@@ -20,9 +20,9 @@ struct builder {
 	const struct firing *firings;
 	const struct call **events; /* EVENT_RECORDs by event, then time */
 	size_t n_events;
-	bool all_recordings;         /* of events are in the trace */
-	uint64_t *told;              /* per stream: what a context synchronise has said is over */
-	uint64_t *told_by_edge;      /* … an edge across the legacy stream */
+	bool all_recordings;    /* of events are in the trace */
+	uint64_t *told;         /* per stream: what a context synchronise has said is over */
+	uint64_t *told_by_edge; /* … an edge across the legacy stream */
 	struct ended *ended;
 	size_t *ended_of;            /* per stream: its first in ended; one more for the end */
 	const struct usage **usages; /* by thread, then time */

@@ -20,7 +20,7 @@ struct reader {
 	char name[512];
 	struct gst_file_header header;
 	struct gst_counters counters;
-	uint32_t *segments; /* indexes of the whole ones, ascending */
+	uint32_t *segments; /* indexes of those with a whole header, ascending */
 	size_t n_segments;
 	/* where reader_next is */
 	size_t segment;  /* position in segments */
@@ -84,7 +84,7 @@ static bool segment_header_holds(const struct gst_segment_header *s, uint32_t in
 	       gst_hash32(s, sizeof(*s), offsetof(struct gst_segment_header, check)) == s->check;
 }
 
-/* One directory entry that is in use. A segment that is not whole cuts the analysis at the one before it. */
+/* One directory entry that is in use. A segment that cannot be read at all cuts the analysis at the one before it. */
 static void add_segment(struct reader *r, uint32_t index, uint32_t entry)
 {
 	uint64_t entry_at = GST_DIRECTORY_OFFSET + 4ull * index;
@@ -97,9 +97,14 @@ static void add_segment(struct reader *r, uint32_t index, uint32_t entry)
 		return;
 	}
 	if (begin + GST_SEGMENT_BYTES > r->len) {
-		damage_set(r, r->whole_ticks, r->len, "segment %u reaches to byte %llu, the file ends before it", index,
+		bool headless = begin + sizeof(s) > r->len;
+
+		/* What is left of it is read; only then is it known how much that is. */
+		damage_set(r, headless ? r->whole_ticks : UINT64_MAX, r->len,
+			   "segment %u reaches to byte %llu, the file ends before it", index,
 			   (unsigned long long)(begin + GST_SEGMENT_BYTES));
-		return;
+		if (headless)
+			return;
 	}
 	memcpy(&s, r->bytes + begin, sizeof(s));
 	if (!segment_header_holds(&s, index)) {
@@ -339,13 +344,13 @@ static bool size_suits_type(const struct gst_record *h)
 }
 
 /* Sets damage and returns false where the header at `at` cannot be trusted. */
-static bool record_holds(struct reader *r, const struct gst_record *h, uint32_t at, uint64_t byte)
+static bool record_holds(struct reader *r, const struct gst_record *h, uint32_t at, uint32_t left, uint64_t byte)
 {
-	uint32_t left = GST_SEGMENT_BYTES - at;
-
 	if (h->check != gst_record_check(h->type, h->size, at))
 		damage_set(r, r->good_ticks, byte, "the record's check value does not hold (type %u, size %u)", h->type,
 			   h->size);
+	else if (h->size % 8 == 0 && h->size > left && h->size <= GST_SEGMENT_BYTES - at)
+		damage_set(r, r->good_ticks, r->len, "the file ends inside a record of %u bytes", h->size);
 	else if (h->size < sizeof(*h) || h->size % 8 || h->size > left)
 		damage_set(r, r->good_ticks, byte, "record of %u bytes, %u left", h->size, left);
 	else if (h->commit != 0 && h->commit != GST_COMMIT)
@@ -368,6 +373,14 @@ static const uint8_t *segment_bytes(const struct reader *r)
 	return r->bytes + GST_SEGMENTS_OFFSET + (size_t)GST_SEGMENT_BYTES * r->segments[r->segment];
 }
 
+/* How much of the segment the file holds. */
+static uint32_t segment_room(const struct reader *r)
+{
+	size_t room = r->len - (size_t)(segment_bytes(r) - r->bytes);
+
+	return room < GST_SEGMENT_BYTES ? (uint32_t)room : GST_SEGMENT_BYTES;
+}
+
 const struct gst_segment_header *reader_segment(const struct reader *r)
 {
 	return (const struct gst_segment_header *)(const void *)segment_bytes(r);
@@ -387,19 +400,22 @@ bool reader_next(struct reader *r, struct record_view *out)
 {
 	while (r->segment < r->n_segments) {
 		const struct gst_record *h;
-		uint32_t at;
+		uint32_t at, room = segment_room(r);
 		uint64_t word;
 
 		if (r->offset == 0)
 			enter_segment(r);
 		at = r->offset;
-		if (GST_SEGMENT_BYTES - at < sizeof(*h)) {
+		if (room - at < sizeof(*h)) {
+			if (room < GST_SEGMENT_BYTES)
+				damage_set(r, r->good_ticks, r->len, "the file ends inside segment %u's records",
+					   r->segments[r->segment]);
 			next_segment(r);
 			continue;
 		}
 		h = (const struct gst_record *)(const void *)(segment_bytes(r) + at);
 		memcpy(&word, h, sizeof(word));
-		if (word == 0 || !record_holds(r, h, at, (uint64_t)((const uint8_t *)h - r->bytes))) {
+		if (word == 0 || !record_holds(r, h, at, room - at, (uint64_t)((const uint8_t *)h - r->bytes))) {
 			next_segment(r);
 			continue;
 		}

@@ -174,15 +174,19 @@ static enum err_kind top_calls(const struct page *p, const struct trace *t, stru
 static void injected(const struct page *p, const struct trace *t)
 {
 	char text[1024], number[TEXT_SHORT];
+	uint64_t nameless = 0;
 	size_t used = 0;
 
 	for (size_t i = 0; i < GST_HOOK_MAX && used < sizeof(text); i++) {
-		const char *name = i < t->n_hooks && t->hooks[i] ? t->hooks[i] : "unknown";
-
-		if (t->injected[i])
+		if (i >= t->n_hooks || !t->hooks[i])
+			nameless += t->injected[i];
+		else if (t->injected[i])
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.80s", used ? ", " : "",
-						 text_count(number, t->injected[i]), name);
+						 text_count(number, t->injected[i]), t->hooks[i]);
 	}
+	if (nameless && used < sizeof(text))
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s whose names are lost",
+					 used ? ", " : "", text_count(number, nameless));
 	line(p, "calls we made", used ? text : "none");
 }
 

@@ -354,6 +354,14 @@ static void advice(const struct page *p, const struct summary *s, const struct t
 	}
 }
 
+static bool any_damage(const struct run *run)
+{
+	for (size_t i = 0; i < run->n_traces; i++)
+		if (run->traces[i]->damage.kind)
+			return true;
+	return false;
+}
+
 enum err_kind report_text(FILE *out, const struct summary *s, const struct report_style *style, size_t top,
 			  struct error *e)
 {
@@ -364,9 +372,15 @@ enum err_kind report_text(FILE *out, const struct summary *s, const struct repor
 	if (s->run->n_traces)
 		head(&p, s);
 	if (!s->n_devices) {
-		fprintf(out,
-			"\nno device work was recorded: %" PRIu64 " driver calls, none of which put work on a device\n",
-			s->self_calls);
+		if (any_damage(s->run))
+			fprintf(out,
+				"\nnothing can be analysed: the damage may have taken work for the device that is older "
+				"than all that is left\n");
+		else
+			fprintf(out,
+				"\nno device work was recorded: %" PRIu64
+				" driver calls, none of which put work on a device\n",
+				s->self_calls);
 		report_trust(&p, s);
 		return ERR_NONE;
 	}

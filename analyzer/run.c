@@ -13,6 +13,11 @@
 struct trace_list {
 	struct trace **at;
 	size_t n, cap;
+	struct {
+		dev_t dev;
+		ino_t ino;
+	} * files; /* read so far: one that is named twice is one process all the same */
+	size_t n_files, cap_files;
 };
 
 static enum err_kind no_memory(struct error *e)
@@ -22,11 +27,29 @@ static enum err_kind no_memory(struct error *e)
 
 /* ---- paths -> traces -------------------------------------------------------------------------------- */
 
+static bool already_read(const struct trace_list *list, const struct stat *st)
+{
+	for (size_t i = 0; i < list->n_files; i++)
+		if (list->files[i].dev == st->st_dev && list->files[i].ino == st->st_ino)
+			return true;
+	return false;
+}
+
 static enum err_kind add_file(struct trace_list *list, const char *path, struct error *e)
 {
 	struct trace *t;
-	enum err_kind kind = trace_open(&t, path, e);
+	struct stat st;
+	enum err_kind kind;
 
+	if (stat(path, &st) == 0) {
+		if (already_read(list, &st))
+			return ERR_NONE;
+		if (!array_room(list->files, list->n_files, list->cap_files))
+			return no_memory(e);
+		list->files[list->n_files].dev = st.st_dev;
+		list->files[list->n_files++].ino = st.st_ino;
+	}
+	kind = trace_open(&t, path, e);
 	if (kind)
 		return kind;
 	if (!array_room(list->at, list->n, list->cap)) {
@@ -193,6 +216,7 @@ enum err_kind run_open(struct run *out, char *const paths[], size_t n_paths, int
 	for (size_t i = 0; i < list.n; i++)
 		trace_free(list.at[i]);
 	free(list.at);
+	free(list.files);
 	if (kind)
 		run_close(out);
 	return kind;

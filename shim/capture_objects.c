@@ -189,8 +189,8 @@ void capture_ended(struct call *c, CUstream stream)
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
 	/* A capture may end by an error too; the stream itself knows. */
-	if (!c->thread || !n || (INJECT(cuStreamIsCapturing, stream, &status) == CUDA_SUCCESS &&
-				 status == CU_STREAM_CAPTURE_STATUS_ACTIVE))
+	if (!c->thread || !n ||
+	    (INJECT(cuStreamIsCapturing, stream, &status) == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE))
 		return;
 	while (n && !__atomic_compare_exchange_n(&gate.captures, &n, n - 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		;

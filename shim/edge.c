@@ -27,7 +27,7 @@ struct slot {
 
 #define POOL_GONE 1 /* its context is destroyed: free, but not the end of the list */
 
-static struct pool { /* of one context */
+static struct pool {      /* of one context */
 	uint64_t context; /* 0: never used, nor any behind it */
 	struct slot slots[POOL_EVENTS];
 	uint32_t pending;
@@ -47,9 +47,9 @@ static struct pool *pool_of(uint64_t context)
 	for (unsigned i = 0; i < POOLS; i++) {
 		uint64_t owner = __atomic_load_n(&pools[i].context, __ATOMIC_ACQUIRE);
 
-		if (owner == context || (owner <= POOL_GONE &&
-					 __atomic_compare_exchange_n(&pools[i].context, &owner, context, false,
-								     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)))
+		if (owner == context ||
+		    (owner <= POOL_GONE && __atomic_compare_exchange_n(&pools[i].context, &owner, context, false,
+								       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)))
 			return &pools[i];
 		if (owner == context)
 			return &pools[i];

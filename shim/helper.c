@@ -229,7 +229,8 @@ void helper_stop(void)
 		gate_leave();
 	}
 	names_anchor(&t->ring);
-	__atomic_fetch_add(&gate.closed, 1, __ATOMIC_SEQ_CST); /* nothing of ours enters the driver while it shuts down */
+	__atomic_fetch_add(&gate.closed, 1,
+			   __ATOMIC_SEQ_CST); /* nothing of ours enters the driver while it shuts down */
 	t->depth--;
 }
 

@@ -87,8 +87,8 @@ static bool describe(struct thread *t, struct stream *s, struct gst_stream *r)
 	if (s->kind != GST_STREAM_CREATED)
 		return true;
 	rc = INJECT(cuStreamGetCtx, handle, &context);
-	if (rc == CUDA_ERROR_INVALID_HANDLE || rc == CUDA_ERROR_INVALID_VALUE || rc == CUDA_ERROR_CONTEXT_IS_DESTROYED ||
-	    rc == CUDA_ERROR_INVALID_CONTEXT)
+	if (rc == CUDA_ERROR_INVALID_HANDLE || rc == CUDA_ERROR_INVALID_VALUE ||
+	    rc == CUDA_ERROR_CONTEXT_IS_DESTROYED || rc == CUDA_ERROR_INVALID_CONTEXT)
 		return false;
 	if (rc == CUDA_SUCCESS)
 		s->context = (uintptr_t)context;
