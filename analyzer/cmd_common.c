@@ -95,7 +95,7 @@ int cmd_finish(FILE *out, const char *name, int status)
 	if (!failed)
 		return status;
 	if (errno == EPIPE)
-		return status; /* the reader has seen enough (| head) and knows it */
+		return ERR_SYSTEM; /* the reader has seen enough (| head): not worth a line */
 	err_set(&e, ERR_SYSTEM, name, ERR_NO_BYTE, "cannot write: %s",
 		errno ? strerror(errno) : "an earlier write failed");
 	return cmd_fail(&e, NULL);

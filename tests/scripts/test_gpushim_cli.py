@@ -154,12 +154,12 @@ def test_colour_on_a_terminal(gpushim, allocator, no_colour):
     assert (b"\033[" in text) == (no_colour == "")
 
 
-def test_a_closed_pipe_is_an_error(gpushim, allocator):
+def test_a_closed_pipe_ends_quietly(gpushim, allocator):
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run([gpushim, "report", allocator], stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
-    assert done.returncode == 4 and "standard output: cannot write" in done.stderr
+    assert done.returncode == 4 and done.stderr == ""
 
 
 def test_ascii_where_the_locale_is(call, allocator):
