@@ -19,10 +19,16 @@ static char *read_all(const char *path)
 	if (!f)
 		return NULL;
 	do {
-		if (n + 4096 > cap)
-			text = realloc(text, cap = cap * 2 + 8192);
-		if (!text)
-			break;
+		if (n + 4096 > cap) {
+			char *more = realloc(text, cap = cap * 2 + 8192);
+
+			if (!more) {
+				free(text);
+				text = NULL;
+				break;
+			}
+			text = more;
+		}
 		n += fread(text + n, 1, 4096, f);
 	} while (!feof(f) && !ferror(f));
 	fclose(f);
