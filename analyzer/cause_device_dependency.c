@@ -39,5 +39,5 @@ void cause_device_dependency(const struct gap_view *v, struct findings *out)
 	f = findings_add(out, CAUSE_device_dependency, op ? CONFIDENCE_OBSERVED : CONFIDENCE_INFERRED, begin, end);
 	chain_submitter(f, v, "a host function ran in the stream");
 	evidence_call(call, sizeof(call), op ? op->trace : v->trace, v->gap->hostfn);
-	snprintf(f->evidence, sizeof(f->evidence), "a host function ran in the stream, put there by %s", call);
+	snprintf(f->evidence, sizeof(f->evidence), "a host function ran in the stream: %s", call);
 }

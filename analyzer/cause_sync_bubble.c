@@ -65,7 +65,7 @@ void cause_sync_bubble(const struct gap_view *v, struct findings *out)
 
 	f = findings_add(out, CAUSE_sync_bubble, CONFIDENCE_INFERRED, c->end_ns, v->gap->end_ns);
 	f->remainder = true;
-	chain_submitter(f, v, "between %.24s and the next submission", call_name(v->trace, c));
+	chain_submitter(f, v, "after %.32s", call_name(v->trace, c));
 	snprintf(f->evidence, sizeof(f->evidence), "%s left nothing queued; no other cause is proven",
 		 text_clean(name, sizeof(name), call_name(v->trace, c), 48));
 	used = strlen(f->evidence);

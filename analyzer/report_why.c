@@ -54,7 +54,7 @@ static void op_line(const struct page *p, const char *label, const struct op *op
 		fprintf(p->out, " of %s", text_bytes(number, op->call->args[0]));
 	if (op->call) {
 		evidence_call(call, sizeof(call), op->trace, op->call);
-		page_ink(p, INK_DIM, "\n           put there by %s", call);
+		page_ink(p, INK_DIM, "\n           submitted: %s", call);
 	}
 	fputc('\n', p->out);
 }
