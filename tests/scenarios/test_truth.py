@@ -35,4 +35,5 @@ def test_training(recorder, options):
         if blind * 100 > 2 * device["span_ns"]:
             yield f"idle_error + unresolved is {blind} of {device['span_ns']}: more than 2 %"
 
-    truth.agree(lambda: recorder.run(recorder.command("train.py", "--steps", 30, *options)), too_wide)
+    # Its loader workers take the CPU from the training thread in the middle of calls: there a wide bound is the true one.
+    truth.agree(lambda: recorder.run(recorder.command("train.py", "--steps", 30, *options)), too_wide, excused=0.1)
