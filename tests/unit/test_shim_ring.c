@@ -174,20 +174,17 @@ static void full_is_counted_not_lost(void **state)
 
 /* ---- a signal in the middle of an append -------------------------------------------------------------------------------- */
 
-/* The handler calls the ring and nothing else; ThreadSanitizer, which delivers signals late, takes cmocka's own calls for its. */
-const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-	return "report_signal_unsafe=0";
-}
-
-static struct ring *interrupted;
+static struct ring *volatile interrupted; /* NULL: the test is over; ThreadSanitizer delivers signals late */
 static volatile sig_atomic_t from_handler;
 
 static void handler(int signal_number)
 {
+	struct ring *r = interrupted;
+
 	(void)signal_number;
-	append_numbered(interrupted, 1000000u + (uint64_t)from_handler, 3);
+	if (!r)
+		return;
+	append_numbered(r, 1000000u + (uint64_t)from_handler, 3);
 	from_handler = from_handler + 1;
 }
 
@@ -213,6 +210,10 @@ static void signals_interrupt_appends(void **state)
 	size_t size;
 	uint8_t *bytes;
 
+#if defined(__SANITIZE_THREAD__)
+	printf("skip: ThreadSanitizer delivers signals late, not in the middle of an append\n");
+	skip();
+#endif
 	(void)state;
 	from_handler = 0;
 	interrupted = &r;
@@ -222,6 +223,7 @@ static void signals_interrupt_appends(void **state)
 	for (uint64_t i = 0; i < 300000 || from_handler < 100; i++)
 		append_numbered(&r, i, 5);
 	setitimer(ITIMER_REAL, &never, NULL);
+	interrupted = NULL;
 	bytes = slurp(&size);
 	each_record(bytes, size, count_both, &seen);
 	/* A handler that hits the change of segments loses its record, counted. */
