@@ -22,3 +22,20 @@ void *array_grow(void *array, size_t *cap, size_t size);
 
 /* qsort that costs one pass when the array is in order already, as recorded data mostly is. */
 void array_sort(void *array, size_t n, size_t size, int (*compare)(const void *, const void *));
+
+/* The first of n elements, sorted, that does not come before the key; n where all do. */
+static inline size_t array_first(const void *array, size_t n, size_t size, bool (*before)(const void *element, const void *key),
+				 const void *key)
+{
+	size_t low = 0;
+
+	while (low < n) {
+		size_t middle = low + (n - low) / 2;
+
+		if (before((const char *)array + middle * size, key))
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return low;
+}

@@ -65,21 +65,17 @@ static bool collect(struct proofs *p, const struct trace *t)
 	return true;
 }
 
+static bool proof_before(const void *element, const void *key)
+{
+	return by_stream_and_begin(element, key) < 0;
+}
+
 /* First proof of the stream that begins at or after begin_ns. */
 static size_t first_from(const struct proofs *p, uint32_t stream, int64_t begin_ns)
 {
-	size_t low = 0, high = p->n;
+	const struct proof key = { .stream = stream, .begin_ns = begin_ns };
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct proof *q = &p->at[middle];
-
-		if (q->stream < stream || (q->stream == stream && q->begin_ns < begin_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_first(p->at, p->n, sizeof(*p->at), proof_before, &key);
 }
 
 static int64_t done_by(const struct proofs *p, const struct edge *edge)

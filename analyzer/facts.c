@@ -62,20 +62,19 @@ static bool add_asked(struct builder *b, uint32_t stream, uint64_t covers, int64
 						.known_by = PENDING_ASKED });
 }
 
+static bool ended_by(const void *element, const void *key)
+{
+	return ((const struct ended *)element)->end_ns <= *(const int64_t *)key;
+}
+
 /* The highest submission of a stream whose call had returned before time_ns. */
 static uint64_t submitted_before(const struct builder *b, uint32_t stream, int64_t time_ns)
 {
-	size_t first = b->ended_of[stream], low = first, high = b->ended_of[stream + 1];
+	const struct ended *first = b->ended + b->ended_of[stream];
+	size_t n =
+		array_first(first, b->ended_of[stream + 1] - b->ended_of[stream], sizeof(*first), ended_by, &time_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (b->ended[middle].end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > first ? b->ended[low - 1].seq : 0;
+	return n ? first[n - 1].seq : 0;
 }
 
 /* ---- edges and polls -------------------------------------------------------------------------------- */
@@ -156,21 +155,17 @@ static int usage_by_thread(const void *a, const void *b)
 	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
 }
 
+static bool account_before(const void *element, const void *key)
+{
+	return usage_by_thread(element, key) < 0;
+}
+
 /* First of the thread's accounts taken at or after time_ns. */
 static size_t find_usage(const struct builder *b, uint32_t tid, int64_t time_ns)
 {
-	size_t low = 0, high = b->t->n_usages;
+	const struct usage at = { .tid = tid, .time_ns = time_ns }, *key = &at;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct usage *u = b->usages[middle];
-
-		if (u->tid < tid || (u->tid == tid && u->time_ns < time_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_first(b->usages, b->t->n_usages, sizeof(*b->usages), account_before, &key);
 }
 
 /* WAKE_NS plus the time the thread was runnable without a CPU, where accounts around the call tell it. */
@@ -237,25 +232,28 @@ static int event_order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Of the same event as the call, made before it was over; or of a lower one. */
+static bool recorded_by(const void *element, const void *key)
+{
+	const struct call *r = *(const struct call *const *)element, *c = key;
+
+	return r->args[0] < c->args[0] || (r->args[0] == c->args[0] && r->begin_ns < c->end_ns);
+}
+
+static bool lower_event(const void *element, const void *key)
+{
+	return (*(const struct call *const *)element)->args[0] < ((const struct call *)key)->args[0];
+}
+
 /* The recording that a wait for or query of the event was about; NULL where two threads make that doubtful. */
 static const struct call *recorded_before(const struct builder *b, const struct call *c)
 {
-	size_t low = 0, high = b->n_events;
-	const struct call *last;
+	size_t n = array_first(b->events, b->n_events, sizeof(*b->events), recorded_by, c);
+	const struct call *last = n ? b->events[n - 1] : NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct call *r = b->events[middle];
-
-		if (r->args[0] < c->args[0] || (r->args[0] == c->args[0] && r->begin_ns < c->end_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	last = low ? b->events[low - 1] : NULL;
 	if (!last || last->args[0] != c->args[0] || last->end_ns > c->begin_ns)
 		return NULL;
-	if (low > 1 && b->events[low - 2]->args[0] == c->args[0] && b->events[low - 2]->end_ns > last->begin_ns)
+	if (n > 1 && b->events[n - 2]->args[0] == c->args[0] && b->events[n - 2]->end_ns > last->begin_ns)
 		return NULL;
 	return last;
 }
@@ -278,17 +276,9 @@ static bool add_event_answer(struct builder *b, const struct call *c)
 /* An event that was never recorded holds nobody up, if all recordings are in the trace: none of another process, none in a graph. */
 static bool never_recorded(const struct builder *b, const struct call *c)
 {
-	size_t low = 0, high = b->n_events;
+	size_t at = array_first(b->events, b->n_events, sizeof(*b->events), lower_event, c);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (b->events[middle]->args[0] < c->args[0])
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return b->all_recordings && (low == b->n_events || b->events[low]->args[0] != c->args[0]);
+	return b->all_recordings && (at == b->n_events || b->events[at]->args[0] != c->args[0]);
 }
 
 static bool add_wait(struct builder *b, const struct call *c)
@@ -517,32 +507,48 @@ void facts_free(struct facts *f)
 	*f = (struct facts){ 0 };
 }
 
+/* ---- asking ----------------------------------------------------------------------------------------- */
+
+/* All four structures begin with the stream. */
+static bool stream_before(const void *element, const void *key)
+{
+	return *(const uint32_t *)element < *(const uint32_t *)key;
+}
+
+_Static_assert(offsetof(struct finished, stream) == 0 && offsetof(struct pending, stream) == 0 &&
+		       offsetof(struct order, stream) == 0 && offsetof(struct wait, stream) == 0,
+	       "stream_before reads it there");
+
+size_t facts_first_finished(const struct facts *f, uint32_t stream)
+{
+	return array_first(f->finished, f->n_finished, sizeof(*f->finished), stream_before, &stream);
+}
+
+size_t facts_first_pending(const struct facts *f, uint32_t stream)
+{
+	return array_first(f->pending, f->n_pending, sizeof(*f->pending), stream_before, &stream);
+}
+
 size_t facts_first_order(const struct facts *f, uint32_t stream)
 {
-	size_t low = 0, high = f->n_order;
+	return array_first(f->order, f->n_order, sizeof(*f->order), stream_before, &stream);
+}
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+size_t facts_first_wait(const struct facts *f, uint32_t stream)
+{
+	return array_first(f->waits, f->n_waits, sizeof(*f->waits), stream_before, &stream);
+}
 
-		if (f->order[middle].stream < stream)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+static bool ordered_before(const void *element, const void *key)
+{
+	return ((const struct order *)element)->after_ns < *(const int64_t *)key;
 }
 
 bool facts_edge_near(const struct facts *f, uint32_t stream, int64_t time_ns)
 {
-	size_t low = facts_first_order(f, stream), end = facts_first_order(f, stream + 1), high = end;
+	size_t first = facts_first_order(f, stream), end = facts_first_order(f, stream + 1);
+	int64_t from_ns = time_ns - LATENCY_NS;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->order[middle].after_ns < time_ns - LATENCY_NS)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < end && f->order[low].after_ns < time_ns + LATENCY_NS;
+	first += array_first(f->order + first, end - first, sizeof(*f->order), ordered_before, &from_ns);
+	return first < end && f->order[first].after_ns < time_ns + LATENCY_NS;
 }

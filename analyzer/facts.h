@@ -76,8 +76,11 @@ struct facts { /* of one trace; each array by stream, then by covers or after_ns
 enum err_kind facts_build(struct facts *out, const struct trace *t, const struct firing *firings, struct error *e);
 void facts_free(struct facts *f);
 
-/* Index of the first of f->order that belongs to `stream` or a later one. */
+/* Index of the first element of that array that belongs to `stream` or a later one. */
+size_t facts_first_finished(const struct facts *f, uint32_t stream);
+size_t facts_first_pending(const struct facts *f, uint32_t stream);
 size_t facts_first_order(const struct facts *f, uint32_t stream);
+size_t facts_first_wait(const struct facts *f, uint32_t stream);
 /* Was an edge put into the stream just before time_ns? It is pending itself until it fires, with or without work before it. */
 bool facts_edge_near(const struct facts *f, uint32_t stream, int64_t time_ns);
 

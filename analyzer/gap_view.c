@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "ns.h"
 #include "text.h"
 
 /* A damaged record may claim a call of hours: looking back for calls that reach into the gap stops after this many. */
@@ -17,31 +18,16 @@
 /* The account after a blocking call is taken this long after its return at most, and never counts for more of a short silence. */
 #define ACCOUNT_LATE_NS 200000
 
-static int64_t max64(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* ---- calls ---- */
+
+static bool begun_by(const void *element, const void *key)
+{
+	return (*(const struct call *const *)element)->begin_ns <= *(const int64_t *)key;
+}
 
 static size_t first_call_after(const struct thread_records *r, int64_t ns)
 {
-	size_t low = 0, high = r->n_calls;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->calls[middle]->begin_ns <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_first(r->calls, r->n_calls, sizeof(*r->calls), begun_by, &ns);
 }
 
 /* From the call before the gap (or those that reach into it) to the submission. */
@@ -64,27 +50,21 @@ static void set_calls(struct gap_view *v, const struct thread_records *r)
 
 /* ---- silences ---- */
 
-static const struct usage *usage_before(const struct thread_records *r, int64_t ns, size_t *at)
+static bool taken_by(const void *element, const void *key)
 {
-	size_t low = 0, high = r->n_usages;
+	return (*(const struct usage *const *)element)->time_ns <= *(const int64_t *)key;
+}
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->usages[middle]->time_ns <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*at = low;
-	return low ? r->usages[low - 1] : NULL;
+static size_t first_usage_after(const struct thread_records *r, int64_t ns)
+{
+	return array_first(r->usages, r->n_usages, sizeof(*r->usages), taken_by, &ns);
 }
 
 static bool add_silence(struct gap_view *v, const struct thread_records *r, int64_t begin, int64_t end,
 			bool begin_known)
 {
 	struct silence *s;
-	size_t at, after;
+	size_t before, after;
 
 	if (end <= begin || end <= v->gap->begin_ns)
 		return true;
@@ -92,8 +72,9 @@ static bool add_silence(struct gap_view *v, const struct thread_records *r, int6
 		return false;
 	s = &v->silences[v->n_silences++];
 	*s = (struct silence){ .begin_ns = begin, .end_ns = end, .begin_known = begin_known };
-	s->before = usage_before(r, begin + min64(ACCOUNT_LATE_NS, (end - begin) / 20), &at);
-	usage_before(r, end - 1, &after); /* the account before the next call is as old as that call's entry */
+	before = first_usage_after(r, begin + min64(ACCOUNT_LATE_NS, (end - begin) / 20));
+	s->before = before ? r->usages[before - 1] : NULL;
+	after = first_usage_after(r, end - 1); /* the account before the next call is as old as that call's entry */
 	s->after = after < r->n_usages ? r->usages[after] : NULL;
 	return true;
 }
@@ -167,19 +148,14 @@ static bool add_activity(struct gap_view *v, const struct sample *s, int64_t beg
 	return true;
 }
 
+static bool sampled_before(const void *element, const void *key)
+{
+	return (*(const struct sample *const *)element)->time_ns < *(const int64_t *)key;
+}
+
 static size_t first_sample(const struct thread_records *r, int64_t ns)
 {
-	size_t low = 0, high = r->n_samples;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->samples[middle]->time_ns < ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_first(r->samples, r->n_samples, sizeof(*r->samples), sampled_before, &ns);
 }
 
 /* A thread that reads from a pipe takes locks in between: those waits belong to the reading. */

@@ -2,18 +2,9 @@
 #include "gaps.h"
 
 #include "alloc.h"
+#include "ns.h"
 
 #include <stdlib.h>
-
-static int64_t max64(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
 
 struct region { /* one run of the outer union, over all streams */
 	int64_t begin_ns, end_ns;
@@ -129,12 +120,6 @@ static bool make_inner(struct sweep *w)
 
 /* ---- gaps ------------------------------------------------------------------------------------------- */
 
-/* A boundary known to lie in [low, high]: its middle, and the distance to the further end. */
-static int64_t middle(int64_t low, int64_t high)
-{
-	return low + (high - low) / 2;
-}
-
 static bool add_gap(struct sweep *w, struct gap gap)
 {
 	struct device_timeline *out = w->out;
@@ -145,10 +130,11 @@ static bool add_gap(struct sweep *w, struct gap gap)
 	return true;
 }
 
-/* From the end of one region to the begin of the next nothing can have run. */
+/* From the end of one region to the begin of the next nothing can have run. A boundary known to lie in [low, high] is stated as its
+ * middle, with the distance to the further end. */
 static bool add_sure_gap(struct sweep *w, const struct region *a, const struct region *b)
 {
-	int64_t begin = middle(a->earliest_end_ns, a->end_ns), end = middle(b->begin_ns, b->latest_begin_ns);
+	int64_t begin = middle64(a->earliest_end_ns, a->end_ns), end = middle64(b->begin_ns, b->latest_begin_ns);
 
 	return add_gap(w, (struct gap){ .begin_ns = begin,
 					.end_ns = end,
@@ -311,8 +297,8 @@ static bool build(struct sweep *w)
 	if (w->n_regions) {
 		const struct region *last = &w->regions[w->n_regions - 1];
 
-		out->begin_ns = middle(w->regions[0].begin_ns, w->regions[0].latest_begin_ns);
-		out->end_ns = max64(out->begin_ns, middle(last->earliest_end_ns, last->end_ns));
+		out->begin_ns = middle64(w->regions[0].begin_ns, w->regions[0].latest_begin_ns);
+		out->end_ns = max64(out->begin_ns, middle64(last->earliest_end_ns, last->end_ns));
 	}
 	return walk(w);
 }

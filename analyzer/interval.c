@@ -2,18 +2,9 @@
 #include "interval.h"
 
 #include "alloc.h"
+#include "ns.h"
 
 #include <stdlib.h>
-
-static int64_t max64(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
 
 void intervals_free(struct intervals *s)
 {
@@ -88,6 +79,16 @@ bool intervals_subtract(struct intervals *out, const struct intervals *a, const 
 			return false;
 	}
 	return true;
+}
+
+static bool ends_before(const void *element, const void *key)
+{
+	return ((const struct interval *)element)->end_ns <= *(const int64_t *)key;
+}
+
+size_t intervals_after(const struct intervals *s, int64_t time_ns)
+{
+	return array_first(s->at, s->n, sizeof(*s->at), ends_before, &time_ns);
 }
 
 int64_t intervals_within(const struct intervals *s, size_t *from, int64_t begin_ns, int64_t end_ns)

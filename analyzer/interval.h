@@ -27,5 +27,8 @@ void intervals_merge(struct intervals *s);
 bool intervals_intersect(struct intervals *out, const struct intervals *a, const struct intervals *b);
 bool intervals_subtract(struct intervals *out, const struct intervals *a, const struct intervals *b);
 
+/* Of a merged set: the first interval that ends after time_ns. */
+size_t intervals_after(const struct intervals *s, int64_t time_ns);
+
 /* Length of a merged set within [begin, end). *from: where to look first, moved on for the next, later question. */
 int64_t intervals_within(const struct intervals *s, size_t *from, int64_t begin_ns, int64_t end_ns);

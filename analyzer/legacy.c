@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "legacy.h"
 
+#include "alloc.h"
+
 /* The legacy default stream of w's context; NULL if nothing was put into it. */
 static struct stream_work *legacy_of(const struct device_work *d, const struct stream_work *w)
 {
@@ -20,20 +22,15 @@ static struct stream_work *legacy_of(const struct device_work *d, const struct s
 	return NULL;
 }
 
+static bool called_before(const void *element, const void *key)
+{
+	return ((const struct work *)element)->call->begin_ns < *(const int64_t *)key;
+}
+
 /* First op whose call began at or after time_ns; calls rise along a stream but for races of threads. */
 static size_t first_called(const struct stream_work *w, int64_t time_ns)
 {
-	size_t low = 0, high = w->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->ops[middle].call->begin_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_first(w->ops, w->n, sizeof(*w->ops), called_before, &time_ns);
 }
 
 /* Everything in `before` whose call had returned when something in `after` was called is over when that is. */

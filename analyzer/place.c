@@ -2,6 +2,7 @@
 #include "place.h"
 
 #include "alloc.h"
+#include "ns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +11,6 @@
 #define KERNEL_WEIGHT 20000.0 /* ns, a common kernel */
 #define COPY_WEIGHT 5000.0    /* ns, a copy's fixed part */
 #define COPY_BYTES_PER_NS 16.0
-
-static int64_t max64(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* ---- what kind of work ------------------------------------------------------------------------------ */
 
@@ -104,20 +95,9 @@ static void place_stream(struct op *ops, const struct stream_work *w)
 	}
 }
 
-/* The first gap that ends after time_ns. */
-static size_t gap_after(const struct device_timeline *out, int64_t time_ns)
+static bool gap_over(const void *element, const void *key)
 {
-	size_t low = 0, high = out->n_gaps;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (out->gaps[middle].end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ((const struct gap *)element)->end_ns <= *(const int64_t *)key;
 }
 
 /* Cuts an op down to its longest part outside the gaps; one that lies wholly inside a gap shrinks to the gap's nearer end. */
@@ -125,7 +105,7 @@ static void leave_gaps(struct op *op, const struct device_timeline *out)
 {
 	int64_t at = max64(op->begin_ns, out->begin_ns), end = min64(op->end_ns, out->end_ns);
 	int64_t best_begin = -1, best_end = -1;
-	size_t i = gap_after(out, at);
+	size_t i = array_first(out->gaps, out->n_gaps, sizeof(*out->gaps), gap_over, &at);
 
 	at = min64(at, out->end_ns);
 	end = max64(end, at);

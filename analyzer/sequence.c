@@ -59,19 +59,16 @@ static int compare_id(const void *a, const void *b)
 	return (x->edge > y->edge) - (x->edge < y->edge);
 }
 
+static bool lower_id(const void *element, const void *key)
+{
+	return ((const struct by_id *)element)->id < *(const uint32_t *)key;
+}
+
 static uint32_t find_edge(const struct by_id *order, size_t n, uint32_t id)
 {
-	size_t low = 0, high = n;
+	size_t at = array_first(order, n, sizeof(*order), lower_id, &id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (order[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < n && order[low].id == id ? order[low].edge : GST_NONE;
+	return at < n && order[at].id == id ? order[at].edge : GST_NONE;
 }
 
 /* One edge from its base, which must be done. A base has a smaller id, so one pass in the order of ids meets it first. */

@@ -10,20 +10,15 @@ static enum err_kind no_memory(struct error *e)
 	return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
 }
 
+static bool lower_tid(const void *element, const void *key)
+{
+	return ((const struct thread_records *)element)->tid < *(const uint32_t *)key;
+}
+
 /* Where tid stands in the sorted list, or should stand. */
 static size_t position(const struct thread_records *threads, size_t n, uint32_t tid)
 {
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (threads[middle].tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_first(threads, n, sizeof(*threads), lower_tid, &tid);
 }
 
 struct finder { /* records of one thread mostly come in a row */

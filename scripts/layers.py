@@ -24,11 +24,11 @@ FOLDERS = [
 
 # Stages within the analyzer, in the order data takes. A stage includes itself and the stages above it.
 STAGES = [
-    "error alloc arena interval duration text json syscall_names",  # tools, of no stage
+    "error alloc arena interval ns duration text json syscall_names",  # tools, of no stage
     "reader import_*",
     "trace clock device_clock edge_done names sequence",
     "run",
-    "facts bounds legacy place gaps timeline timeline_*",
+    "facts bounds legacy waits busy stretches place gaps timeline timeline_*",
     "chain calls threads",
     "cause cause_* causes findings gap_view",
     "steps memory",

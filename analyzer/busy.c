@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "busy.h"
+
+#include "legacy.h"
+#include "ns.h"
+#include "timeline.h"
+#include "waits.h"
+
+static void set_latest_starts(const struct device_work *d, struct stream_work *w)
+{
+	int64_t host_done = INT64_MIN;
+
+	for (size_t i = 0; i < w->n; i++) {
+		struct work *op = &w->ops[i];
+		int64_t entry = op->call->begin_ns, until_ns;
+
+		op->held_until_ns = host_done > entry ? host_done : INT64_MIN;
+		until_ns = waits_until(d, w, op, max64(entry, host_done));
+		if (until_ns > max64(entry, host_done))
+			op->held_until_ns = until_ns;
+		op->latest_start_ns = clamp64(max64(op->call->end_ns, op->held_until_ns) + LATENCY_NS,
+					      op->earliest_start_ns, op->latest_end_ns);
+		op->earliest_end_ns = op->earliest_start_ns;
+		if (op->hostfn)
+			host_done = max64(host_done, op->latest_end_ns);
+	}
+}
+
+/* Adds [begin, end) to the surely busy time, without what may be the time of `less` (NULL none). */
+static bool add_busy(struct device_work *d, const struct stream_work *w, int64_t begin_ns, int64_t end_ns,
+		     const struct intervals *less)
+{
+	if (w->opaque || end_ns <= begin_ns)
+		return true;
+	for (size_t i = less ? intervals_after(less, begin_ns) : 0;
+	     less && i < less->n && less->at[i].begin_ns < end_ns; i++) {
+		if (less->at[i].begin_ns > begin_ns && !intervals_add(&d->busy, begin_ns, less->at[i].begin_ns))
+			return false;
+		begin_ns = less->at[i].end_ns;
+	}
+	return end_ns <= begin_ns || intervals_add(&d->busy, begin_ns, end_ns);
+}
+
+static bool is_legacy(const struct stream_work *w)
+{
+	return w->trace->streams[w->stream].kind == GST_STREAM_LEGACY;
+}
+
+/* Applies one fact to the op it is about. */
+static bool use_pending(struct device_work *d, struct stream_work *w, struct work *op, const struct pending *p)
+{
+	int64_t at = min64(p->at_ns, op->latest_end_ns);
+
+	if (p->known_by == PENDING_WAKE && op->known_by == BOUNDARY_EDGE)
+		return true;
+	if (p->known_by == PENDING_ASKED &&
+	    (facts_edge_near(w->facts, w->stream, p->at_ns) || p->at_ns > op->latest_end_ns ||
+	     (is_legacy(w) && !legacy_others_done(d, w, p->at_ns))))
+		return true;
+	if (p->known_by == PENDING_OWN) {
+		op->earliest_start_ns = clamp64(p->entered_ns, op->earliest_start_ns, op->latest_end_ns);
+		op->latest_start_ns = clamp64(max64(p->asked_ns, max64(op->held_until_ns, 0) + LATENCY_NS),
+					      op->earliest_start_ns, max64(op->latest_start_ns, op->earliest_start_ns));
+		op->earliest_end_ns = max64(op->earliest_end_ns, op->earliest_start_ns);
+	}
+	if (waits_between(w, op->call->begin_ns, p->at_ns + EVENT_NS, p->at_ns) ||
+	    ((p->known_by == PENDING_EDGE || p->known_by == PENDING_WAKE) &&
+	     legacy_met(d, w, op->call->begin_ns, p->asked_ns)))
+		return op->hostfn || add_busy(d, w, max64(p->asked_ns, op->latest_start_ns), p->at_ns,
+					      waits_hosts(d, w, op, p->at_ns));
+	op->earliest_end_ns = max64(op->earliest_end_ns, at);
+	return op->hostfn || add_busy(d, w, op->latest_start_ns, at, waits_hosts(d, w, op, at));
+}
+
+bool busy_find(struct device_work *d, struct stream_work *w)
+{
+	const struct facts *f = w->facts;
+	size_t at = facts_first_pending(f, w->stream), op = 0;
+	bool ok = true;
+
+	set_latest_starts(d, w);
+	if (w->stream == GST_NONE)
+		return true;
+	for (; ok && at < f->n_pending && f->pending[at].stream == w->stream; at++) {
+		while (op < w->n && w->ops[op].call->seq <= f->pending[at].covers)
+			op++;
+		if (op)
+			ok = use_pending(d, w, &w->ops[op - 1], &f->pending[at]);
+	}
+	for (size_t i = 1; i < w->n; i++)
+		w->ops[i].earliest_end_ns =
+			clamp64(w->ops[i - 1].earliest_end_ns, w->ops[i].earliest_end_ns, w->ops[i].latest_end_ns);
+	return ok;
+}
+
+bool busy_find_context(struct device_work *d, const struct stream_work *w)
+{
+	const struct facts *f = w->facts;
+
+	if (w->trace->header.device_level != GST_LEVEL_HOST || w->stream == GST_NONE)
+		return true;
+	for (size_t i = facts_first_pending(f, GST_NONE); i < f->n_pending; i++)
+		if (f->pending[i].context == w->trace->streams[w->stream].context && d->host.n == 0 &&
+		    !add_busy(d, w, f->pending[i].asked_ns, f->pending[i].at_ns, &d->host))
+			return false;
+	return true;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ns.h: arithmetic of instants and durations, all int64_t nanoseconds. */
+#pragma once
+
+#include <stdint.h>
+
+static inline int64_t max64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline int64_t min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline int64_t clamp64(int64_t x, int64_t low, int64_t high)
+{
+	return max64(low, min64(x, high));
+}
+
+static inline int64_t middle64(int64_t low, int64_t high)
+{
+	return low + (high - low) / 2;
+}

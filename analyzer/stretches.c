@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "stretches.h"
+
+#include "alloc.h"
+#include "ns.h"
+
+static bool begin_stretch(struct device_work *d, const struct work *op)
+{
+	if (!array_room(d->stretches, d->n_stretches, d->cap_stretches))
+		return false;
+	d->stretches[d->n_stretches++] = (struct stretch){
+		.begin_ns = op->earliest_start_ns,
+		.latest_begin_ns = op->latest_start_ns,
+		.last_latest_start_ns = op->latest_start_ns,
+		.earliest_end_ns = op->earliest_end_ns,
+		.end_ns = op->latest_end_ns,
+		.first_entry_ns = op->call->begin_ns,
+		.last_entry_ns = op->call->begin_ns,
+		.end_known_by = op->known_by,
+	};
+	return true;
+}
+
+static void extend_stretch(struct stretch *s, const struct work *op)
+{
+	s->begin_ns = min64(s->begin_ns, op->earliest_start_ns);
+	s->latest_begin_ns = min64(s->latest_begin_ns, op->latest_start_ns);
+	s->last_latest_start_ns = max64(s->last_latest_start_ns, op->latest_start_ns);
+	s->earliest_end_ns = max64(s->earliest_end_ns, op->earliest_end_ns);
+	if (op->latest_end_ns >= s->end_ns) {
+		s->end_ns = op->latest_end_ns;
+		s->end_known_by = op->known_by;
+	}
+	s->last_entry_ns = max64(s->last_entry_ns, op->call->begin_ns);
+	s->first_entry_ns = min64(s->first_entry_ns, op->call->begin_ns);
+}
+
+bool stretches_add(struct device_work *d, const struct stream_work *w)
+{
+	bool open = false;
+
+	for (size_t i = 0; i < w->n; i++) {
+		const struct work *op = &w->ops[i];
+
+		if (op->hostfn) {
+			open = false;
+		} else if (open && op->earliest_start_ns <= d->stretches[d->n_stretches - 1].end_ns) {
+			extend_stretch(&d->stretches[d->n_stretches - 1], op);
+		} else {
+			if (!begin_stretch(d, op))
+				return false;
+			open = true;
+		}
+	}
+	return true;
+}
