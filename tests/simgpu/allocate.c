@@ -2,6 +2,7 @@
 /* allocate.c: the calls that allocate and free. Allocating takes host time; freeing waits for the device, as the real one does. */
 #include "call.h"
 #include "context.h"
+#include "device_memory.h"
 #include "memory.h"
 #include "settings.h"
 
@@ -22,7 +23,7 @@ CUresult api_memory_info(CALL, size_t *free_bytes, size_t *total)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	*total = settings()->memory_bytes;
-	*free_bytes = settings()->memory_bytes - memory_used(call->context->device);
+	*free_bytes = settings()->memory_bytes - device_memory_used(call->context->device);
 	sim_unlock();
 	return CUDA_SUCCESS;
 }

@@ -25,15 +25,20 @@ void clock_spin_until(uint64_t ns)
 	}
 }
 
-/* Device ticks of 0.5 us. The clock runs fast by the drift and started long before the process did. */
-static double device_ticks(uint64_t ns)
-{
-	const double offset_ns = 7.3e15;
+/* Each device's clock has a start and a rate of its own, as crystals do: device 0 drifts as SIMGPU_DRIFT_PPM says, each
+ * further one by this much less. */
+static const double drift_step_ppm = 3;
+static const double start_ns = 7.3e15, start_step_ns = 1.1e13 + 137;
 
-	return floor(((double)ns * (1.0 + settings()->drift_ppm * 1e-6) + offset_ns) / 500.0);
+/* Device ticks of 0.5 us. */
+static double device_ticks(int device, uint64_t ns)
+{
+	double drift = (settings()->drift_ppm - drift_step_ppm * device) * 1e-6;
+
+	return floor(((double)ns * (1.0 + drift) + start_ns + start_step_ns * device) / 500.0);
 }
 
-double clock_device_ms(uint64_t from_ns, uint64_t to_ns)
+double clock_device_ms(int device, uint64_t from_ns, uint64_t to_ns)
 {
-	return (device_ticks(to_ns) - device_ticks(from_ns)) * 0.5e-3;
+	return (device_ticks(device, to_ns) - device_ticks(device, from_ns)) * 0.5e-3;
 }

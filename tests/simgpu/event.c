@@ -114,7 +114,7 @@ static CUresult elapsed(CUevent from, CUevent to, float *ms)
 	timeline_advance(clock_now_ns());
 	if (!op_done(from->op) || !op_done(to->op))
 		return CUDA_ERROR_NOT_READY;
-	*ms = (float)clock_device_ms(from->op->end_ns, to->op->end_ns);
+	*ms = (float)clock_device_ms(from->op->device, from->op->end_ns, to->op->end_ns);
 	return CUDA_SUCCESS;
 }
 

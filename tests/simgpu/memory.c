@@ -4,6 +4,7 @@
  * they are written and are given back when freed. */
 #include "memory.h"
 
+#include "device_memory.h"
 #include "settings.h"
 
 #include <string.h>
@@ -16,7 +17,6 @@ static unsigned range_count, range_room;
 static unsigned long long last_id;
 static uintptr_t arena;
 static size_t arena_bytes;
-static uint64_t used_bytes[SIM_MAX_DEVICES];
 
 /* The number of ranges with base <= address. */
 static unsigned upper_bound(uintptr_t address)
@@ -128,16 +128,16 @@ static uintptr_t find_room(size_t reserved)
 CUresult memory_take(CUcontext context, size_t bytes, enum memory_kind kind, CUdeviceptr *address)
 {
 	size_t reserved = (bytes + SMALL_ALIGN - 1) & ~(size_t)(SMALL_ALIGN - 1);
-	uint64_t *used = &used_bytes[context->device];
 	uintptr_t base;
 
-	if (reserved < bytes || !arena_map() || reserved > settings()->memory_bytes - *used)
+	if (reserved < bytes || !arena_map() || !device_memory_take(context->device, reserved))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	base = find_room(reserved);
 	if (!base || !memory_range_add((struct memory_range){
-			     .base = base, .bytes = bytes, .reserved = reserved, .kind = kind, .context = context }))
+			     .base = base, .bytes = bytes, .reserved = reserved, .kind = kind, .context = context })) {
+		device_memory_give(context->device, reserved);
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	*used += reserved;
+	}
 	*address = base;
 	return CUDA_SUCCESS;
 }
@@ -152,7 +152,7 @@ void memory_release(CUdeviceptr address)
 	if (range->kind == MEMORY_PINNED) {
 		munmap((void *)range->base, range->reserved);
 	} else if (range->kind != MEMORY_REGISTERED) {
-		used_bytes[range->context->device] -= range->reserved;
+		device_memory_give(range->context->device, range->reserved);
 		first = (range->base + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
 		last = (range->base + range->reserved) & ~(uintptr_t)(PAGE - 1);
 		if (first < last)
@@ -166,9 +166,4 @@ void memory_free_all(CUcontext context)
 	for (unsigned i = range_count; i-- > 0;)
 		if (ranges[i].context == context)
 			memory_release(ranges[i].base);
-}
-
-uint64_t memory_used(int device)
-{
-	return used_bytes[device];
 }

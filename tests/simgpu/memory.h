@@ -30,4 +30,3 @@ void memory_free_all(CUcontext context);
 bool memory_range_add(struct memory_range range); /* copied, given an id; false: out of memory */
 void memory_range_remove(const struct memory_range *range);
 const struct memory_range *memory_range_overlapping(uintptr_t base, size_t bytes);
-uint64_t memory_used(int device); /* bytes */

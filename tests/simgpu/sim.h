@@ -33,7 +33,7 @@ static inline uint64_t clock_now_ns(void)
 
 void clock_sleep_until(uint64_t ns);
 void clock_spin_until(uint64_t ns);
-double clock_device_ms(uint64_t from_ns, uint64_t to_ns); /* as events on the drifting, 0.5 us clock of the device see it */
+double clock_device_ms(int device, uint64_t from_ns, uint64_t to_ns); /* as events on the device's own 0.5 us clock see it */
 
 void sim_lock(void);
 bool sim_lock_for(uint64_t ns);    /* false: not to be had in that time */

@@ -20,6 +20,7 @@ enum { TRUTH_MAX = 8192 };
 
 struct truth_op {
 	char op[16], name[64], kind[16];
+	int device;
 	unsigned stream;
 	long long submit_ns, start_ns, end_ns, bytes;
 };
@@ -70,7 +71,6 @@ static inline void truth_load(struct truth *truth, const char *path)
 	truth->calls[0] = 0;
 	while (fgets(line, sizeof(line), file)) {
 		struct truth_op *op = &truth->ops[truth->count];
-		int device;
 
 		assert_int_equal(truth->calls[0], 0); /* the counts are the last line */
 		if (!strncmp(line, "{\"calls\":", 9)) {
@@ -83,7 +83,7 @@ static inline void truth_load(struct truth *truth, const char *path)
 		assert_int_equal(sscanf(line,
 					"{\"op\":\"%15[a-z]\",\"device\":%d,\"stream\":%u,\"name\":%63[^,],\"kind\":%15[^,],"
 					"\"submit_ns\":%lld,\"start_ns\":%lld,\"end_ns\":%lld,\"bytes\":%lld",
-					op->op, &device, &op->stream, op->name, op->kind, &op->submit_ns, &op->start_ns, &op->end_ns,
+					op->op, &op->device, &op->stream, op->name, op->kind, &op->submit_ns, &op->start_ns, &op->end_ns,
 					&op->bytes),
 				 9);
 		truth->count++;

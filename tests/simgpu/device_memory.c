@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "device_memory.h"
+
+#include "settings.h"
+
+static uint64_t used_bytes[SIM_MAX_DEVICES];
+
+uint64_t device_memory_used(int device)
+{
+	return used_bytes[device];
+}
+
+bool device_memory_take(int device, uint64_t bytes)
+{
+	uint64_t used = device_memory_used(device), all = settings()->memory_bytes;
+
+	if (used > all || bytes > all - used)
+		return false;
+	used_bytes[device] += bytes;
+	return true;
+}
+
+void device_memory_give(int device, uint64_t bytes)
+{
+	used_bytes[device] -= bytes;
+}
