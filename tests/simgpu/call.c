@@ -3,6 +3,7 @@
 #include "call.h"
 
 #include "call_names.h"
+#include "capture.h"
 #include "context.h"
 #include "settings.h"
 #include "timeline.h"
@@ -83,8 +84,9 @@ static bool sticky(CUresult code)
 	}
 }
 
-CUresult call_enter(struct call *call, unsigned call_id, enum need need, bool per_thread)
+CUresult call_enter(struct call *call, unsigned call_id, unsigned needs, bool per_thread)
 {
+	const enum need need = needs & NEED_MASK;
 	CUresult result = CUDA_SUCCESS, current;
 
 	truth_log_count(call_id);
@@ -112,6 +114,8 @@ CUresult call_enter(struct call *call, unsigned call_id, enum need need, bool pe
 	}
 	if (failure_count)
 		result = injected(call_id);
+	if (!result && (needs & UNSAFE))
+		result = capture_forbids_unsafe();
 	if (result && call->context && sticky(result))
 		__atomic_store_n(&call->context->sticky, result, __ATOMIC_RELAXED);
 	return result;

@@ -5,8 +5,9 @@
 
 #include "sim.h"
 
-/* What a call needs before it is looked at. */
-enum need { NEED_NOTHING, NEED_INIT, NEED_CONTEXT };
+/* What a call needs before it is looked at. UNSAFE is or-ed to it: the call may be prohibited while a stream captures, see
+ * capture.h. */
+enum need { NEED_NOTHING, NEED_INIT, NEED_CONTEXT, NEED_MASK = 3, UNSAFE = 4 };
 
 struct call {
 	uint64_t entry_ns;
@@ -17,7 +18,7 @@ struct call {
 #define CALL __attribute__((unused)) const struct call *call
 
 /* Counts the call; anything but CUDA_SUCCESS is its result. */
-CUresult call_enter(struct call *call, unsigned call_id, enum need need, bool per_thread);
+CUresult call_enter(struct call *call, unsigned call_id, unsigned needs, bool per_thread);
 
 #define WITH_CALL(...) (const struct call *call, __VA_ARGS__)
 #define ENTRY(symbol, implementation, need, params, ...) CUresult api_##implementation WITH_CALL params;

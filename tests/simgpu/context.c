@@ -2,6 +2,7 @@
 #include "context.h"
 
 #include "call.h"
+#include "capture.h"
 #include "device.h"
 #include "memory.h"
 #include "module.h"
@@ -122,6 +123,7 @@ void context_stop(CUcontext context)
 	context->destroyed = true;
 	while (context->modules)
 		module_free(context->modules);
+	capture_forget_stream(&context->legacy);
 	while (context->streams)
 		stream_free(context->streams);
 	op_unref(context->legacy.last);
@@ -248,10 +250,14 @@ CUresult api_context_get_current(CALL, CUcontext *ctx)
 
 CUresult api_context_synchronize(CALL)
 {
+	CUresult result;
+
 	sim_lock();
-	context_wait_idle(call->context);
+	result = capture_check_context(call->context);
+	if (!result)
+		context_wait_idle(call->context);
 	sim_unlock();
-	return CUDA_SUCCESS;
+	return result;
 }
 
 /* NULL is the current one. */
@@ -272,6 +278,8 @@ CUresult api_context_synchronize_of(CALL, CUcontext ctx)
 	result = context_or_current(call, &ctx);
 	if (!result && ctx->sticky)
 		result = ctx->sticky;
+	if (!result)
+		result = capture_check_context(ctx);
 	if (!result)
 		context_wait_idle(ctx);
 	sim_unlock();

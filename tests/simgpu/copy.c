@@ -11,7 +11,9 @@
  *   memset           at once; of pinned host memory when done      at once
  *   host to host     by the calling thread, behind the stream's prior work; no device operation
  *
+ * In a capture an asynchronous call becomes a node, and its bytes are read when the graph runs: nothing is staged.
  * Device-to-device copies and memsets need no copy engine: they run beside kernels, in a kernel's slot if they are small. */
+#include "capture.h"
 #include "context.h"
 #include "memory.h"
 #include "settings.h"
@@ -156,17 +158,44 @@ static CUresult submit(const struct call *call, struct CUstream_st *stream, cons
 	return CUDA_SUCCESS;
 }
 
+static CUmemorytype side_type(uintptr_t address)
+{
+	enum memory_kind kind;
+
+	return !memory_classify(address, 1, &kind) && on_device(kind) ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+}
+
+static CUresult capture_copy(struct CUstream_st *stream, const struct copy *copy)
+{
+	CUgraphNodeParams node = { .type = CU_GRAPH_NODE_TYPE_MEMCPY };
+
+	node.memcpy.copyCtx = stream->context;
+	node.memcpy.copyParams = (CUDA_MEMCPY3D){ .srcMemoryType = side_type(copy->from),
+						  .srcHost = (const void *)copy->from,
+						  .srcDevice = copy->from,
+						  .dstMemoryType = side_type(copy->to),
+						  .dstHost = (void *)copy->to,
+						  .dstDevice = copy->to,
+						  .WidthInBytes = copy->bytes,
+						  .Height = 1,
+						  .Depth = 1 };
+	return capture_add(stream, &node);
+}
+
 static CUresult copy_run(const struct call *call, struct copy copy, CUstream s, bool device_to, bool device_from)
 {
 	struct CUstream_st *stream;
 	CUresult result;
 
 	sim_lock();
-	result = stream_resolve(call, s, &stream);
+	if (copy.async)
+		result = stream_resolve_capturable(call, s, &stream);
+	else
+		result = stream_resolve_waiting(call, s, &stream);
 	if (!result && copy.bytes) {
 		result = classify(&copy, device_to, device_from);
 		if (!result)
-			result = submit(call, stream, &copy);
+			result = stream->capture ? capture_copy(stream, &copy) : submit(call, stream, &copy);
 	}
 	sim_unlock();
 	return result;
@@ -227,15 +256,31 @@ static CUresult submit_set(const struct call *call, struct CUstream_st *stream, 
 	return CUDA_SUCCESS;
 }
 
+static CUresult capture_set(struct CUstream_st *stream, const struct set *set)
+{
+	CUgraphNodeParams node = { .type = CU_GRAPH_NODE_TYPE_MEMSET };
+
+	node.memset = (CUDA_MEMSET_NODE_PARAMS_v2){ .dst = set->to,
+						    .value = set->pattern,
+						    .elementSize = set->pattern_bytes,
+						    .width = set->bytes / set->pattern_bytes,
+						    .height = 1,
+						    .ctx = stream->context };
+	return capture_add(stream, &node);
+}
+
 static CUresult set_run(const struct call *call, struct set set, CUstream s)
 {
 	struct CUstream_st *stream;
 	CUresult result;
 
 	sim_lock();
-	result = stream_resolve(call, s, &stream);
+	if (set.async)
+		result = stream_resolve_capturable(call, s, &stream);
+	else
+		result = stream_resolve(call, s, &stream);
 	if (!result && set.bytes)
-		result = submit_set(call, stream, &set);
+		result = stream->capture ? capture_set(stream, &set) : submit_set(call, stream, &set);
 	sim_unlock();
 	return result;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* launch.c: kernels and host functions. A launch takes SIMGPU_LAUNCH_NS of the caller's time. */
+#include "capture.h"
 #include "function.h"
 #include "settings.h"
 #include "stream.h"
@@ -23,16 +24,37 @@ static CUresult check(CUfunction f, const struct shape *s, void **params, void *
 	return CUDA_SUCCESS;
 }
 
-static CUresult submit_kernel(const struct call *call, CUfunction f, CUstream s)
+static CUresult capture_kernel(struct CUstream_st *stream, CUfunction f, const struct shape *s, void **params,
+			       void **extra)
+{
+	CUgraphNodeParams node = { .type = CU_GRAPH_NODE_TYPE_KERNEL };
+
+	node.kernel = (CUDA_KERNEL_NODE_PARAMS_v3){ .func = f,
+						    .gridDimX = s->gx,
+						    .gridDimY = s->gy,
+						    .gridDimZ = s->gz,
+						    .blockDimX = s->bx,
+						    .blockDimY = s->by,
+						    .blockDimZ = s->bz,
+						    .sharedMemBytes = s->shared,
+						    .kernelParams = params,
+						    .extra = extra };
+	return capture_add(stream, &node);
+}
+
+static CUresult submit_kernel(const struct call *call, CUfunction f, const struct shape *shape, CUstream s,
+			      void **params, void **extra)
 {
 	struct CUstream_st *stream;
 	struct op *op;
-	CUresult result = stream_resolve(call, s, &stream);
+	CUresult result = stream_resolve_capturable(call, s, &stream);
 
 	if (result)
 		return result;
 	if (f->module->context != stream->context)
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (stream->capture)
+		return capture_kernel(stream, f, shape, params, extra);
 	op = op_new(OP_KERNEL, stream->context->device);
 	if (!op)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -53,7 +75,7 @@ static CUresult launch(const struct call *call, CUfunction f, const struct shape
 	if (result)
 		return result;
 	sim_lock();
-	result = submit_kernel(call, f, s);
+	result = submit_kernel(call, f, shape, s, params, extra);
 	sim_unlock();
 	if (!result)
 		clock_spin_until(call->entry_ns + settings()->launch_ns);
@@ -91,10 +113,17 @@ static CUresult submit_host(const struct call *call, CUstream s, struct host_cal
 {
 	struct CUstream_st *stream;
 	struct op *op;
-	CUresult result = stream_resolve(call, s, &stream);
+	CUresult result =
+		host.callback ? stream_resolve(call, s, &stream) : stream_resolve_capturable(call, s, &stream);
 
 	if (result)
 		return result;
+	if (stream->capture) {
+		CUgraphNodeParams node = { .type = CU_GRAPH_NODE_TYPE_HOST };
+
+		node.host = (CUDA_HOST_NODE_PARAMS_v2){ host.function, host.argument };
+		return capture_add(stream, &node);
+	}
 	op = op_new(OP_HOSTFN, stream->context->device);
 	if (!op)
 		return CUDA_ERROR_OUT_OF_MEMORY;

@@ -5,6 +5,14 @@
 #include "slab.h"
 #include "timeline.h"
 
+struct capture;
+
+/* Nodes of one graph, each once. Zeroed is empty. */
+struct node_list {
+	CUgraphNode *nodes;
+	unsigned count, room;
+};
+
 /* A stream is the last operation submitted to it: whatever comes next waits for that one. */
 struct CUstream_st {
 	CUcontext context;
@@ -14,6 +22,9 @@ struct CUstream_st {
 	int priority;
 	bool legacy;
 	uint64_t owner;  /* per-thread default stream of that thread; 0: an ordinary stream */
+	struct capture *capture;   /* NULL: operations are enqueued */
+	struct node_list frontier; /* what the capture's next node here depends on */
+	struct CUstream_st *next_captured; /* in the same capture */
 	struct CUstream_st *next; /* in its context */
 };
 
@@ -42,6 +53,8 @@ struct CUevent_st {
 	CUcontext context;
 	struct op *op; /* the last record; NULL: never recorded */
 	unsigned flags;
+	uint64_t capture_id;     /* the last record was captured by that one; 0: it was not */
+	struct node_list recorded; /* the stream's frontier at that time */
 };
 
 struct CUfunc_st {

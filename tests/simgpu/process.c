@@ -11,6 +11,15 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool initialised;
 static atomic_uchar *_Atomic alive;
+static _Atomic uint64_t last_thread;
+static __thread uint64_t this_thread;
+
+uint64_t sim_thread(void)
+{
+	if (!this_thread)
+		this_thread = atomic_fetch_add(&last_thread, 1) + 1;
+	return this_thread;
+}
 
 void sim_lock(void)
 {

@@ -39,6 +39,7 @@ void sim_lock(void);
 bool sim_lock_for(uint64_t ns);    /* false: not to be had in that time */
 void sim_unlock(void);
 pthread_mutex_t *sim_mutex(void);  /* the same lock, to wait on conditions with */
+uint64_t sim_thread(void);         /* a number for the calling thread, from 1, never used again */
 bool sim_initialised(void);        /* cuInit has succeeded in this process */
 bool sim_forked(void);             /* this is the child of a process that had initialised: nothing works */
 void sim_set_initialised(void);

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "stream.h"
 
+#include "capture.h"
 #include "context.h"
 #include "settings.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 struct slab stream_slab = SLAB(struct CUstream_st, 1 << 16);
 
 static unsigned last_number; /* 0 is every context's legacy default stream */
-static _Atomic uint64_t last_thread;
-static __thread uint64_t this_thread;
 
 static struct CUstream_st *stream_new(CUcontext context, unsigned flags, int priority)
 {
@@ -32,18 +30,16 @@ static struct CUstream_st *per_thread_stream(CUcontext context)
 {
 	struct CUstream_st *stream;
 
-	if (!this_thread)
-		this_thread = atomic_fetch_add(&last_thread, 1) + 1;
 	for (stream = context->streams; stream; stream = stream->next)
-		if (stream->owner == this_thread)
+		if (stream->owner == sim_thread())
 			return stream;
 	stream = stream_new(context, CU_STREAM_DEFAULT, 0);
 	if (stream)
-		stream->owner = this_thread;
+		stream->owner = sim_thread();
 	return stream;
 }
 
-CUresult stream_resolve(const struct call *call, CUstream handle, struct CUstream_st **stream)
+CUresult stream_find(const struct call *call, CUstream handle, struct CUstream_st **stream)
 {
 	if (handle == CU_STREAM_PER_THREAD || (!handle && call->per_thread)) {
 		*stream = per_thread_stream(call->context);
@@ -57,6 +53,27 @@ CUresult stream_resolve(const struct call *call, CUstream handle, struct CUstrea
 		return CUDA_ERROR_INVALID_HANDLE;
 	*stream = handle;
 	return CUDA_SUCCESS;
+}
+
+CUresult stream_resolve_capturable(const struct call *call, CUstream handle, struct CUstream_st **stream)
+{
+	CUresult result = stream_find(call, handle, stream);
+
+	return result ? result : capture_check_use(*stream);
+}
+
+CUresult stream_resolve(const struct call *call, CUstream handle, struct CUstream_st **stream)
+{
+	CUresult result = stream_resolve_capturable(call, handle, stream);
+
+	return result ? result : capture_refuse(*stream);
+}
+
+CUresult stream_resolve_waiting(const struct call *call, CUstream handle, struct CUstream_st **stream)
+{
+	CUresult result = stream_resolve(call, handle, stream);
+
+	return result ? result : capture_forbids_wait();
 }
 
 /* The default stream waits for all blocking streams, those destroyed with work pending too, and they for it. */
@@ -129,6 +146,7 @@ void stream_free(struct CUstream_st *stream)
 	while (*at != stream)
 		at = &(*at)->next;
 	*at = stream->next;
+	capture_forget_stream(stream);
 	if (stream->last)
 		context_keep(stream->context, stream->last, !(stream->flags & CU_STREAM_NON_BLOCKING));
 	op_unref(stream->last);
@@ -176,7 +194,7 @@ CUresult api_stream_query(CALL, CUstream s)
 	CUresult result;
 
 	sim_lock();
-	result = stream_resolve(call, s, &stream);
+	result = stream_resolve_waiting(call, s, &stream);
 	if (!result) {
 		timeline_advance(clock_now_ns());
 		if (stream->legacy ? context_busy(stream->context, false) : stream->last && !op_done(stream->last))
@@ -192,35 +210,43 @@ CUresult api_stream_synchronize(CALL, CUstream s)
 	CUresult result;
 
 	sim_lock();
-	result = stream_resolve(call, s, &stream);
+	result = stream_resolve_waiting(call, s, &stream);
 	if (!result)
 		result = stream_wait_idle(call, stream);
 	sim_unlock();
 	return result;
 }
 
+static CUresult wait_event(const struct call *call, struct CUstream_st *stream, CUevent event, unsigned flags)
+{
+	struct op *op;
+
+	if (!slab_holds(&event_slab, event))
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (stream->capture || event->capture_id)
+		return capture_wait_event(stream, event, flags & CU_EVENT_WAIT_EXTERNAL);
+	if (!event->op)
+		return CUDA_SUCCESS;
+	op = op_new(OP_WAIT, stream->context->device);
+	if (!op)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	op_after(op, event->op);
+	stream_submit(call, stream, op);
+	op_unref(op);
+	return CUDA_SUCCESS;
+}
+
 CUresult api_stream_wait_event(CALL, CUstream s, CUevent event, unsigned int flags)
 {
 	struct CUstream_st *stream;
-	struct op *op;
 	CUresult result;
 
 	if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
-	result = stream_resolve(call, s, &stream);
-	if (!result && !slab_holds(&event_slab, event))
-		result = CUDA_ERROR_INVALID_HANDLE;
-	if (!result && event->op) {
-		op = op_new(OP_WAIT, stream->context->device);
-		if (op) {
-			op_after(op, event->op);
-			stream_submit(call, stream, op);
-			op_unref(op);
-		} else {
-			result = CUDA_ERROR_OUT_OF_MEMORY;
-		}
-	}
+	result = stream_resolve_capturable(call, s, &stream);
+	if (!result)
+		result = wait_event(call, stream, event, flags);
 	sim_unlock();
 	return result;
 }
@@ -235,7 +261,7 @@ CUresult api_stream_wait_event(CALL, CUstream s, CUevent event, unsigned int fla
 		if (!value)                                       \
 			return CUDA_ERROR_INVALID_VALUE;          \
 		sim_lock();                                       \
-		result = stream_resolve(call, s, &stream);        \
+		result = stream_find(call, s, &stream);           \
 		if (!result)                                      \
 			*value = expression;                      \
 		sim_unlock();                                     \
@@ -246,17 +272,3 @@ STREAM_GETTER(priority, int, stream->priority)
 STREAM_GETTER(context, CUcontext, stream->context)
 STREAM_GETTER(device, CUdevice, stream->context->device)
 STREAM_GETTER(id, unsigned long long, (stream->context->id << 32) + stream->number)
-STREAM_GETTER(is_capturing, CUstreamCaptureStatus, CU_STREAM_CAPTURE_STATUS_NONE)
-
-/* No stream ever captures, but each thread has its mode, and the exchange gives the previous one back. */
-CUresult api_capture_mode_exchange(CALL, CUstreamCaptureMode *mode)
-{
-	static __thread CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
-	CUstreamCaptureMode before = current;
-
-	if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-		return CUDA_ERROR_INVALID_VALUE;
-	current = *mode;
-	*mode = before;
-	return CUDA_SUCCESS;
-}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* capture.h: streams that capture. Locked.
+ *
+ *   cuStreamBeginCapture    one capture, one graph, one origin stream
+ *   an operation            a node behind the stream's frontier, which then is that node
+ *   cuEventRecord           the event remembers the frontier
+ *   cuStreamWaitEvent       the waiting stream joins the capture, its frontier grows by what the event remembers
+ *   cuStreamEndCapture      the graph, if every joined stream's frontier lies behind the origin's
+ *
+ * A violation makes the capture invalid: whatever follows returns CUDA_ERROR_STREAM_CAPTURE_INVALIDATED until the origin ends it.
+ * A call whose row in entry_points.def says UNSAFE, and everything that waits or asks whether work is done, is prohibited
+ * (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, and the prohibiting captures become invalid) as cuThreadExchangeStreamCaptureMode
+ * says. Rows: what allocates, frees, pins, loads or unloads code, as seen of the real driver; its documentation has no list. */
+#pragma once
+
+#include "objects.h"
+
+/* Rules; each returns the error of a violation. */
+CUresult capture_check_use(struct CUstream_st *stream); /* enqueues to it: the legacy stream beside a blocking capture */
+CUresult capture_refuse(struct CUstream_st *stream);    /* does what no graph can hold; CUDA_SUCCESS where nothing captures */
+CUresult capture_refuse_event(CUevent event);           /* of a captured event: CUDA_ERROR_CAPTURED_EVENT */
+CUresult capture_check_context(CUcontext context);      /* waits for everything in it */
+CUresult capture_forbids_wait(void);                    /* this thread may not wait at all */
+CUresult capture_forbids_unsafe(void);                  /* the same; takes the lock */
+
+/* An operation enqueued to a stream that captures becomes a node with a copy of these parameters. */
+CUresult capture_add(struct CUstream_st *stream, const CUgraphNodeParams *params);
+CUresult capture_record_event(struct CUstream_st *stream, CUevent event, bool external);
+CUresult capture_wait_event(struct CUstream_st *stream, CUevent event, bool external);
+
+void capture_forget_event(CUevent event);              /* recorded anew, or going away */
+void capture_forget_stream(struct CUstream_st *stream); /* going away; the origin takes the capture with it */

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* graph_params.h: what a node does, as cuGraphAddNode takes it. Locked. */
+#pragma once
+
+#include "objects.h"
+
+CUresult graph_params_check(const CUgraphNodeParams *params);
+bool graph_params_copy(CUgraphNodeParams *to, const CUgraphNodeParams *from); /* with what it points to; false: out of memory */
+void graph_params_free(CUgraphNodeParams *params); /* of a copy */
