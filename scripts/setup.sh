@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# setup.sh build|test|lint|fuzz: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
+# setup.sh build|test|clients|lint|fuzz: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
 #   build  compiler, libraries, CUDA headers     → $BUILD/setup.mk
 #   test   pytest                                → $BUILD/venv, $BUILD/setup-test
+#   clients  other people's software, to record  → $BUILD/venv, $BUILD/setup-clients; its tests are skipped where it cannot be had
 #   lint   clang-format, cppcheck, shellcheck
 #   fuzz   clang and its libFuzzer
 # BUILD is the build directory (build). Run by make; installs nothing where everything is there.
@@ -97,6 +98,14 @@ test)
 	pip install -r scripts/requirements.txt || die "could not install pytest; see the lines above"
 	touch "$build/setup-test"
 	;;
+clients)
+	venv
+	if pip --retries 1 install -r tests/clients/requirements.txt 2>"$build/clients.log"; then
+		touch "$build/setup-clients"
+	else
+		say "without tests/clients, which $(tail -1 "$build/clients.log")"
+	fi
+	;;
 lint)
 	need clang-format has clang-format
 	need cppcheck has cppcheck
@@ -109,6 +118,6 @@ fuzz)
 	install_missing
 	;;
 *)
-	die "usage: scripts/setup.sh build|test|lint|fuzz"
+	die "usage: scripts/setup.sh build|test|clients|lint|fuzz"
 	;;
 esac

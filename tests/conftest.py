@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What every Python test shares: where the build is, and an environment in which libcuda is the simulated driver."""
+"""What every Python test shares: where the build is, an environment in which libcuda is the simulated driver, and a recorder."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("workloads", "scenarios")]  # what tests of several folders use
+
+from recording import Recorder  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -46,3 +50,9 @@ def sim_env(build) -> dict:
     env = {name: value for name, value in os.environ.items() if not name.startswith(drop)}
     env["LD_LIBRARY_PATH"] = str(build / "simgpu")
     return env
+
+
+@pytest.fixture(scope="session")
+def recorder(build, shim, gpushim, tmp_path_factory) -> Recorder:
+    """Runs the programs of tests/workloads on the simulated driver."""
+    return Recorder(build, shim, gpushim, tmp_path_factory.mktemp("runs"))

@@ -5,15 +5,10 @@ import json
 import random
 import re
 import struct
-import sys
-from pathlib import Path
 
+import conservation
 import gst
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scenarios"))
-
-import conservation  # noqa: E402
 
 PLACES = 12  # of each kind, spread over the file by a fixed seed
 

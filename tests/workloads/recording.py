@@ -10,6 +10,10 @@ from pathlib import Path
 WORKLOADS = Path(__file__).resolve().parent
 SECONDS = 120  # a run that takes longer hangs
 
+# tinygrad, with kernels of its own making in PTX and nothing kept from one run for the next.
+TINYGRAD = {"DEV": "CUDA:PTX", "CACHELEVEL": 0, "SIMGPU_KERNEL_US": 300}
+TINYGRAD_MODES = {"eager": {"JIT": 0}, "replay": {"JIT": 2}, "graph": {"JIT": 1}}  # what a step is: see tinygrad_train.py
+
 
 def ask_for_realtime():
     try:
@@ -87,6 +91,9 @@ class Recorder:
         """A C client that also writes down its own calls."""
         folder = self.new_folder()
         return self.run(self.command(name, *args, "--calls", folder / "calls.txt"), folder=folder, **how)
+
+    def run_tinygrad(self, mode, *args, env=None, **how):
+        return self.run(self.command("tinygrad_train.py", *args), env={**TINYGRAD, **TINYGRAD_MODES[mode], **(env or {})}, **how)
 
     def gpushim(self, *args):
         return subprocess.run([str(self.gpushim_path), *map(str, args)], env=self.environment(shim=False), stdin=subprocess.DEVNULL,
