@@ -7,36 +7,6 @@
 
 #include "text.h"
 
-static bool blocks(const struct call *c)
-{
-	switch (c->family) {
-	case GST_FAMILY_SYNC_STREAM:
-	case GST_FAMILY_SYNC_CONTEXT:
-	case GST_FAMILY_SYNC_EVENT:
-		return true;
-	case GST_FAMILY_COPY:
-	case GST_FAMILY_MEMSET:
-	case GST_FAMILY_LAUNCH:
-		return (c->flags & GST_BLOCKING) != 0;
-	default:
-		return false;
-	}
-}
-
-/* The blocking call in which the gap began. */
-static const struct call *blocking_call(const struct gap_view *v)
-{
-	for (size_t i = 0; i < v->n_calls; i++) {
-		const struct call *c = v->calls[i];
-
-		if (c->begin_ns > v->gap->begin_ns)
-			break;
-		if (c != v->submit && blocks(c) && c->end_ns >= v->gap->begin_ns - v->gap->begin_error_ns)
-			return c;
-	}
-	return NULL;
-}
-
 static void evidence(struct finding *f, const struct gap_view *v, const struct call *c)
 {
 	char call[256], rest[TEXT_SHORT];
@@ -52,7 +22,7 @@ static void evidence(struct finding *f, const struct gap_view *v, const struct c
 
 void cause_sync_bubble(const struct gap_view *v, struct findings *out)
 {
-	const struct call *c = blocking_call(v);
+	const struct call *c = v->blocking;
 	struct finding *f;
 	char name[64];
 	size_t used;

@@ -83,9 +83,3 @@ size_t facts_first_order(const struct facts *f, uint32_t stream);
 size_t facts_first_wait(const struct facts *f, uint32_t stream);
 /* Was an edge put into the stream just before time_ns? It is pending itself until it fires, with or without work before it. */
 bool facts_edge_near(const struct facts *f, uint32_t stream, int64_t time_ns);
-
-/* Does the call put work into a stream that the device must do? */
-static inline bool is_submission(const struct call *c)
-{
-	return (c->flags & GST_SUBMISSION) && !(c->flags & GST_CAPTURED) && c->result == 0;
-}

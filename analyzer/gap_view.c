@@ -48,17 +48,36 @@ static void set_calls(struct gap_view *v, const struct thread_records *r)
 	}
 }
 
+bool call_blocks(const struct call *c)
+{
+	switch (c->family) {
+	case GST_FAMILY_SYNC_STREAM:
+	case GST_FAMILY_SYNC_CONTEXT:
+	case GST_FAMILY_SYNC_EVENT:
+		return true;
+	case GST_FAMILY_COPY:
+	case GST_FAMILY_MEMSET:
+	case GST_FAMILY_LAUNCH:
+		return (c->flags & GST_BLOCKING) != 0;
+	default:
+		return false;
+	}
+}
+
+static const struct call *blocking_call(const struct gap_view *v)
+{
+	for (size_t i = 0; i < v->n_calls; i++) {
+		const struct call *c = v->calls[i];
+
+		if (c->begin_ns > v->gap->begin_ns)
+			break;
+		if (c != v->submit && call_blocks(c) && c->end_ns >= v->gap->begin_ns - v->gap->begin_error_ns)
+			return c;
+	}
+	return NULL;
+}
+
 /* ---- silences ---- */
-
-static bool taken_by(const void *element, const void *key)
-{
-	return (*(const struct usage *const *)element)->time_ns <= *(const int64_t *)key;
-}
-
-static size_t first_usage_after(const struct thread_records *r, int64_t ns)
-{
-	return array_first(r->usages, r->n_usages, sizeof(*r->usages), taken_by, &ns);
-}
 
 static bool add_silence(struct gap_view *v, const struct thread_records *r, int64_t begin, int64_t end,
 			bool begin_known)
@@ -72,9 +91,9 @@ static bool add_silence(struct gap_view *v, const struct thread_records *r, int6
 		return false;
 	s = &v->silences[v->n_silences++];
 	*s = (struct silence){ .begin_ns = begin, .end_ns = end, .begin_known = begin_known };
-	before = first_usage_after(r, begin + min64(ACCOUNT_LATE_NS, (end - begin) / 20));
+	before = threads_usage_after(r, begin + min64(ACCOUNT_LATE_NS, (end - begin) / 20));
 	s->before = before ? r->usages[before - 1] : NULL;
-	after = first_usage_after(r, end - 1); /* the account before the next call is as old as that call's entry */
+	after = threads_usage_after(r, end - 1); /* the account before the next call is as old as that call's entry */
 	s->after = after < r->n_usages ? r->usages[after] : NULL;
 	return true;
 }
@@ -223,7 +242,8 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 
 	v->gap = gap;
 	v->device = d;
-	v->submit = NULL;
+	v->submit = v->blocking = NULL;
+	v->records = NULL;
 	v->tid = 0;
 	v->first_launch = v->ready = false;
 	v->submit_begin_ns = gap->end_ns;
@@ -232,9 +252,11 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 	set_submitter(v, threads);
 	p = v->submit ? threads_process(threads, v->trace) : NULL;
 	r = p ? threads_find(p, v->tid) : NULL;
+	v->records = r;
 	if (!r || v->ready)
 		return true;
 	set_calls(v, r);
+	v->blocking = blocking_call(v);
 	if (!set_silences(v, r))
 		return false;
 	for (size_t i = 0; i < v->n_silences; i++) {

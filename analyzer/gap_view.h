@@ -36,6 +36,8 @@ struct gap_view {
 	bool first_launch;            /* submit is the first launch of its kernel */
 	bool ready;                   /* submit had returned before the gap began: only device-* causes apply */
 	int64_t submit_begin_ns;      /* entry of submit within the gap; the gap's end if unknown */
+	const struct call *blocking;  /* the thread sat in this call, which waits, when the gap began; NULL none */
+	const struct thread_records *records; /* all of the thread; NULL unknown */
 	const struct call *const *calls; size_t n_calls; /* the thread's, by begin: those around the gap's begin, those up to submit */
 	struct silence *silences;     size_t n_silences; /* those that reach into the gap before submit_begin_ns */
 	struct activity *activities;  size_t n_activities; /* within silences and the gap */
@@ -45,6 +47,9 @@ struct gap_view {
 /* v is zeroed or was set before (its arrays are used again). False: no memory. */
 bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const struct gap *gap, const struct threads *threads);
 void gap_view_free(struct gap_view *v);
+
+/* Does the call return only when the device has done what it was about? */
+bool call_blocks(const struct call *c);
 
 /* For evidence: "cuMemAlloc_v2 took 3.1 ms (host-12.gst byte 4176)". */
 void evidence_call(char *buf, size_t size, const struct trace *t, const struct call *c);

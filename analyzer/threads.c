@@ -109,6 +109,43 @@ static void fill(struct process_records *p, const struct trace *t)
 	}
 }
 
+static int by_length(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* scratch has room for all calls of the thread. */
+static void set_costs(struct thread_records *r, int64_t *scratch)
+{
+	static const uint8_t families[] = { GST_FAMILY_LAUNCH, GST_FAMILY_GRAPH_LAUNCH, GST_FAMILY_COPY,
+					    GST_FAMILY_MEMSET, GST_FAMILY_HOSTFN };
+
+	for (size_t k = 0; k < sizeof(families); k++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < r->n_calls; i++) {
+			const struct call *c = r->calls[i];
+
+			if (c->family == families[k] && is_submission(c) && !(c->flags & GST_BLOCKING))
+				scratch[n++] = c->end_ns - c->begin_ns;
+		}
+		array_sort(scratch, n, sizeof(*scratch), by_length);
+		r->cost_ns[families[k]] = n < COST_CALLS ? 0 : scratch[n / 2];
+	}
+}
+
+static bool find_costs(struct process_records *p, size_t n_calls)
+{
+	int64_t *scratch = array_new(n_calls, sizeof(*scratch));
+
+	for (size_t i = 0; scratch && i < p->n_threads; i++)
+		set_costs(&p->threads[i], scratch);
+	free(scratch);
+	return scratch != NULL;
+}
+
 static bool build_process(struct process_records *p, const struct trace *t)
 {
 	p->trace = t;
@@ -118,7 +155,7 @@ static bool build_process(struct process_records *p, const struct trace *t)
 		return false;
 	share_pool(p);
 	fill(p, t);
-	return true;
+	return find_costs(p, t->n_calls);
 }
 
 static int by_trace(const void *a, const void *b)
@@ -168,4 +205,14 @@ const struct thread_records *threads_find(const struct process_records *p, uint3
 	size_t at = position(p->threads, p->n_threads, tid);
 
 	return at < p->n_threads && p->threads[at].tid == tid ? &p->threads[at] : NULL;
+}
+
+static bool taken_by(const void *element, const void *key)
+{
+	return (*(const struct usage *const *)element)->time_ns <= *(const int64_t *)key;
+}
+
+size_t threads_usage_after(const struct thread_records *r, int64_t ns)
+{
+	return array_first(r->usages, r->n_usages, sizeof(*r->usages), taken_by, &ns);
 }

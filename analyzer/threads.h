@@ -9,7 +9,12 @@ struct thread_records {
 	const struct call **calls;     size_t n_calls;
 	const struct sample **samples; size_t n_samples;
 	const struct usage **usages;   size_t n_usages;
+	/* What a submission costs this thread: the median time its calls of that family take, of those that wait for nothing and
+	 * succeed. 0: fewer than COST_CALLS of them. */
+	int64_t cost_ns[GST_FAMILY_COUNT];
 };
+
+#define COST_CALLS 4
 
 struct process_records {
 	const struct trace *trace;
@@ -24,6 +29,9 @@ struct threads {
 
 enum err_kind threads_build(struct threads *out, const struct run *run, struct error *e);
 void threads_free(struct threads *t);
+
+/* The thread's first account taken after that; an index, n_usages if there is none. */
+size_t threads_usage_after(const struct thread_records *r, int64_t ns);
 
 const struct process_records *threads_process(const struct threads *t, const struct trace *trace); /* NULL unknown */
 const struct thread_records *threads_find(const struct process_records *p, uint32_t tid);          /* NULL unknown */

@@ -26,6 +26,12 @@ struct call { /* a driver call; fields as in FORMAT.md */
 	uint64_t byte; /* in the file: evidence names it */
 };
 
+/* Does the call put work into a stream that the device must do? */
+static inline bool is_submission(const struct call *c)
+{
+	return (c->flags & GST_SUBMISSION) && !(c->flags & GST_CAPTURED) && c->result == 0;
+}
+
 struct stream {
 	uint64_t handle, context;
 	uint32_t id, flags;

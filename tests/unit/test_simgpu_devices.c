@@ -53,7 +53,8 @@ static void each_device_has_its_own_copy_engine(void **state)
 	}
 	/* The first four ran side by side. */
 	for (int i = 0; i < DEVICES; i++)
-		assert_true(truth.ops[i].start_ns < first_end_ns[0] && truth.ops[i].device != truth.ops[(i + 1) % DEVICES].device);
+		assert_true(truth.ops[i].start_ns < first_end_ns[0] &&
+			    truth.ops[i].device != truth.ops[(i + 1) % DEVICES].device);
 }
 
 static void time_a_kernel_on_each(void)

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* launch_bound_linked LAUNCHES SPACING_US EVERY: tiny kernels in one stream, then one synchronise. From launch to launch it computes for
+ * a time that goes up and down between SPACING_US / 2 and 3 SPACING_US / 2, and after every EVERY-th asks whether the stream is done
+ * (0: never). The device is idle most of the time, and unless it asks nothing it records can show when. */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static void check(CUresult rc, const char *what)
+{
+	if (rc == CUDA_SUCCESS)
+		return;
+	fprintf(stderr, "%s: error %d\n", what, rc);
+	exit(1);
+}
+
+static long now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void compute(long ns)
+{
+	long end = now_ns() + ns;
+
+	while (now_ns() < end)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	long launches, spacing_ns, every;
+	CUcontext context;
+	CUmodule module;
+	CUfunction kernel;
+	CUstream s;
+
+	if (argc != 4)
+		return 2;
+	launches = atol(argv[1]);
+	spacing_ns = atol(argv[2]) * 1000;
+	every = atol(argv[3]);
+	check(cuInit(0), "cuInit");
+	check(cuDevicePrimaryCtxRetain(&context, 0), "retain");
+	check(cuCtxSetCurrent(context), "set current");
+	check(cuModuleLoadData(&module, "x"), "load");
+	check(cuModuleGetFunction(&kernel, module, "tiny__2us"), "function");
+	check(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), "create");
+	for (long i = 0; i < launches; i++) {
+		check(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, s, NULL, NULL), "launch");
+		if (every && i % every == every - 1 && cuStreamQuery(s) > CUDA_ERROR_NOT_READY)
+			return 1;
+		if (spacing_ns)
+			compute(spacing_ns / 2 + spacing_ns * (i * 37 % 101) / 100);
+	}
+	check(cuStreamSynchronize(s), "synchronise");
+	return 0;
+}
