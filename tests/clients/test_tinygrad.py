@@ -7,17 +7,13 @@ import truth
 MODES = ["eager", "replay"]
 
 
-def outcome(run):
-    return run.status, run.stdout, run.stderr
-
-
 @pytest.fixture(scope="module", params=MODES)
 def mode(request):
     return request.param
 
 
 @pytest.fixture(scope="module")
-def without(tinygrad, mode):
+def without(tinygrad, outcome, mode):
     """What a training prints that is not recorded."""
     run = tinygrad(mode, shim=False)
     assert run.status == 0, run.stderr
@@ -25,7 +21,7 @@ def without(tinygrad, mode):
     return outcome(run)
 
 
-def test_agrees(tinygrad, mode, without):
+def test_agrees(tinygrad, outcome, mode, without):
     def record():
         run = tinygrad(mode, realtime=True)
         assert outcome(run) == without

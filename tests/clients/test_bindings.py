@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The driver API through NVIDIA's cuda-bindings on the simulated driver, which resolve every function with cuGetProcAddress:
+the recorder changes nothing, and the report agrees with the truth."""
+
+import pytest
+import truth
+
+SECTIONS = {
+    "basics": ["devices", "contexts", "streams_and_events", "default_stream", "errors"],
+    "copies": ["copies", "host_memory"],
+}
+
+
+@pytest.mark.parametrize("per_thread", [None, 1], ids=["legacy", "per-thread"])
+@pytest.mark.parametrize("name", SECTIONS)
+def test_agrees(bindings, outcome, name, per_thread):
+    env = {"CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM": per_thread}
+    without = bindings(*SECTIONS[name], env=env, shim=False)
+    assert without.status == 0, without.stdout + without.stderr
+    assert without.stdout.count("\n-- ") == len(SECTIONS[name])
+    assert "False" not in without.stdout, without.stdout
+
+    def record():
+        run = bindings(*SECTIONS[name], env=env, realtime=True)
+        assert outcome(run) == outcome(without)
+        return run
+
+    run = truth.agree(record)
+    calls = run.report()["calls"]
+    assert calls["cuLaunchKernel_ptsz" if per_thread else "cuLaunchKernel"] > 0
