@@ -16,16 +16,16 @@ struct report_opts {
 static const struct option_row rows[] = {
 	{ "json", 'j', OPT_FLAG, offsetof(struct report_opts, json), NULL,
 	  "everything, for programs (schema gpushim.report/1)", 0, 0 },
-	{ "why", 'w', OPT_COUNT, offsetof(struct report_opts, why), "N", "the whole story of gap N", 0, 1u << 31 },
+	{ "why", 'w', OPT_COUNT, offsetof(struct report_opts, why), "N", "the whole story of gap N", 0, OPTION_ANY },
 	{ "top", 'n', OPT_COUNT, offsetof(struct report_opts, top), "N", "list the N longest gaps (6; with --json all)",
-	  0, 1u << 31 },
+	  0, OPTION_ANY },
 	{ "run", 'r', OPT_RUN, offsetof(struct report_opts, run), "N|all", "of several runs in a directory (the last)",
 	  0, 0 },
 };
 
 static const struct option_set options = {
 	"PATH... [options]\n\nHow long each device was idle, and why. PATH: a run directory or a .gst file.", rows,
-	sizeof(rows) / sizeof(rows[0]), 1, SIZE_MAX
+	sizeof(rows) / sizeof(rows[0]), 1, SIZE_MAX, NULL, false
 };
 
 static enum err_kind print(const struct summary *s, const struct report_opts *o, struct error *e)

@@ -36,11 +36,35 @@ static bool parse_count(const char *text, size_t min, size_t max, size_t *out)
 	return true;
 }
 
+static enum err_kind takes(struct error *e, const char *command, const struct option_row *row, const char *text)
+{
+	char clean[96], what[128] = "a number";
+
+	if (row->type == OPT_RUN)
+		strcpy(what, "a number, all or last");
+	else if (row->type == OPT_WORD)
+		snprintf(what, sizeof(what), "%s", row->value);
+	else if (row->max < OPTION_ANY)
+		snprintf(what, sizeof(what), "a number from %zu to %zu", row->min, row->max);
+	return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "%s: --%s takes %s, not %s", command, row->name, what,
+		       text_clean(clean, sizeof(clean), text, 60));
+}
+
+/* Is it one of "auto|off|require"? */
+static bool is_word_of(const char *words, const char *text)
+{
+	size_t n = strcspn(text, "|");
+
+	for (const char *at = words; n && !text[n] && at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
+		if (strncmp(at, text, n) == 0 && (at[n] == '|' || !at[n]))
+			return true;
+	return false;
+}
+
 static enum err_kind set_value(const struct option_row *row, const char *text, void *values, const char *command,
 			       struct error *e)
 {
 	char *at = (char *)values + row->offset;
-	char clean[96];
 	size_t n;
 
 	switch (row->type) {
@@ -53,8 +77,12 @@ static enum err_kind set_value(const struct option_row *row, const char *text, v
 	case OPT_COUNT:
 		if (parse_count(text, row->min, row->max, (size_t *)at))
 			return ERR_NONE;
-		return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "%s: --%s takes a number from %zu to %zu, not %s",
-			       command, row->name, row->min, row->max, text_clean(clean, sizeof(clean), text, 60));
+		break;
+	case OPT_WORD:
+		if (!is_word_of(row->value, text))
+			break;
+		*(const char **)at = text;
+		return ERR_NONE;
 	case OPT_RUN:
 		if (strcmp(text, "all") == 0)
 			*(int *)at = OPTION_RUN_ALL;
@@ -63,18 +91,19 @@ static enum err_kind set_value(const struct option_row *row, const char *text, v
 		else if (parse_count(text, 0, INT32_MAX, &n))
 			*(int *)at = (int)n;
 		else
-			return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "%s: --%s takes a number, all or last, not %s",
-				       command, row->name, text_clean(clean, sizeof(clean), text, 60));
+			break;
 		return ERR_NONE;
 	}
-	return ERR_NONE;
+	return takes(e, command, row, text);
 }
 
-/* For getopt: ':' first, as errors are ours to word. */
+/* For getopt: '+' where it shall not look beyond the first word; ':' as errors are ours to word. */
 static void describe(const struct option_set *set, struct option *longs, char *letters)
 {
 	size_t n = 0;
 
+	if (set->ends)
+		*letters++ = '+';
 	*letters++ = ':';
 	*letters++ = 'h';
 	for (; n < set->n_rows && n < ROWS_MAX; n++) {
@@ -104,11 +133,21 @@ static const struct option_row *row_of(const struct option_set *set, int got)
 	return NULL;
 }
 
+/* optopt: the letter, or the number of a long option that was given a value it does not take, or 0. */
+static enum err_kind unknown_option(const struct option_set *set, char *argv[], struct error *e)
+{
+	char letter[] = { '-', (char)optopt, 0 };
+
+	if (optopt >= FIRST_LONG && row_of(set, optopt)->type == OPT_FLAG)
+		return usage_error(e, argv[0], "this option takes no value:", argv[optind - 1]);
+	return usage_error(e, argv[0], "unknown option", optopt && optopt < FIRST_LONG ? letter : argv[optind - 1]);
+}
+
 enum err_kind options_parse(const struct option_set *set, int argc, char *argv[], void *values, int *first, int *help,
 			    struct error *e)
 {
 	struct option longs[ROWS_MAX + 2];
-	char letters[2 * ROWS_MAX + 3];
+	char letters[2 * ROWS_MAX + 4];
 	enum err_kind kind = ERR_NONE;
 	size_t paths;
 	int got;
@@ -121,7 +160,7 @@ enum err_kind options_parse(const struct option_set *set, int argc, char *argv[]
 		if (got == 'h')
 			*help = 1;
 		else if (got == '?')
-			kind = usage_error(e, argv[0], "unknown option", argv[optind - 1]);
+			kind = unknown_option(set, argv, e);
 		else if (got == ':')
 			kind = usage_error(e, argv[0], "a value is missing after", argv[optind - 1]);
 		else
@@ -132,7 +171,8 @@ enum err_kind options_parse(const struct option_set *set, int argc, char *argv[]
 		return kind;
 	paths = (size_t)(argc - optind);
 	if (paths < set->min_paths)
-		return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "%s: no run directory or .gst file is named", argv[0]);
+		return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "%s: %s", argv[0],
+			       set->missing ? set->missing : "no run directory or .gst file is named");
 	if (paths > set->max_paths)
 		return usage_error(e, argv[0], "one path too many:", argv[optind + (int)set->max_paths]);
 	return ERR_NONE;

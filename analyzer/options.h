@@ -2,10 +2,11 @@
 /* options.h: a subcommand's options are rows; they give parsing, limits and help. Nothing here prints.
  *
  *   static const struct option_row rows[] = {
- *           { "top", 0, OPT_COUNT, offsetof(struct report_opts, top), "N", "list the N longest gaps (8)", 0, 1000000 },
+ *           { "top", 0, OPT_COUNT, offsetof(struct report_opts, top), "N", "list the N longest gaps (8)", 0, OPTION_ANY },
  *   }; */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,8 +14,9 @@
 
 enum option_type {
 	OPT_FLAG,  /* bool */
-	OPT_COUNT, /* size_t between min and max */
+	OPT_COUNT, /* size_t, max at the most */
 	OPT_TEXT,  /* const char *, borrowed from argv */
+	OPT_WORD,  /* const char *: one of those that `value` lists with | between them */
 	OPT_RUN,   /* int: a number, "all" or "last" (enum option_run) */
 };
 
@@ -30,11 +32,15 @@ struct option_row {
 	size_t min, max;
 };
 
+#define OPTION_ANY (SIZE_MAX - 1) /* as max: no limit worth naming */
+
 struct option_set {
 	const char *usage; /* "PATH… [options]" */
 	const struct option_row *rows;
 	size_t n_rows;
 	size_t min_paths, max_paths;
+	const char *missing; /* what is said where there are too few; NULL: that no run directory is named */
+	bool ends;           /* the first word that is no option ends them: the rest is another program's */
 };
 
 /* Fills *values (set to the defaults before). What is no option is moved to the end of argv: argv[*first] … argv[argc - 1].

@@ -14,7 +14,8 @@
 struct values {
 	bool flag;
 	size_t count;
-	const char *text;
+	const char *text, *word;
+	size_t any;
 	int run;
 };
 
@@ -23,16 +24,21 @@ static const struct option_row rows[] = {
 	{ "count", 'c', OPT_COUNT, offsetof(struct values, count), "N", "a number", 2, 10 },
 	{ "text", 0, OPT_TEXT, offsetof(struct values, text), "FILE", "a text", 0, 0 },
 	{ "run", 'r', OPT_RUN, offsetof(struct values, run), "N|all", "a run", 0, 0 },
+	{ "word", 'w', OPT_WORD, offsetof(struct values, word), "auto|off|require", "a word", 0, 0 },
+	{ "any", 'a', OPT_COUNT, offsetof(struct values, any), "N", "any number", 0, OPTION_ANY },
 };
 
-static const struct option_set set = { "PATH...", rows, 4, 1, 2 };
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static const struct option_set set = { "PATH...", rows, ROWS, 1, 2, NULL, false };
+static const struct option_set before_a_program = { "-- PROGRAM", rows, ROWS, 1, SIZE_MAX, "no program is named", true };
 
 static struct error e;
 static struct values got;
 static int first, help;
 
 /* Words, the first being the command's name, up to NULL. */
-static enum err_kind parse(char **argv)
+static enum err_kind parse(const struct option_set *options, char **argv)
 {
 	int argc = 0;
 
@@ -40,10 +46,11 @@ static enum err_kind parse(char **argv)
 		argc++;
 	got = (struct values){ .count = 7, .run = OPTION_RUN_LAST };
 	e = (struct error){ 0 };
-	return options_parse(&set, argc, argv, &got, &first, &help, &e);
+	return options_parse(options, argc, argv, &got, &first, &help, &e);
 }
 
-#define PARSE(...) parse((char *[]){ "cmd", __VA_ARGS__, NULL })
+#define PARSE(...) parse(&set, (char *[]){ "cmd", __VA_ARGS__, NULL })
+#define PARSE_RUN(...) parse(&before_a_program, (char *[]){ "cmd", __VA_ARGS__, NULL })
 
 static void test_values_in_every_form(void **state)
 {
@@ -79,6 +86,44 @@ static void test_limits(void **state)
 	assert_int_equal(PARSE("path", "--count", "3x"), ERR_USAGE);
 	assert_int_equal(PARSE("path", "--count", "99999999999999999999"), ERR_USAGE);
 	assert_int_equal(PARSE("path", "--run", "some"), ERR_USAGE);
+	assert_string_equal(e.text, "cmd: --run takes a number, all or last, not some");
+}
+
+static void test_a_number_without_limits_names_none(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("path", "--any", "18446744073709551614"), ERR_NONE);
+	assert_int_equal(got.any, SIZE_MAX - 1);
+	assert_int_equal(PARSE("path", "--any", "18446744073709551615"), ERR_USAGE);
+	assert_int_equal(PARSE("path", "--any", "-1"), ERR_USAGE);
+	assert_string_equal(e.text, "cmd: --any takes a number, not -1");
+}
+
+static void test_a_word_is_one_of_the_list(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("path", "--word", "off"), ERR_NONE);
+	assert_string_equal(got.word, "off");
+	assert_int_equal(PARSE("path", "-wrequire"), ERR_NONE);
+	assert_string_equal(got.word, "require");
+	assert_int_equal(PARSE("path", "-w", "aut"), ERR_USAGE);
+	assert_string_equal(e.text, "cmd: --word takes auto|off|require, not aut");
+	assert_int_equal(PARSE("path", "-w", ""), ERR_USAGE);
+	assert_int_equal(PARSE("path", "-w", "off|require"), ERR_USAGE);
+}
+
+static void test_another_programs_words_are_left_alone(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE_RUN("-f", "--", "prog", "-c", "99", "--none"), ERR_NONE);
+	assert_true(got.flag);
+	assert_int_equal(got.count, 7);
+	assert_int_equal(first, 3);
+	assert_int_equal(PARSE_RUN("prog", "-f", "--", "x"), ERR_NONE);
+	assert_false(got.flag);
+	assert_int_equal(first, 1);
+	assert_int_equal(PARSE_RUN("-f", "--"), ERR_USAGE);
+	assert_string_equal(e.text, "cmd: no program is named");
 }
 
 static void test_what_is_wrong_is_named(void **state)
@@ -86,6 +131,10 @@ static void test_what_is_wrong_is_named(void **state)
 	(void)state;
 	assert_int_equal(PARSE("path", "--none"), ERR_USAGE);
 	assert_string_equal(e.text, "cmd: unknown option --none");
+	assert_int_equal(PARSE("path", "-fx"), ERR_USAGE);
+	assert_string_equal(e.text, "cmd: unknown option -x");
+	assert_int_equal(PARSE("path", "--flag=1"), ERR_USAGE);
+	assert_string_equal(e.text, "cmd: this option takes no value: --flag=1");
 	assert_int_equal(PARSE("path", "--count"), ERR_USAGE);
 	assert_string_equal(e.text, "cmd: a value is missing after --count");
 	assert_int_equal(PARSE("a", "b", "c"), ERR_USAGE);
@@ -102,7 +151,7 @@ static void test_help_has_every_row(void **state)
 	assert_true(help);
 	options_help(&set, "cmd", text, sizeof(text));
 	assert_non_null(strstr(text, "usage: gpushim cmd PATH..."));
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < ROWS; i++)
 		assert_non_null(strstr(text, rows[i].help));
 	options_help(&set, "cmd", small, sizeof(small));
 	assert_true(strlen(small) < sizeof(small));
@@ -114,6 +163,9 @@ int main(void)
 		cmocka_unit_test(test_values_in_every_form),
 		cmocka_unit_test(test_defaults_stay),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_a_number_without_limits_names_none),
+		cmocka_unit_test(test_a_word_is_one_of_the_list),
+		cmocka_unit_test(test_another_programs_words_are_left_alone),
 		cmocka_unit_test(test_what_is_wrong_is_named),
 		cmocka_unit_test(test_help_has_every_row),
 	};
