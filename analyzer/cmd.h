@@ -15,6 +15,9 @@ int cmd_report(int argc, char *argv[]);
 int cmd_export(int argc, char *argv[]);
 int cmd_info(int argc, char *argv[]);
 
+/* Analyses the run and hands its summary on; what went wrong is said. Returns the exit status. */
+int cmd_analyse(const struct run *run, int (*use)(const struct summary *s, const void *arg), const void *arg);
+
 /* "gpushim: run.gst: byte 4176: record of 65535 bytes, 120 left", then what to try, if anything. Returns the exit status. */
 int cmd_fail(const struct error *e, const char *hint);
 
@@ -27,8 +30,8 @@ void cmd_say_run(const struct run *run, int which);
 /* One line per damaged file; ERR_FORMAT if there was one, else ERR_NONE. */
 int cmd_damage(const struct run *run);
 
-/* From the terminal and the environment. */
-struct report_style cmd_style(void);
+/* From the environment, and the terminal if fd is one. */
+struct report_style cmd_style(int fd);
 
 /* ERR_SYSTEM with the reason when something could not be written. name: what the user calls the file. */
 int cmd_finish(FILE *out, const char *name, int status);

@@ -66,16 +66,35 @@ int cmd_damage(const struct run *run)
 	return status;
 }
 
-struct report_style cmd_style(void)
+int cmd_analyse(const struct run *run, int (*use)(const struct summary *s, const void *arg), const void *arg)
+{
+	struct timeline timeline;
+	struct summary summary;
+	struct error e;
+	int status;
+
+	if (timeline_build(&timeline, run, &e))
+		return cmd_fail(&e, NULL);
+	if (summary_build(&summary, &timeline, &e)) {
+		status = cmd_fail(&e, NULL);
+	} else {
+		status = use(&summary, arg);
+		summary_free(&summary);
+	}
+	timeline_free(&timeline);
+	return status;
+}
+
+struct report_style cmd_style(int fd)
 {
 	struct report_style style = { .columns = 80 };
 	const char *columns = getenv("COLUMNS"), *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
-	bool terminal = isatty(STDOUT_FILENO);
+	bool terminal = isatty(fd);
 	struct winsize size;
 
 	if (columns && atoi(columns) > 0)
 		style.columns = (unsigned)atoi(columns);
-	else if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+	else if (terminal && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
 		style.columns = size.ws_col;
 	style.columns = style.columns < 80 ? 80 : style.columns > 140 ? 140 : style.columns;
 	style.colour = terminal && !(no_colour && *no_colour) && !(term && strcmp(term, "dumb") == 0);

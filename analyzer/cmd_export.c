@@ -42,15 +42,16 @@ static bool is_recording(const struct run *run, const char *path)
 	return false;
 }
 
-static int write_chrome(const struct summary *s, const struct run *run, const struct export_opts *o)
+static int write_chrome(const struct summary *s, const void *arg)
 {
+	const struct export_opts *o = arg;
 	bool standard = strcmp(o->chrome, "-") == 0;
 	struct error e;
 	FILE *out;
 	uint64_t left_out = 0;
 	int status;
 
-	if (!standard && is_recording(run, o->chrome)) {
+	if (!standard && is_recording(s->run, o->chrome)) {
 		err_set(&e, ERR_USAGE, o->chrome, ERR_NO_BYTE, "is part of the recording; choose another name");
 		return cmd_fail(&e, NULL);
 	}
@@ -66,25 +67,6 @@ static int write_chrome(const struct summary *s, const struct run *run, const st
 			"gpushim: %" PRIu64
 			" events that are not near the longest gaps were left out; --all writes them too\n",
 			left_out);
-	return status;
-}
-
-static int export_run(const struct run *run, const struct export_opts *o)
-{
-	struct timeline timeline;
-	struct summary summary;
-	struct error e;
-	int status;
-
-	if (timeline_build(&timeline, run, &e))
-		return cmd_fail(&e, NULL);
-	if (summary_build(&summary, &timeline, &e)) {
-		status = cmd_fail(&e, NULL);
-	} else {
-		status = write_chrome(&summary, run, o);
-		summary_free(&summary);
-	}
-	timeline_free(&timeline);
 	return status;
 }
 
@@ -104,7 +86,7 @@ int cmd_export(int argc, char *argv[])
 	if (run_open(&run, argv + first, (size_t)(argc - first), o.run, &e))
 		return cmd_fail(&e, NULL);
 	cmd_say_run(&run, o.run);
-	status = export_run(&run, &o);
+	status = cmd_analyse(&run, write_chrome, &o);
 	if (!status)
 		status = cmd_damage(&run);
 	run_close(&run);

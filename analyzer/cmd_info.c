@@ -2,6 +2,8 @@
 /* cmd_info.c: what was recorded, what was lost, whether it can be trusted. */
 #include "cmd.h"
 
+#include <unistd.h>
+
 struct info_opts {
 	int run;
 };
@@ -18,7 +20,7 @@ static const struct option_set options = {
 int cmd_info(int argc, char *argv[])
 {
 	struct info_opts o = { .run = RUN_ALL };
-	const struct report_style style = cmd_style();
+	const struct report_style style = cmd_style(STDOUT_FILENO);
 	struct run run;
 	struct error e;
 	int first, status = cmd_options(&options, argc, argv, &o, &first);
@@ -28,6 +30,10 @@ int cmd_info(int argc, char *argv[])
 	if (run_open(&run, argv + first, (size_t)(argc - first), o.run, &e))
 		return cmd_fail(&e, NULL);
 	status = 0;
+	if (run.count > 1) {
+		report_runs(stdout, &run, &style);
+		fputc('\n', stdout);
+	}
 	for (size_t i = 0; i < run.n_traces && !status; i++) {
 		if (i)
 			fputc('\n', stdout);

@@ -2,9 +2,8 @@
 /* cmd_report.c: how long each device was idle, and why. */
 #include "cmd.h"
 
-#include <stdlib.h>
+#include <unistd.h>
 
-#define GAPS_SHOWN 6
 #define NO_NUMBER SIZE_MAX
 
 struct report_opts {
@@ -28,32 +27,20 @@ static const struct option_set options = {
 	sizeof(rows) / sizeof(rows[0]), 1, SIZE_MAX, NULL, false
 };
 
-static enum err_kind print(const struct summary *s, const struct report_opts *o, struct error *e)
+static int print(const struct summary *s, const void *arg)
 {
-	const struct report_style style = cmd_style();
+	const struct report_opts *o = arg;
+	const struct report_style style = cmd_style(STDOUT_FILENO);
+	struct error e;
+	enum err_kind kind;
 
 	if (o->json)
-		return report_json(stdout, s, o->top == NO_NUMBER ? REPORT_ALL : o->top, e);
-	if (o->why != NO_NUMBER)
-		return report_why(stdout, s, &style, o->why, e);
-	return report_text(stdout, s, &style, o->top == NO_NUMBER ? GAPS_SHOWN : o->top, e);
-}
-
-static enum err_kind report(const struct run *run, const struct report_opts *o, struct error *e)
-{
-	struct timeline timeline;
-	struct summary summary;
-	enum err_kind kind = timeline_build(&timeline, run, e);
-
-	if (kind)
-		return kind;
-	kind = summary_build(&summary, &timeline, e);
-	if (!kind) {
-		kind = print(&summary, o, e);
-		summary_free(&summary);
-	}
-	timeline_free(&timeline);
-	return kind;
+		kind = report_json(stdout, s, o->top == NO_NUMBER ? REPORT_ALL : o->top, &e);
+	else if (o->why != NO_NUMBER)
+		kind = report_why(stdout, s, &style, o->why, &e);
+	else
+		kind = report_text(stdout, s, &style, o->top == NO_NUMBER ? REPORT_GAPS : o->top, &e);
+	return kind ? cmd_fail(&e, NULL) : 0;
 }
 
 int cmd_report(int argc, char *argv[])
@@ -65,10 +52,14 @@ int cmd_report(int argc, char *argv[])
 
 	if (status >= 0)
 		return status;
+	if (o.json && o.why != NO_NUMBER) {
+		err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE, "report: --why is for people, --json has every gap's story");
+		return cmd_fail(&e, NULL);
+	}
 	if (run_open(&run, argv + first, (size_t)(argc - first), o.run, &e))
 		return cmd_fail(&e, NULL);
 	cmd_say_run(&run, o.run);
-	status = report(&run, &o, &e) ? cmd_fail(&e, NULL) : 0;
+	status = cmd_analyse(&run, print, &o);
 	status = cmd_finish(stdout, "standard output", status);
 	if (!status)
 		status = cmd_damage(&run);

@@ -115,14 +115,13 @@ static void add_segment(struct reader *r, uint32_t index, uint32_t entry)
 	r->segments[r->n_segments++] = index;
 }
 
-/* `directory`: read before the file's length was, so that a live file never looks truncated. */
+/* `directory`: read before the file's length was, so that a live file never looks truncated; and after the counters were, so that
+ * of a process that had ended by then no segment is missing. */
 static enum err_kind check_layout(struct reader *r, const uint32_t *directory, size_t entries, struct error *e)
 {
 	size_t used = 0;
 
 	r->whole_ticks = r->header.start_ticks;
-	if (r->len >= GST_COUNTERS_OFFSET + sizeof(r->counters))
-		memcpy(&r->counters, r->bytes + GST_COUNTERS_OFFSET, sizeof(r->counters));
 	for (size_t i = 0; i < entries; i++)
 		used += directory[i] != 0;
 	r->segments = array_new(used, sizeof(*r->segments));
@@ -170,6 +169,8 @@ enum err_kind reader_open_mem(struct reader **out, const void *buf, size_t len, 
 		return ERR_SYSTEM;
 	r->bytes = buf;
 	r->len = len;
+	if (len >= GST_COUNTERS_OFFSET + sizeof(r->counters))
+		memcpy(&r->counters, r->bytes + GST_COUNTERS_OFFSET, sizeof(r->counters));
 	directory = array_new(entries, 4);
 	if (!directory)
 		err_set(e, ERR_SYSTEM, name, ERR_NO_BYTE, "out of memory");
@@ -188,13 +189,17 @@ enum err_kind reader_open_mem(struct reader **out, const void *buf, size_t len, 
 	return ERR_NONE;
 }
 
-/* The directory first, the length second: a segment the directory names lay whole in the file by then. */
-static enum err_kind read_directory(int fd, uint32_t *directory, size_t *entries, const char *path, struct error *e)
+/* The counters first, then the directory, then the length: check_layout. */
+static enum err_kind read_live_parts(struct reader *r, int fd, uint32_t *directory, size_t *entries, struct error *e)
 {
-	ssize_t got = pread(fd, directory, 4 * GST_SEGMENT_CAPACITY, GST_DIRECTORY_OFFSET);
+	ssize_t got = pread(fd, &r->counters, sizeof(r->counters), GST_COUNTERS_OFFSET);
 
+	if (got >= 0 && (size_t)got < sizeof(r->counters))
+		memset(&r->counters, 0, sizeof(r->counters));
+	if (got >= 0)
+		got = pread(fd, directory, 4 * GST_SEGMENT_CAPACITY, GST_DIRECTORY_OFFSET);
 	if (got < 0)
-		return err_set(e, ERR_SYSTEM, path, GST_DIRECTORY_OFFSET, "cannot read: %s", strerror(errno));
+		return err_set(e, ERR_SYSTEM, r->name, GST_DIRECTORY_OFFSET, "cannot read: %s", strerror(errno));
 	*entries = (size_t)got / 4;
 	return ERR_NONE;
 }
@@ -228,7 +233,7 @@ static enum err_kind open_fd(struct reader *r, int fd, struct error *e)
 
 	if (!directory)
 		return err_set(e, ERR_SYSTEM, r->name, ERR_NO_BYTE, "out of memory");
-	kind = read_directory(fd, directory, &entries, r->name, e);
+	kind = read_live_parts(r, fd, directory, &entries, e);
 	if (kind == ERR_NONE)
 		kind = map_file(r, fd, e);
 	if (kind == ERR_NONE)

@@ -8,6 +8,7 @@
 #include "summary.h"
 
 #define REPORT_ALL SIZE_MAX
+#define REPORT_GAPS 6 /* the longest gaps that fit one screen with the rest */
 
 struct report_style {
 	unsigned columns; /* at least 80 */
@@ -20,5 +21,7 @@ enum err_kind report_json(FILE *out, const struct summary *s, size_t top, struct
 enum err_kind report_text(FILE *out, const struct summary *s, const struct report_style *style, size_t top, struct error *e);
 /* The whole story of one gap. ERR_USAGE where there is no such gap. */
 enum err_kind report_why(FILE *out, const struct summary *s, const struct report_style *style, size_t number, struct error *e);
+/* What runs the given paths hold. */
+void report_runs(FILE *out, const struct run *run, const struct report_style *style);
 /* What one file holds; it is read again, as the analysis keeps no count of raw records. */
 enum err_kind report_info(FILE *out, const struct trace *t, const struct report_style *style, struct error *e);

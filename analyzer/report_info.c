@@ -52,24 +52,33 @@ static void line(const struct page *p, const char *label, const char *text)
 	page_wrap(p, INK_PLAIN, 15, 15, text_clean(clean, sizeof(clean), text, sizeof(clean)));
 }
 
+static const char *time_of_day(char buf[64], uint64_t real_ns)
+{
+	time_t seconds = (time_t)(real_ns / 1000000000u);
+	struct tm tm;
+
+	if (!gmtime_r(&seconds, &tm) || !strftime(buf, 64, "%Y-%m-%d %H:%M:%S UTC", &tm))
+		strcpy(buf, "unknown");
+	return buf;
+}
+
 static void head(const struct page *p, const struct trace *t)
 {
 	const struct gst_file_header *h = &t->header;
 	static const char *const clocks[] = { "unknown", "time stamp counter", "CLOCK_MONOTONIC", "virtual counter" };
 	static const char *const levels[] = { "unknown", "host", "edges", "bursts", "cupti" };
-	char text[2560], when[64] = "unknown", length[TEXT_SHORT];
-	time_t seconds = (time_t)(h->start_real_ns / 1000000000u);
-	struct tm tm;
+	char text[2560], when[64], length[TEXT_SHORT];
 
-	if (gmtime_r(&seconds, &tm))
-		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &tm);
 	snprintf(text, sizeof(text), "%u (parent %u) on %s", h->pid, h->ppid, h->host);
 	line(p, "process", text);
 	line(p, "command", h->cmdline[0] ? h->cmdline : h->exe);
 	if (h->run_id[0])
 		line(p, "run", h->run_id);
-	snprintf(text, sizeof(text), "%s, for %s%s", when, text_duration(length, t->end_ns - t->begin_ns),
-		 t->counters.exited ? "" : "; killed, or still going");
+	snprintf(text, sizeof(text), "%s, for %s%s", time_of_day(when, h->start_real_ns), text_duration(length, t->end_ns - t->begin_ns),
+		 t->life == LIFE_RUNNING ? "; still running" :
+		 t->life == LIFE_CUT     ? "; cut short" :
+		 t->life == LIFE_UNKNOWN ? "; cut short, or still going" :
+					   "");
 	line(p, "recorded", text);
 	snprintf(text, sizeof(text), "clock %s, device timing %s, recorder %s", clocks[h->clock < 4 ? h->clock : 0],
 		 levels[h->device_level < 5 ? h->device_level : 0], h->shim[0] ? h->shim : "unnamed");
@@ -234,11 +243,31 @@ static void verdict(const struct page *p, const struct trace *t)
 			 text_count(number, t->unknown_records));
 		line(p, against++ ? "" : "trust", text);
 	}
-	if (!c->exited)
+	if (t->life == LIFE_RUNNING)
+		line(p, against++ ? "" : "trust", "still running: this is how it stood when it was read");
+	else if (t->life == LIFE_CUT)
 		line(p, against++ ? "" : "trust",
-		     "no regular end: killed, or still going; the last moments may be missing");
+		     "no regular end (killed, or gone through _exit or exec); the last moments may be missing");
+	else if (t->life == LIFE_UNKNOWN)
+		line(p, against++ ? "" : "trust",
+		     "no regular end: killed, or still running elsewhere; the last moments may be missing");
 	if (!against)
 		line(p, "trust", "complete: nothing dropped, nothing damaged, a regular end");
+}
+
+void report_runs(FILE *out, const struct run *run, const struct report_style *style)
+{
+	const struct page p = { out, style };
+	char when[64], command[512];
+
+	page_ink(&p, INK_TITLE, "%d runs\n", run->count);
+	page_ink(&p, INK_DIM, "  %4s  %-23s  %9s  %s\n", "run", "begun", "processes", "command");
+	for (int i = 0; i < run->count; i++) {
+		const struct run_listed *r = &run->listed[i];
+
+		fprintf(out, "  %4d  %-23s  %9zu  %s\n", i, time_of_day(when, (uint64_t)r->begin_real_ns), r->processes,
+			text_clean(command, sizeof(command), r->command, style->columns - 45));
+	}
 }
 
 enum err_kind report_info(FILE *out, const struct trace *t, const struct report_style *style, struct error *e)

@@ -48,6 +48,11 @@ static unsigned bar_width(const struct page *p)
 
 /* ---- the head ---- */
 
+static const char *ending(const struct summary *s)
+{
+	return s->running ? ", still running" : s->cut ? ", cut short" : s->unknown ? ", cut short or still going" : "";
+}
+
 static void head(const struct page *p, const struct summary *s)
 {
 	const struct trace *t = s->run->traces[0];
@@ -68,7 +73,7 @@ static void head(const struct page *p, const struct summary *s)
 		 text_clean(command, sizeof(command), title[0] ? title : text_base(t->path), p->style->columns));
 	fprintf(p->out, "%zu process%s on %s, recorded for %s%s\n", s->run->n_traces, s->run->n_traces == 1 ? "" : "es",
 		text_clean(host, sizeof(host), t->header.host[0] ? t->header.host : "an unnamed host", 40),
-		text_duration(length, end - begin), s->still_running ? ", cut short or still going" : "");
+		text_duration(length, end - begin), ending(s));
 }
 
 /* ---- tables ---- */

@@ -93,6 +93,31 @@ static uint64_t graph_launches(const struct summary *s)
 	return n;
 }
 
+static const char *processes(const struct summary *s, char buf[48], size_t n)
+{
+	if (s->run->n_traces == 1)
+		return "the process";
+	snprintf(buf, 48, "%zu of %zu processes", n, s->run->n_traces);
+	return buf;
+}
+
+static void end(const struct page *p, const struct summary *s)
+{
+	bool one = s->run->n_traces == 1;
+	char buf[48];
+
+	if (s->running)
+		line(p, INK_PLAIN, "end", "%s %s still running: this is how it stood when it was read",
+		     processes(s, buf, s->running), one || s->running == 1 ? "is" : "are");
+	if (s->cut)
+		line(p, INK_PLAIN, "end",
+		     "%s ended without a regular exit (killed, or gone through _exit or exec): the last moments may be missing",
+		     processes(s, buf, s->cut));
+	if (s->unknown)
+		line(p, INK_PLAIN, "end", "%s left no regular end: killed, or still running elsewhere",
+		     processes(s, buf, s->unknown));
+}
+
 void report_trust(const struct page *p, const struct summary *s)
 {
 	char calls[TEXT_SHORT], share[TEXT_SHORT];
@@ -107,8 +132,7 @@ void report_trust(const struct page *p, const struct summary *s)
 	if (graphs)
 		line(p, INK_PLAIN, "graphs", "%s graph launches, each seen as one stretch, not node by node",
 		     text_count(calls, graphs));
-	if (s->still_running)
-		line(p, INK_PLAIN, "end", "a process was killed or still running: its last moments may be missing");
+	end(p, s);
 	line(p, INK_PLAIN, "host side", "%s",
 	     strcmp(s->host_probes, "proc") == 0
 		     ? "the thread's own accounts, and samples of what it waited in; who kept it waiting was not recorded"

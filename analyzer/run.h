@@ -5,15 +5,26 @@
 
 #include "trace.h"
 
+struct run_listed { /* what a directory holds */
+	int64_t begin_real_ns; /* time of day at which its first process began to be recorded */
+	size_t processes;
+	char *command; /* of its first process; untrusted text */
+	char *id;      /* "" none */
+};
+
 struct run {
-	struct trace **traces;
+	struct trace **traces; /* by the time their processes began */
 	size_t n_traces;
 	int index, count; /* this run's number (from 0, oldest first) of how many in the directory */
+	struct run_listed *listed; /* all of them, [count] */
 };
 
 #define RUN_LAST (-1)
 #define RUN_ALL (-2)
 
-/* which: RUN_LAST, RUN_ALL or a number. */
+/* which: RUN_LAST, RUN_ALL or a number. What processes that are still alive write from now on is left out: all of a run's files are
+ * read as of one instant. */
 enum err_kind run_open(struct run *out, char *const paths[], size_t n_paths, int which, struct error *e);
+/* The one that was given this GPUSHIM_RUN; n_traces is 0 where it left nothing. */
+enum err_kind run_open_id(struct run *out, char *path, const char *id, struct error *e);
 void run_close(struct run *r);

@@ -220,7 +220,9 @@ static void add_recording(struct summary *s)
 			level = t->header.device_level;
 		if (t->n_samples || t->n_usages)
 			s->host_probes = "proc";
-		s->still_running |= !t->counters.exited;
+		s->running += t->life == LIFE_RUNNING;
+		s->cut += t->life == LIFE_CUT;
+		s->unknown += t->life == LIFE_UNKNOWN;
 		s->records_dropped += t->counters.records_dropped;
 		s->entry_points_unknown += t->counters.entry_points_unknown;
 		s->streams_untracked += t->counters.streams_untracked;

@@ -33,7 +33,7 @@ struct summary {
 	size_t n_gaps;
 	const char *device_timing; /* "edges"; the coarsest of the processes */
 	const char *host_probes;
-	bool still_running;        /* a process had not ended when its file was read, or was killed */
+	size_t running, cut, unknown; /* processes, by how they ended (enum life); the others did regularly */
 	uint64_t records_dropped, operations_unlinked, entry_points_unknown; /* losses */
 	uint64_t streams_untracked, edges_skipped, names_missing, unfinished;
 	struct summary_count *calls; size_t n_calls;       /* by name */

@@ -168,15 +168,26 @@ static uint32_t stream_index(const struct trace *t, uint32_t id)
 
 /* ---- second pass: what happened --------------------------------------------------------------------- */
 
+/* Of a file that is still being written: not complete yet when its reading began. Records of one thread without those that another
+ * wrote meanwhile would tell of work whose submission is missing; so it is as if the process had been killed at that instant. */
+static bool came_later(const struct trace *t, int64_t complete_ns)
+{
+	return complete_ns > t->seen_ns;
+}
+
 static bool add_call(struct decoder *d, const struct gst_call *r, const struct record_view *v)
 {
 	struct trace *t = d->t;
 	struct call *c;
+	int64_t begin = clock_ns(d->clock, r->begin), end = end_ns(d, begin, r->end);
 
+	if (came_later(t, end))
+		return true;
 	if (!array_room(t->calls, t->n_calls, d->calls))
 		return false;
 	c = &t->calls[t->n_calls++];
-	*c = (struct call){ .begin_ns = clock_ns(d->clock, r->begin),
+	*c = (struct call){ .begin_ns = begin,
+			    .end_ns = end,
 			    .seq = r->seq,
 			    .stream = stream_index(t, r->stream),
 			    .tid = v->tid,
@@ -188,7 +199,6 @@ static bool add_call(struct decoder *d, const struct gst_call *r, const struct r
 			    .flags = r->flags,
 			    .args = { r->args[0], r->args[1] },
 			    .byte = v->byte };
-	c->end_ns = end_ns(d, c->begin_ns, r->end);
 	if (r->name && (c->family == GST_FAMILY_LAUNCH || c->family == GST_FAMILY_MODULE)) {
 		c->name = names_kernel(d->names, r->name);
 		t->names_missing += c->name == 0;
@@ -201,6 +211,8 @@ static bool add_edge(struct decoder *d, const struct gst_edge *r)
 	struct trace *t = d->t;
 	struct edge *edge;
 
+	if (came_later(t, clock_ns(d->clock, r->done > r->end ? r->done : r->end)))
+		return true;
 	if (!array_room(t->edges, t->n_edges, d->edges))
 		return false;
 	edge = &t->edges[t->n_edges++];
@@ -226,6 +238,8 @@ static bool add_poll(struct decoder *d, const struct gst_poll *r)
 	struct trace *t = d->t;
 	struct poll *poll;
 
+	if (came_later(t, clock_ns(d->clock, r->end)))
+		return true;
 	if (!array_room(t->polls, t->n_polls, d->polls))
 		return false;
 	poll = &t->polls[t->n_polls++];
@@ -241,6 +255,8 @@ static bool add_sample(struct decoder *d, const struct gst_sample *r)
 {
 	struct trace *t = d->t;
 
+	if (came_later(t, clock_ns(d->clock, r->ticks)))
+		return true;
 	if (!array_room(t->samples, t->n_samples, d->samples))
 		return false;
 	t->samples[t->n_samples++] = (struct sample){ .time_ns = clock_ns(d->clock, r->ticks),
@@ -257,6 +273,8 @@ static bool add_usage(struct decoder *d, const struct gst_usage *r, uint32_t tid
 {
 	struct trace *t = d->t;
 
+	if (came_later(t, clock_ns(d->clock, r->ticks)))
+		return true;
 	if (!array_room(t->usages, t->n_usages, d->usages))
 		return false;
 	t->usages[t->n_usages++] = (struct usage){ .time_ns = clock_ns(d->clock, r->ticks),
@@ -370,6 +388,7 @@ static void set_lifetime(struct decoder *d)
 	if (t->n_samples && t->samples[t->n_samples - 1].time_ns > end)
 		end = t->samples[t->n_samples - 1].time_ns;
 	end = end > t->cut_ns ? t->cut_ns : end;
+	end = end > t->seen_ns ? t->seen_ns : end;
 	t->end_ns = end > t->begin_ns ? end : t->begin_ns;
 	t->process_start_ns = t->begin_ns;
 	if (t->header.process_start_mono_ns && t->header.process_start_mono_ns < (uint64_t)t->begin_ns)
@@ -395,7 +414,22 @@ static void take_counts(struct decoder *d)
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
 
-static enum err_kind decode(struct decoder *d, struct error *e)
+/* now_ns: a moment ago; 0 for what is no file. One that ended since then may have grown after others of its run were read. */
+static void set_life(struct decoder *d, int64_t now_ns)
+{
+	struct trace *t = d->t;
+	int64_t last_ns = clock_ns(d->clock, t->counters.last_ticks);
+
+	t->life = t->counters.exited ? LIFE_ENDED : LIFE_UNKNOWN;
+	t->seen_ns = INT64_MAX;
+	if (!now_ns)
+		return;
+	t->life = life_of(t->path, &t->header, &t->counters, last_ns);
+	if (t->life == LIFE_RUNNING || (last_ns > now_ns && last_ns <= life_now_ns()))
+		t->seen_ns = now_ns;
+}
+
+static enum err_kind decode(struct decoder *d, int64_t now_ns, struct error *e)
 {
 	enum err_kind kind;
 
@@ -403,6 +437,7 @@ static enum err_kind decode(struct decoder *d, struct error *e)
 	    (kind = first_pass(d, e)) || (kind = clock_ready(d->clock, e)) || (kind = names_publish(d->names, d->t, e)))
 		return kind;
 	sort_streams(d->t);
+	set_life(d, now_ns);
 	if ((kind = second_pass(d, e)))
 		return kind;
 	take_counts(d);
@@ -415,7 +450,8 @@ static enum err_kind decode(struct decoder *d, struct error *e)
 }
 
 /* Takes the reader over. */
-static enum err_kind trace_read(struct trace **out, struct reader *reader, const char *name, struct error *e)
+static enum err_kind trace_read(struct trace **out, struct reader *reader, const char *name, int64_t now_ns,
+				struct error *e)
 {
 	struct decoder d = { .reader = reader, .t = calloc(1, sizeof(struct trace)) };
 	enum err_kind kind = ERR_SYSTEM;
@@ -425,7 +461,7 @@ static enum err_kind trace_read(struct trace **out, struct reader *reader, const
 	if (d.t && d.t->path) {
 		d.t->header = *reader_header(reader);
 		d.t->counters = *reader_counters(reader);
-		kind = decode(&d, e);
+		kind = decode(&d, now_ns, e);
 	} else {
 		err_set(e, ERR_SYSTEM, name, ERR_NO_BYTE, "out of memory");
 	}
@@ -440,13 +476,13 @@ static enum err_kind trace_read(struct trace **out, struct reader *reader, const
 	return ERR_NONE;
 }
 
-enum err_kind trace_open(struct trace **out, const char *path, struct error *e)
+enum err_kind trace_open(struct trace **out, const char *path, int64_t now_ns, struct error *e)
 {
 	struct reader *reader;
 	enum err_kind kind = reader_open(&reader, path, e);
 
 	*out = NULL;
-	return kind ? kind : trace_read(out, reader, path, e);
+	return kind ? kind : trace_read(out, reader, path, now_ns, e);
 }
 
 enum err_kind trace_open_mem(struct trace **out, const void *buf, size_t len, const char *name, struct error *e)
@@ -455,7 +491,7 @@ enum err_kind trace_open_mem(struct trace **out, const void *buf, size_t len, co
 	enum err_kind kind = reader_open_mem(&reader, buf, len, name, e);
 
 	*out = NULL;
-	return kind ? kind : trace_read(out, reader, name, e);
+	return kind ? kind : trace_read(out, reader, name, 0, e);
 }
 
 void trace_free(struct trace *t)

@@ -9,6 +9,7 @@
 
 #include "../shim/format.h"
 #include "error.h"
+#include "life.h"
 
 struct call { /* a driver call; fields as in FORMAT.md */
 	int64_t begin_ns, end_ns;
@@ -95,6 +96,8 @@ struct trace {
 	int64_t begin_ns, end_ns;   /* first and last sign of life in the file */
 	int64_t process_start_ns;   /* or begin_ns where unknown */
 	int64_t cut_ns;             /* INT64_MAX, or: damaged; nothing is known after this (everything later was dropped) */
+	enum life life;
+	int64_t seen_ns;            /* INT64_MAX, or: still written to while it was read; what came after that instant is left out */
 	struct error damage;        /* kind ERR_NONE if sound */
 	struct call *calls;         size_t n_calls;   /* by begin_ns; begin_ns > cut_ns dropped */
 	struct edge *edges;         size_t n_edges;   /* by begin_ns */
@@ -112,7 +115,8 @@ struct trace {
 	uint64_t injected[GST_HOOK_MAX];
 };
 
-/* Reads and decodes one .gst. Damage is not a failure: see trace.damage. */
-enum err_kind trace_open(struct trace **out, const char *path, struct error *e);
+/* Reads and decodes one .gst. Damage is not a failure: see trace.damage. now_ns: a moment ago, CLOCK_MONOTONIC; of a process that was
+ * alive then, what came later is left out. */
+enum err_kind trace_open(struct trace **out, const char *path, int64_t now_ns, struct error *e);
 enum err_kind trace_open_mem(struct trace **out, const void *buf, size_t len, const char *name, struct error *e);
 void trace_free(struct trace *t);

@@ -26,8 +26,8 @@ FOLDERS = [
 STAGES = [
     "error alloc arena interval ns duration text json syscall_names",  # tools, of no stage
     "reader import_*",
-    "trace clock device_clock edge_done names sequence",
-    "run",
+    "trace life clock device_clock edge_done names sequence",
+    "run run_files",
     "facts bounds legacy waits busy stretches place gaps timeline timeline_*",
     "chain calls threads",
     "cause cause_* causes findings gap_view",

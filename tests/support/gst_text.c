@@ -189,6 +189,7 @@ static void begin_process(struct parser *p)
 	h->device_level = choice(p, value_of(p, "level"), levels, GST_LEVEL_EDGES);
 	h->start_ticks = h->start_mono_ns = EPOCH_NS + duration(p, "start", 0);
 	h->process_start_mono_ns = h->start_mono_ns - 10000000;
+	h->start_real_ns = duration(p, "real", 0);
 	p->file->image.last_ticks = h->start_ticks;
 	if (host)
 		snprintf(h->host, sizeof(h->host), "%s", host);

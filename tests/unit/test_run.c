@@ -127,6 +127,69 @@ static void a_run_id_holds_processes_together_and_apart(void **state)
 	remove_all();
 }
 
+/* The same clock readings after a reboot are another time of day; and the later day's run is the last, whatever its clock says. */
+static void runs_before_and_after_a_reboot_stay_apart(void **state)
+{
+	struct run r;
+	struct error e;
+
+	(void)state;
+	write_all(WORK(1, 10ms, 15ms, "host=a real=90000s") WORK(2, 12ms, 20ms, "host=a real=1000s")
+			  WORK(3, 14ms, 20ms, "host=a real=90000s"));
+	assert_int_equal(open_dir(&r, RUN_LAST, &e), ERR_NONE);
+	assert_int_equal(r.count, 2);
+	assert_int_equal(r.n_traces, 2);
+	assert_int_equal(r.traces[0]->header.pid, 1);
+	assert_int_equal(r.traces[1]->header.pid, 3);
+	run_close(&r);
+	assert_int_equal(open_dir(&r, 0, &e), ERR_NONE);
+	assert_int_equal(r.n_traces, 1);
+	assert_int_equal(r.traces[0]->header.pid, 2);
+	run_close(&r);
+	remove_all();
+}
+
+static void every_run_is_listed_whichever_is_taken(void **state)
+{
+	struct run r;
+	struct error e;
+
+	(void)state;
+	write_all(WORK(1, 0ms, 5ms, "run=a real=100s") WORK(2, 4ms, 9ms, "run=b real=101s")
+			  WORK(3, 20ms, 30ms, "run=a real=101s"));
+	assert_int_equal(open_dir(&r, 1, &e), ERR_NONE);
+	assert_int_equal(r.index, 1);
+	assert_int_equal(r.n_traces, 1);
+	assert_int_equal(r.count, 2);
+	assert_string_equal(r.listed[0].id, "a");
+	assert_int_equal(r.listed[0].processes, 2);
+	assert_int_equal(r.listed[0].begin_real_ns, 100000000000);
+	assert_string_equal(r.listed[1].id, "b");
+	assert_int_equal(r.listed[1].processes, 1);
+	run_close(&r);
+	remove_all();
+}
+
+static void a_run_is_found_by_its_id(void **state)
+{
+	struct run r;
+	struct error e;
+
+	(void)state;
+	write_all(WORK(1, 0ms, 5ms, "run=a") WORK(2, 4ms, 9ms, "") WORK(3, 20ms, 30ms, "run=a"));
+	assert_int_equal(run_open_id(&r, dir, "a", &e), ERR_NONE);
+	assert_int_equal(r.n_traces, 2);
+	assert_int_equal(r.traces[1]->header.pid, 3);
+	run_close(&r);
+	assert_int_equal(run_open_id(&r, dir, "c", &e), ERR_NONE);
+	assert_int_equal(r.n_traces, 0);
+	run_close(&r);
+	remove_all();
+	assert_int_equal(run_open_id(&r, dir, "a", &e), ERR_NONE);
+	assert_int_equal(r.n_traces, 0);
+	run_close(&r);
+}
+
 static void nothing_to_read_is_an_error(void **state)
 {
 	struct run r;
@@ -136,7 +199,8 @@ static void nothing_to_read_is_an_error(void **state)
 	(void)state;
 	write_all("");
 	assert_int_equal(open_dir(&r, RUN_LAST, &e), ERR_FORMAT);
-	assert_int_equal(run_open(&r, paths, 1, RUN_LAST, &e), ERR_SYSTEM);
+	assert_int_equal(run_open(&r, paths, 1, RUN_LAST, &e), ERR_FORMAT);
+	assert_string_equal(e.text, "cannot open: No such file or directory");
 	assert_int_equal(run_open(&r, paths, 0, RUN_LAST, &e), ERR_USAGE);
 	remove_all();
 }
@@ -186,6 +250,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(overlapping_lifetimes_are_one_run_and_the_last_is_taken),
 		cmocka_unit_test(a_run_id_holds_processes_together_and_apart),
+		cmocka_unit_test(runs_before_and_after_a_reboot_stay_apart),
+		cmocka_unit_test(every_run_is_listed_whichever_is_taken),
+		cmocka_unit_test(a_run_is_found_by_its_id),
 		cmocka_unit_test(nothing_to_read_is_an_error),
 		cmocka_unit_test(any_allocation_may_fail),
 	};
