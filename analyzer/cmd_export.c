@@ -25,8 +25,13 @@ static const struct option_row rows[] = {
 };
 
 static const struct option_set options = {
-	"PATH... --chrome FILE [options]\n\nThe run as a timeline. PATH: a run directory or a .gst file.", rows,
-	sizeof(rows) / sizeof(rows[0]), 1, SIZE_MAX, NULL, false
+	"PATH... --chrome FILE [options]\n\nThe run as a timeline. PATH: a run directory or a .gst file.",
+	rows,
+	sizeof(rows) / sizeof(rows[0]),
+	1,
+	SIZE_MAX,
+	NULL,
+	false
 };
 
 /* Is the file to be written one of those that are being read? */

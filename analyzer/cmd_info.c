@@ -13,8 +13,13 @@ static const struct option_row rows[] = {
 };
 
 static const struct option_set options = {
-	"PATH... [options]\n\nWhat each file holds, what was lost, whether it can be trusted.", rows,
-	sizeof(rows) / sizeof(rows[0]), 1, SIZE_MAX, NULL, false
+	"PATH... [options]\n\nWhat each file holds, what was lost, whether it can be trusted.",
+	rows,
+	sizeof(rows) / sizeof(rows[0]),
+	1,
+	SIZE_MAX,
+	NULL,
+	false
 };
 
 int cmd_info(int argc, char *argv[])

@@ -23,8 +23,13 @@ static const struct option_row rows[] = {
 };
 
 static const struct option_set options = {
-	"PATH... [options]\n\nHow long each device was idle, and why. PATH: a run directory or a .gst file.", rows,
-	sizeof(rows) / sizeof(rows[0]), 1, SIZE_MAX, NULL, false
+	"PATH... [options]\n\nHow long each device was idle, and why. PATH: a run directory or a .gst file.",
+	rows,
+	sizeof(rows) / sizeof(rows[0]),
+	1,
+	SIZE_MAX,
+	NULL,
+	false
 };
 
 static int print(const struct summary *s, const void *arg)

@@ -124,7 +124,8 @@ static bool lives_since(uint32_t pid, uint64_t start_mono_ns)
 	fclose(f);
 	text[n] = 0;
 	p = strrchr(text, ')'); /* the command's name may hold anything */
-	if (!p || sscanf(p + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state, &ticks) != 2)
+	if (!p || sscanf(p + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+			 &state, &ticks) != 2)
 		return false;
 	if (state == 'Z' || state == 'X') /* dead; nobody has asked for its status yet */
 		return false;

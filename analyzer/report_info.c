@@ -74,11 +74,12 @@ static void head(const struct page *p, const struct trace *t)
 	line(p, "command", h->cmdline[0] ? h->cmdline : h->exe);
 	if (h->run_id[0])
 		line(p, "run", h->run_id);
-	snprintf(text, sizeof(text), "%s, for %s%s", time_of_day(when, h->start_real_ns), text_duration(length, t->end_ns - t->begin_ns),
-		 t->life == LIFE_RUNNING ? "; still running" :
-		 t->life == LIFE_CUT     ? "; cut short" :
-		 t->life == LIFE_UNKNOWN ? "; cut short, or still going" :
-					   "");
+	snprintf(text, sizeof(text), "%s, for %s%s", time_of_day(when, h->start_real_ns),
+		 text_duration(length, t->end_ns - t->begin_ns),
+		 t->life == LIFE_RUNNING   ? "; still running"
+		 : t->life == LIFE_CUT     ? "; cut short"
+		 : t->life == LIFE_UNKNOWN ? "; cut short, or still going"
+					   : "");
 	line(p, "recorded", text);
 	snprintf(text, sizeof(text), "clock %s, device timing %s, recorder %s", clocks[h->clock < 4 ? h->clock : 0],
 		 levels[h->device_level < 5 ? h->device_level : 0], h->shim[0] ? h->shim : "unnamed");

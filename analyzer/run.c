@@ -159,8 +159,8 @@ static enum err_kind group(struct run *out, struct run_files *files, int which, 
 		chosen = which == RUN_LAST ? runs - 1 : which;
 		if (chosen != RUN_ALL && (chosen < 0 || chosen >= runs))
 			kind = err_set(e, ERR_USAGE, "", ERR_NO_BYTE,
-				       runs == 1 ? "there is no run %d; the only one is 0" :
-						   "there is no run %d; they are 0 to %d",
+				       runs == 1 ? "there is no run %d; the only one is 0"
+						 : "there is no run %d; they are 0 to %d",
 				       which, runs - 1);
 		else if (!list_runs(out, files, run_of, runs))
 			kind = no_memory(e);

@@ -31,7 +31,9 @@ static const struct option_row rows[] = {
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
 static const struct option_set set = { "PATH...", rows, ROWS, 1, 2, NULL, false };
-static const struct option_set before_a_program = { "-- PROGRAM", rows, ROWS, 1, SIZE_MAX, "no program is named", true };
+static const struct option_set before_a_program = {
+	"-- PROGRAM", rows, ROWS, 1, SIZE_MAX, "no program is named", true
+};
 
 static struct error e;
 static struct values got;
