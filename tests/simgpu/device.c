@@ -4,21 +4,27 @@
 
 #include "call.h"
 #include "settings.h"
+#include "shared.h"
 
 #include <stdio.h>
 #include <string.h>
 
 CUresult api_init(CALL, unsigned int flags)
 {
+	CUresult result = CUDA_SUCCESS;
+
 	if (flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (settings()->devices == 0)
 		return CUDA_ERROR_NO_DEVICE;
 	sim_lock();
-	if (!sim_initialised())
-		sim_set_initialised();
+	if (!sim_initialised()) {
+		result = shared_attach();
+		if (!result)
+			sim_set_initialised();
+	}
 	sim_unlock();
-	return CUDA_SUCCESS;
+	return result;
 }
 
 bool device_exists(CUdevice device)

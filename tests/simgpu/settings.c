@@ -66,7 +66,7 @@ void settings_log_path(char *path, unsigned size)
 
 static void load(void)
 {
-	const char *log = getenv("SIMGPU_LOG");
+	const char *log = getenv("SIMGPU_LOG"), *shared = getenv("SIMGPU_SHARED");
 
 	current.log = log ? strdup(log) : NULL; /* the program may change its environment */
 	if (!current.log)
@@ -87,6 +87,7 @@ static void load(void)
 	current.queue_depth = (unsigned)number("SIMGPU_QUEUE", 1024);
 	if (current.queue_depth == 0)
 		current.queue_depth = 1;
+	current.shared = shared && *shared ? strdup(shared) : NULL;
 	current.fail = getenv("SIMGPU_FAIL");
 }
 

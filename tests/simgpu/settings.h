@@ -18,6 +18,7 @@ struct settings {
 	uint64_t launch_ns;
 	double drift_ppm;
 	unsigned queue_depth;
+	const char *shared; /* SIMGPU_SHARED: a path; NULL: not set */
 	const char *fail; /* SIMGPU_FAIL as it stands */
 };
 

@@ -9,6 +9,7 @@
 #include "op.h"
 #include "settings.h"
 #include "truth_log.h"
+#include "turns.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -61,22 +62,35 @@ struct engine *timeline_engine(int device, enum copy_kind copy)
 }
 
 /* The slot that has been free for the shortest time, or else the first to become free. */
-static uint64_t take_kernel_slot(struct op *op)
+static uint64_t *find_kernel_slot(int device, uint64_t earliest_ns)
 {
-	uint64_t *slots = devices[op->device].slot_free_ns;
+	uint64_t *slots = devices[device].slot_free_ns;
 	unsigned best = 0;
 
 	for (unsigned i = 1; i < SIM_KERNEL_SLOTS; i++) {
-		bool fits = slots[i] <= op->ready_ns, best_fits = slots[best] <= op->ready_ns;
+		bool fits = slots[i] <= earliest_ns, best_fits = slots[best] <= earliest_ns;
 
 		if (fits ? !best_fits || slots[i] > slots[best] : !best_fits && slots[i] < slots[best])
 			best = i;
-		if (slots[best] == op->ready_ns)
+		if (slots[best] == earliest_ns)
 			break;
 	}
-	op->start_ns = op->ready_ns > slots[best] ? op->ready_ns : slots[best];
-	slots[best] = op->start_ns + op->duration_ns;
-	return op->start_ns;
+	return &slots[best];
+}
+
+uint64_t timeline_slot_free_ns(int device, uint64_t earliest_ns)
+{
+	uint64_t free_ns = *find_kernel_slot(device, earliest_ns);
+
+	return earliest_ns > free_ns ? earliest_ns : free_ns;
+}
+
+static void take_kernel_slot(struct op *op)
+{
+	uint64_t *slot = find_kernel_slot(op->device, op->ready_ns);
+
+	op->start_ns = op->ready_ns > *slot ? op->ready_ns : *slot;
+	*slot = op->start_ns + op->duration_ns;
 }
 
 /* The end is known: tell the waiters. Those that wait for nothing more go to `unblocked`. */
@@ -137,6 +151,10 @@ static void release_engine(struct op *op)
 	struct engine *engine = op->engine;
 	struct op *next;
 
+	if (turns_concern(op)) {
+		turns_end(op);
+		return;
+	}
 	if (!engine || engine->holder != op)
 		return;
 	engine->holder = NULL;
@@ -153,6 +171,21 @@ static bool can_place_now(const struct op *op)
 	return op->engine->approaching == 0 && op->ready_ns <= clock_now_ns() + settings()->latency_ns;
 }
 
+/* Nothing but a kernel slot can hold it up any more. */
+static void begin(struct op *op)
+{
+	op->start_ns = op->ready_ns;
+	if (op->takes_real_time) {
+		schedule(op, STAGE_SCHEDULED, op->start_ns);
+		return;
+	}
+	if (!op->engine)
+		take_kernel_slot(op);
+	resolve(op, op->start_ns + op->duration_ns);
+	if (op->transfer.bytes)
+		driver_thread_expect_data(op->end_ns);
+}
+
 static void take_next_step(struct op *op)
 {
 	switch (op->kind) {
@@ -165,20 +198,15 @@ static void take_next_step(struct op *op)
 		schedule(op, STAGE_SCHEDULED, op->ready_ns);
 		break;
 	default:
-		if (op->engine && can_place_now(op)) {
+		if (turns_concern(op)) {
+			turns_submit(op);
+		} else if (op->engine && can_place_now(op)) {
 			place(op);
 		} else if (op->engine) {
 			op->engine->approaching++;
 			schedule(op, STAGE_PLACING, op->ready_ns);
-		} else if (op->takes_real_time) {
-			op->start_ns = op->ready_ns;
-			schedule(op, STAGE_SCHEDULED, op->start_ns);
 		} else {
-			uint64_t start_ns = take_kernel_slot(op);
-
-			resolve(op, start_ns + op->duration_ns);
-			if (op->transfer.bytes)
-				driver_thread_expect_data(op->end_ns);
+			begin(op);
 		}
 	}
 }
@@ -193,6 +221,18 @@ static void drain_unblocked(void)
 	}
 }
 
+void timeline_start(struct op *op, uint64_t start_ns)
+{
+	op->ready_ns = start_ns;
+	begin(op);
+	drain_unblocked();
+}
+
+void timeline_look_at(struct op *look, uint64_t when_ns)
+{
+	schedule(look, STAGE_TURN, when_ns);
+}
+
 void op_submit(struct op *op)
 {
 	if (op->blockers == 0) {
@@ -203,7 +243,9 @@ void op_submit(struct op *op)
 
 static void take_action(struct op *op)
 {
-	if (op->stage == STAGE_PLACING) {
+	if (op->stage == STAGE_TURN) {
+		turns_look(op);
+	} else if (op->stage == STAGE_PLACING) {
 		op->engine->approaching--;
 		place(op);
 	} else if (finishing && op->kind != OP_HOSTFN) {
@@ -421,6 +463,7 @@ void timeline_wait_for_room(int device)
 void timeline_finish(void)
 {
 	finishing = true;
+	turns_close();
 	timeline_advance(UINT64_MAX);
 }
 

@@ -5,6 +5,7 @@
  *     kernel, small memset or device copy:  start and end are computed at once
  *     event record or wait:                 start = end = ready
  *     copy on a copy engine:                placed when the clock reaches ready, behind what the engine has by then
+ *     these two, devices being shared:      started when the process has its turn (turns.h)
  *     host function, transfer > 64 KiB:     takes real time too: its end is known only once it has really been done
  *   end known ── the clock reaches it ──> done: bytes of small transfers moved, logged
  *
@@ -16,7 +17,7 @@
 
 enum op_kind { OP_KERNEL, OP_MEMCPY, OP_MEMSET, OP_HOSTFN, OP_EVENT, OP_WAIT };
 enum copy_kind { COPY_NONE, COPY_H2D_PAGEABLE, COPY_H2D_PINNED, COPY_D2H_PAGEABLE, COPY_D2H_PINNED, COPY_D2D };
-enum op_stage { STAGE_BLOCKED, STAGE_PLACING, STAGE_SCHEDULED, STAGE_DUE, STAGE_RUNNING, STAGE_RESOLVED, STAGE_DONE };
+enum op_stage { STAGE_BLOCKED, STAGE_PLACING, STAGE_TURN, STAGE_SCHEDULED, STAGE_DUE, STAGE_RUNNING, STAGE_RESOLVED, STAGE_DONE };
 
 struct transfer {
 	void *to;
@@ -52,6 +53,7 @@ struct op {
 	uint64_t duration_ns;
 	uint64_t due_ns;     /* when its next step is to be taken */
 	struct engine *engine;
+	uint8_t gate; /* of a moment to look again: what for (turns.c) */
 	const char *name;
 	struct transfer transfer;
 	struct host_call call;
@@ -88,6 +90,11 @@ void timeline_wait_for_room(int device);          /* until a launch slot of the 
 bool timeline_in_host_function(void);             /* this thread is inside a client's host function */
 void timeline_finish(void);                       /* at exit: every end that the model knows, without waiting */
 struct engine *timeline_engine(int device, enum copy_kind copy); /* NULL: runs like a kernel */
+
+/* What turns.c needs. */
+uint64_t timeline_slot_free_ns(int device, uint64_t earliest_ns); /* when a kernel that may start then would find a slot */
+void timeline_start(struct op *op, uint64_t start_ns);
+void timeline_look_at(struct op *look, uint64_t when_ns); /* calls turns_look then */
 
 /* What the driver thread asks. */
 struct op *timeline_due_host_function(void); /* removed from its queue; NULL: none */
