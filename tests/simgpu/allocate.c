@@ -125,6 +125,7 @@ CUresult api_host_alloc(CALL, void **address, size_t bytes, unsigned int flags)
 						    .bytes = bytes,
 						    .reserved = reserved,
 						    .kind = MEMORY_PINNED,
+						    .device = NO_DEVICE,
 						    .context = call->context,
 						    .flags = flags | CU_MEMHOSTALLOC_DEVICEMAP }))
 		result = CUDA_SUCCESS;
@@ -162,6 +163,7 @@ CUresult api_host_register(CALL, void *address, size_t bytes, unsigned int flags
 							  .bytes = bytes,
 							  .reserved = bytes,
 							  .kind = MEMORY_REGISTERED,
+							  .device = NO_DEVICE,
 							  .context = call->context,
 							  .flags = flags | CU_MEMHOSTREGISTER_DEVICEMAP }))
 		result = CUDA_ERROR_OUT_OF_MEMORY;

@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* memory.c: the table of ranges and the device address range.
- * All devices share one reserved range of addresses, so a device pointer can be told from any other. Pages cost nothing until
- * they are written and are given back when freed. */
+/* memory.c: the table of ranges. */
 #include "memory.h"
 
+#include "address_space.h"
 #include "device_memory.h"
-#include "settings.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-enum { SMALL_ALIGN = 512, LARGE_ALIGN = 2 << 20, PAGE = 4096 };
-
 static struct memory_range *ranges; /* by base */
 static unsigned range_count, range_room;
 static unsigned long long last_id;
-static uintptr_t arena;
-static size_t arena_bytes;
 
 /* The number of ranges with base <= address. */
 static unsigned upper_bound(uintptr_t address)
@@ -43,19 +37,52 @@ const struct memory_range *memory_find(uintptr_t address)
 	return &ranges[after - 1];
 }
 
-CUresult memory_classify(uintptr_t address, size_t bytes, enum memory_kind *kind)
+struct memory_range *memory_change(uintptr_t address)
+{
+	return (struct memory_range *)memory_find(address);
+}
+
+const struct memory_range *memory_range_next(const struct memory_range *range)
+{
+	return range + 1 < ranges + range_count ? range + 1 : NULL;
+}
+
+/* The rest of a piece of mapped memory, past its first mapping. */
+static bool continues(const struct memory_range *range, size_t bytes, struct memory_place *place)
+{
+	while (bytes) {
+		const struct memory_range *next = memory_range_next(range);
+
+		if (!range->mapped || !next || !next->mapped || next->base != range->base + range->bytes)
+			return false;
+		place->readable &= next->readable;
+		place->writable &= next->writable;
+		bytes -= bytes < next->bytes ? bytes : next->bytes;
+		range = next;
+	}
+	return true;
+}
+
+CUresult memory_classify(uintptr_t address, size_t bytes, struct memory_place *place)
 {
 	const struct memory_range *range = memory_find(address);
+	size_t left;
 
-	*kind = MEMORY_PAGEABLE;
+	*place = (struct memory_place){ MEMORY_PAGEABLE, NO_DEVICE, UINT32_MAX, UINT32_MAX };
 	if (!range)
-		return !address || address - arena < arena_bytes ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-	*kind = range->kind;
-	if (bytes <= range->bytes - (address - range->base))
+		return !address || address_within(address) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+	left = range->bytes - (address - range->base);
+	place->kind = range->kind;
+	place->device = range->device;
+	if (range->mapped) {
+		place->readable = range->readable;
+		place->writable = range->writable;
+	}
+	if (bytes <= left || continues(range, bytes - left, place))
 		return CUDA_SUCCESS;
 	if (range->kind != MEMORY_REGISTERED)
 		return CUDA_ERROR_INVALID_VALUE;
-	*kind = MEMORY_PAGEABLE; /* only the beginning is registered */
+	place->kind = MEMORY_PAGEABLE; /* only the beginning is registered */
 	return CUDA_SUCCESS;
 }
 
@@ -96,45 +123,22 @@ const struct memory_range *memory_range_overlapping(uintptr_t base, size_t bytes
 	return &ranges[after - 1];
 }
 
-static bool arena_map(void)
-{
-	size_t bytes = (size_t)settings()->memory_bytes * (size_t)settings()->devices * 4 + (1ull << 30);
-	void *memory;
-
-	if (arena)
-		return true;
-	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory == MAP_FAILED)
-		return false;
-	arena = ((uintptr_t)memory + LARGE_ALIGN - 1) & ~(uintptr_t)(LARGE_ALIGN - 1);
-	arena_bytes = bytes - LARGE_ALIGN;
-	return true;
-}
-
-/* First fit between the ranges that lie in the arena; 0: none. */
-static uintptr_t find_room(size_t reserved)
-{
-	uintptr_t align = reserved >= LARGE_ALIGN ? LARGE_ALIGN : SMALL_ALIGN;
-	uintptr_t at = arena;
-
-	for (unsigned i = upper_bound(arena - 1); i < range_count && ranges[i].base < arena + arena_bytes; i++) {
-		if (ranges[i].base >= at && ranges[i].base - at >= reserved)
-			break;
-		at = (ranges[i].base + ranges[i].reserved + align - 1) & ~(align - 1);
-	}
-	return at + reserved <= arena + arena_bytes ? at : 0;
-}
-
 CUresult memory_take(CUcontext context, size_t bytes, enum memory_kind kind, CUdeviceptr *address)
 {
-	size_t reserved = (bytes + SMALL_ALIGN - 1) & ~(size_t)(SMALL_ALIGN - 1);
+	size_t reserved = (bytes + ADDRESS_ALIGN - 1) & ~(size_t)(ADDRESS_ALIGN - 1);
 	uintptr_t base;
 
-	if (reserved < bytes || !arena_map() || !device_memory_take(context->device, reserved))
+	if (reserved < bytes || !device_memory_take(context->device, reserved))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	base = find_room(reserved);
-	if (!base || !memory_range_add((struct memory_range){
-			     .base = base, .bytes = bytes, .reserved = reserved, .kind = kind, .context = context })) {
+	base = address_take(reserved, reserved >= ADDRESS_ALIGN_LARGE ? ADDRESS_ALIGN_LARGE : ADDRESS_ALIGN, 0);
+	if (!base || !memory_range_add((struct memory_range){ .base = base,
+							      .bytes = bytes,
+							      .reserved = reserved,
+							      .kind = kind,
+							      .device = context->device,
+							      .context = context })) {
+		if (base)
+			address_give(base);
 		device_memory_give(context->device, reserved);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
@@ -145,18 +149,14 @@ CUresult memory_take(CUcontext context, size_t bytes, enum memory_kind kind, CUd
 void memory_release(CUdeviceptr address)
 {
 	const struct memory_range *range = memory_find((uintptr_t)address);
-	uintptr_t first, last;
 
 	if (!range)
 		return;
 	if (range->kind == MEMORY_PINNED) {
 		munmap((void *)range->base, range->reserved);
 	} else if (range->kind != MEMORY_REGISTERED) {
-		device_memory_give(range->context->device, range->reserved);
-		first = (range->base + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-		last = (range->base + range->reserved) & ~(uintptr_t)(PAGE - 1);
-		if (first < last)
-			madvise((void *)first, last - first, MADV_DONTNEED);
+		device_memory_give(range->device, range->reserved);
+		address_give(range->base);
 	}
 	memory_range_remove(range);
 }

@@ -56,6 +56,12 @@ CUresult api_host_flags(CALL, unsigned int *flags, void *host)
 	return result;
 }
 
+/* Host memory says which device's context asked for it. */
+static int owner_device(const struct memory_range *range)
+{
+	return range->device == NO_DEVICE ? range->context->device : range->device;
+}
+
 /* The attribute's bytes, or how many there are if the address is not ours: zeroes then. */
 static size_t read_attribute(const struct memory_range *range, CUpointer_attribute attribute, CUdeviceptr address,
 			     uint64_t *value)
@@ -83,7 +89,7 @@ static size_t read_attribute(const struct memory_range *range, CUpointer_attribu
 		*value = range && range->kind == MEMORY_MANAGED;
 		return sizeof(bool);
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-		*value = range ? (unsigned)range->context->device : (unsigned)-2; /* CU_DEVICE_INVALID */
+		*value = range ? (unsigned)owner_device(range) : (unsigned)CU_DEVICE_INVALID;
 		return sizeof(int);
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
 		*value = range ? range->base : 0;
