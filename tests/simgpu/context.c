@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "context.h"
 
+#include "array.h"
 #include "call.h"
 #include "capture.h"
 #include "device.h"
 #include "memory.h"
 #include "module.h"
+#include "peer.h"
 #include "stream.h"
 
 #include <stdlib.h>
@@ -62,6 +64,15 @@ bool context_busy(CUcontext context, bool non_blocking_too)
 	return false;
 }
 
+void context_after_all(CUcontext context, struct op *op)
+{
+	op_after(op, context->legacy.last);
+	for (struct CUstream_st *stream = context->streams; stream; stream = stream->next)
+		op_after(op, stream->last);
+	for (unsigned i = 0; i < context->orphan_count; i++)
+		op_after(op, context->orphans[i].op);
+}
+
 void context_wait_idle(CUcontext context)
 {
 	struct op *marker = op_new(OP_WAIT, context->device);
@@ -69,11 +80,7 @@ void context_wait_idle(CUcontext context)
 	if (!marker)
 		return;
 	timeline_advance(clock_now_ns());
-	op_after(marker, context->legacy.last);
-	for (struct CUstream_st *stream = context->streams; stream; stream = stream->next)
-		op_after(marker, stream->last);
-	for (unsigned i = 0; i < context->orphan_count; i++)
-		op_after(marker, context->orphans[i].op);
+	context_after_all(context, marker);
 	op_submit(marker);
 	op_wait(marker, context_wait_how(context));
 	op_unref(marker);
@@ -134,6 +141,8 @@ void context_stop(CUcontext context)
 	context->orphans = NULL;
 	context->orphan_count = context->orphan_room = 0;
 	memory_free_all(context);
+	array_free_all(context);
+	peer_forget(context);
 }
 
 static bool push(CUcontext context)

@@ -9,6 +9,7 @@ bool context_valid(CUcontext context);
 enum wait_how context_wait_how(CUcontext context);
 bool context_busy(CUcontext context, bool non_blocking_too); /* as of the last advance */
 void context_wait_idle(CUcontext context);                    /* everything submitted so far, all streams */
+void context_after_all(CUcontext context, struct op *op);     /* the operation waits for the same */
 void context_keep(CUcontext context, struct op *op, bool blocking); /* of a stream that is going away */
 
 /* Life of a context, for those who create it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* copy.c: copies and memsets, blocking as CUDA's "API synchronization behavior" says:
+/* copy.c: copies, blocking as CUDA's "API synchronization behavior" says:
  *
  *                    synchronous call                              ...Async
  *   h2d pageable     waits for the stream's prior work, then as    returns once staged: at once up to 64 KiB, else when
@@ -8,100 +8,100 @@
  *   d2h pageable     returns when done                             returns when done
  *   d2h pinned       returns when done                             at once
  *   d2d              at once                                       at once
- *   memset           at once; of pinned host memory when done      at once
+ *   peer             at once                                       at once
  *   host to host     by the calling thread, behind the stream's prior work; no device operation
  *
  * In a capture an asynchronous call becomes a node, and its bytes are read when the graph runs: nothing is staged.
- * Device-to-device copies and memsets need no copy engine: they run beside kernels, in a kernel's slot if they are small. */
+ * Device-to-device copies need no copy engine: they run beside kernels, in a kernel's slot if they are small. A copy between
+ * two devices takes the engine that carries data out of the sending one; it is as fast as a link where peer access is enabled,
+ * and as slow as through the host where it is not. */
+#include "copy.h"
+
 #include "capture.h"
 #include "context.h"
-#include "memory.h"
+#include "peer.h"
 #include "settings.h"
 #include "stream.h"
 
 #include <string.h>
 
-struct copy {
-	uintptr_t to, from;
-	size_t bytes;
-	bool async;
-	enum copy_kind kind;
-	bool host_only;
-};
-
-static bool on_device(enum memory_kind kind)
+static size_t copy_bytes(const struct copy *copy)
 {
-	return kind == MEMORY_DEVICE || kind == MEMORY_MANAGED;
+	return copy->width * copy->rows * copy->slices;
 }
 
-/* What kind of copy this is. A side that must be a device pointer may also be mapped pinned memory. */
-static CUresult classify(struct copy *copy, bool device_to, bool device_from)
+static double bytes_per_ns(const struct copy *copy)
 {
-	enum memory_kind to, from;
-	CUresult result = memory_classify(copy->to, copy->bytes, &to);
-
-	if (!result)
-		result = memory_classify(copy->from, copy->bytes, &from);
-	if (result)
-		return result;
-	if ((device_to && to == MEMORY_PAGEABLE) || (device_from && from == MEMORY_PAGEABLE))
-		return CUDA_ERROR_INVALID_VALUE;
-	if (on_device(to) && on_device(from))
-		copy->kind = COPY_D2D;
-	else if (on_device(to))
-		copy->kind = from == MEMORY_PAGEABLE ? COPY_H2D_PAGEABLE : COPY_H2D_PINNED;
-	else if (on_device(from))
-		copy->kind = to == MEMORY_PAGEABLE ? COPY_D2H_PAGEABLE : COPY_D2H_PINNED;
-	else
-		copy->host_only = true;
-	return CUDA_SUCCESS;
-}
-
-static double bytes_per_ns(enum copy_kind kind)
-{
-	switch (kind) {
+	switch (copy->kind) {
 	case COPY_H2D_PAGEABLE:
 	case COPY_D2H_PAGEABLE:
 		return settings()->pageable_bytes_per_ns;
 	case COPY_D2D:
 		return settings()->device_bytes_per_ns;
+	case COPY_PEER:
+		if (peer_linked(copy->from.place.device, copy->to.place.device))
+			return settings()->peer_bytes_per_ns;
+		return settings()->pinned_bytes_per_ns;
 	default:
 		return settings()->pinned_bytes_per_ns;
 	}
 }
 
-static bool caller_waits(const struct copy *copy)
+static bool caller_waits(const struct copy *copy, bool async)
 {
 	return copy->kind == COPY_H2D_PAGEABLE || copy->kind == COPY_D2H_PAGEABLE ||
-	       (!copy->async && copy->kind != COPY_D2D);
+	       (!async && copy->kind != COPY_D2D && copy->kind != COPY_PEER);
 }
 
-static struct op *copy_op(const struct copy *copy, int device)
+static struct transfer transfer_of(const struct copy *copy)
+{
+	struct transfer transfer = { .to = (void *)copy->to.at,
+				     .from = (const void *)copy->from.at,
+				     .bytes = copy_bytes(copy) };
+
+	if (copy->rows == 1 && copy->slices == 1)
+		return transfer;
+	transfer.rows = copy->rows;
+	transfer.slices = copy->slices;
+	transfer.to_pitch = copy->to.pitch;
+	transfer.to_slice = copy->to.slice;
+	transfer.from_pitch = copy->from.pitch;
+	transfer.from_slice = copy->from.slice;
+	return transfer;
+}
+
+struct op *copy_op(const struct copy *copy, int device)
 {
 	struct op *op = op_new(OP_MEMCPY, device);
 
 	if (!op)
 		return NULL;
 	op->copy = copy->kind;
-	op->engine = timeline_engine(device, copy->kind);
-	op->duration_ns = (uint64_t)((double)copy->bytes / bytes_per_ns(copy->kind));
-	op->transfer =
-		(struct transfer){ .to = (void *)copy->to, .from = (const void *)copy->from, .bytes = copy->bytes };
-	op->takes_real_time = copy->bytes > SIM_STAGE_BYTES;
-	op->owned = op->takes_real_time && caller_waits(copy);
+	op->engine = timeline_engine(copy->kind == COPY_PEER ? copy->from.place.device : device, copy->kind);
+	op->transfer = transfer_of(copy);
+	op->duration_ns = (uint64_t)((double)op->transfer.bytes / bytes_per_ns(copy));
+	op->takes_real_time = op->transfer.bytes > SIM_STAGE_BYTES;
 	return op;
 }
 
 /* The caller's buffer may be used again when the call returns. */
 static bool stage(struct op *op)
 {
-	void *staging = malloc(op->transfer.bytes);
+	struct transfer *transfer = &op->transfer, gather = *transfer;
+	void *staging = malloc(transfer->bytes);
 
 	if (!staging)
 		return false;
-	memcpy(staging, op->transfer.from, op->transfer.bytes);
-	op->transfer.staging = staging;
-	op->transfer.from = staging;
+	gather.to = staging;
+	if (transfer->rows) {
+		gather.to_pitch = transfer->bytes / (transfer->rows * transfer->slices);
+		gather.to_slice = gather.to_pitch * transfer->rows;
+	}
+	transfer_move(&gather);
+	transfer->staging = staging;
+	transfer->from = staging;
+	transfer->from_pitch = gather.to_pitch;
+	transfer->from_slice = gather.to_slice;
 	return true;
 }
 
@@ -120,25 +120,27 @@ static void wait_until_staged(const struct op *op)
 
 static CUresult copy_host_only(const struct call *call, struct CUstream_st *stream, const struct copy *copy)
 {
+	struct transfer transfer = transfer_of(copy);
 	CUresult result = stream_wait_idle(call, stream);
 
 	if (result)
 		return result;
 	sim_unlock();
-	memmove((void *)copy->to, (const void *)copy->from, copy->bytes);
+	transfer_move(&transfer);
 	sim_lock();
 	return CUDA_SUCCESS;
 }
 
-static CUresult submit(const struct call *call, struct CUstream_st *stream, const struct copy *copy)
+static CUresult submit(const struct call *call, struct CUstream_st *stream, const struct copy *copy, bool async)
 {
-	bool staged = copy->kind == COPY_H2D_PAGEABLE && copy->bytes <= SIM_STAGE_BYTES;
+	bool staged = copy->kind == COPY_H2D_PAGEABLE && copy_bytes(copy) <= SIM_STAGE_BYTES;
+	bool wait = caller_waits(copy, async);
 	CUresult result = CUDA_SUCCESS;
 	struct op *op;
 
 	if (copy->host_only)
 		return copy_host_only(call, stream, copy);
-	if (copy->kind == COPY_H2D_PAGEABLE && !copy->async)
+	if (copy->kind == COPY_H2D_PAGEABLE && !async)
 		result = stream_wait_idle(call, stream);
 	if (result)
 		return result;
@@ -147,153 +149,83 @@ static CUresult submit(const struct call *call, struct CUstream_st *stream, cons
 		op_unref(op);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
+	op->owned = op->takes_real_time && wait;
 	stream_submit(call, stream, op);
 	if (op->owned)
 		op_run_owned(op);
 	if (copy->kind == COPY_H2D_PAGEABLE && op->owned)
 		wait_until_staged(op);
-	else if (caller_waits(copy) && !staged)
+	else if (wait && !staged)
 		op_wait(op, context_wait_how(stream->context));
 	op_unref(op);
 	return CUDA_SUCCESS;
 }
 
-static CUmemorytype side_type(uintptr_t address)
+/* A node says host or device of each end, never unified. */
+static void settle_type(CUmemorytype *type, const struct copy_side *side)
 {
-	enum memory_kind kind;
-
-	return !memory_classify(address, 1, &kind) && on_device(kind) ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+	if (*type != CU_MEMORYTYPE_ARRAY)
+		*type = memory_on_device(side->place.kind) ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
 }
 
-static CUresult capture_copy(struct CUstream_st *stream, const struct copy *copy)
+static CUresult capture_copy(struct CUstream_st *stream, const CUDA_MEMCPY3D *params, const struct copy *copy)
 {
 	CUgraphNodeParams node = { .type = CU_GRAPH_NODE_TYPE_MEMCPY };
 
 	node.memcpy.copyCtx = stream->context;
-	node.memcpy.copyParams = (CUDA_MEMCPY3D){ .srcMemoryType = side_type(copy->from),
-						  .srcHost = (const void *)copy->from,
-						  .srcDevice = copy->from,
-						  .dstMemoryType = side_type(copy->to),
-						  .dstHost = (void *)copy->to,
-						  .dstDevice = copy->to,
-						  .WidthInBytes = copy->bytes,
-						  .Height = 1,
-						  .Depth = 1 };
+	node.memcpy.copyParams = *params;
+	settle_type(&node.memcpy.copyParams.srcMemoryType, &copy->from);
+	settle_type(&node.memcpy.copyParams.dstMemoryType, &copy->to);
+	if (params->srcMemoryType == CU_MEMORYTYPE_UNIFIED)
+		node.memcpy.copyParams.srcHost = (const void *)(uintptr_t)params->srcDevice;
+	if (params->dstMemoryType == CU_MEMORYTYPE_UNIFIED)
+		node.memcpy.copyParams.dstHost = (void *)(uintptr_t)params->dstDevice;
 	return capture_add(stream, &node);
 }
 
-static CUresult copy_run(const struct call *call, struct copy copy, CUstream s, bool device_to, bool device_from)
+CUresult copy_submit(const struct call *call, struct CUstream_st *stream, const CUDA_MEMCPY3D *params, bool async)
+{
+	struct copy copy;
+	CUresult result = copy_resolve(params, &copy);
+
+	if (result || !copy.width)
+		return result;
+	return stream->capture ? capture_copy(stream, params, &copy) : submit(call, stream, &copy, async);
+}
+
+CUresult copy_run(const struct call *call, const CUDA_MEMCPY3D *params, CUstream s, bool async)
 {
 	struct CUstream_st *stream;
 	CUresult result;
 
 	sim_lock();
-	if (copy.async)
+	if (async)
 		result = stream_resolve_capturable(call, s, &stream);
 	else
 		result = stream_resolve_waiting(call, s, &stream);
-	if (!result && copy.bytes) {
-		result = classify(&copy, device_to, device_from);
-		if (!result)
-			result = stream->capture ? capture_copy(stream, &copy) : submit(call, stream, &copy);
-	}
+	if (!result)
+		result = copy_submit(call, stream, params, async);
 	sim_unlock();
 	return result;
 }
 
 /* Stream 0 is the legacy default stream, or the thread's own for a per-thread variant. */
-#define COPY_PAIR(name, to_type, from_type, device_to, device_from)                                                    \
-	CUresult api_##name(CALL, to_type to, from_type from, size_t bytes)                                            \
-	{                                                                                                              \
-		return copy_run(call, (struct copy){ (uintptr_t)to, (uintptr_t)from, bytes, false, COPY_NONE, false }, \
-				NULL, device_to, device_from);                                                         \
-	}                                                                                                              \
-	CUresult api_##name##_async(CALL, to_type to, from_type from, size_t bytes, CUstream s)                        \
-	{                                                                                                              \
-		return copy_run(call, (struct copy){ (uintptr_t)to, (uintptr_t)from, bytes, true, COPY_NONE, false },  \
-				s, device_to, device_from);                                                            \
+#define COPY_PAIR(name, to_type, from_type, TO, FROM)                                                          \
+	CUresult api_##name(CALL, to_type to, from_type from, size_t bytes)                                    \
+	{                                                                                                      \
+		const CUDA_MEMCPY3D p = copy_of_bytes(CU_MEMORYTYPE_##TO, (uintptr_t)to, CU_MEMORYTYPE_##FROM, \
+						      (uintptr_t)from, bytes);                                 \
+                                                                                                               \
+		return copy_run(call, &p, NULL, false);                                                        \
+	}                                                                                                      \
+	CUresult api_##name##_async(CALL, to_type to, from_type from, size_t bytes, CUstream s)                \
+	{                                                                                                      \
+		const CUDA_MEMCPY3D p = copy_of_bytes(CU_MEMORYTYPE_##TO, (uintptr_t)to, CU_MEMORYTYPE_##FROM, \
+						      (uintptr_t)from, bytes);                                 \
+                                                                                                               \
+		return copy_run(call, &p, s, true);                                                            \
 	}
-COPY_PAIR(copy_any, CUdeviceptr, CUdeviceptr, false, false)
-COPY_PAIR(copy_to_device, CUdeviceptr, const void *, true, false)
-COPY_PAIR(copy_to_host, void *, CUdeviceptr, false, true)
-COPY_PAIR(copy_on_device, CUdeviceptr, CUdeviceptr, true, true)
-
-struct set {
-	uintptr_t to;
-	size_t bytes;
-	uint32_t pattern;
-	uint8_t pattern_bytes;
-	bool async;
-};
-
-static CUresult submit_set(const struct call *call, struct CUstream_st *stream, const struct set *set)
-{
-	enum memory_kind kind;
-	CUresult result = memory_classify(set->to, set->bytes, &kind);
-	struct op *op;
-	bool wait;
-
-	if (result)
-		return result;
-	if (kind == MEMORY_PAGEABLE || set->to % set->pattern_bytes)
-		return CUDA_ERROR_INVALID_VALUE;
-	op = op_new(OP_MEMSET, stream->context->device);
-	if (!op)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	wait = !set->async && !on_device(kind);
-	op->duration_ns = (uint64_t)((double)set->bytes / settings()->memset_bytes_per_ns);
-	op->transfer = (struct transfer){
-		.to = (void *)set->to, .bytes = set->bytes, .pattern = set->pattern, .pattern_bytes = set->pattern_bytes
-	};
-	op->takes_real_time = set->bytes > SIM_STAGE_BYTES;
-	op->owned = wait && op->takes_real_time;
-	stream_submit(call, stream, op);
-	if (op->owned)
-		op_run_owned(op);
-	if (wait)
-		op_wait(op, context_wait_how(stream->context));
-	op_unref(op);
-	return CUDA_SUCCESS;
-}
-
-static CUresult capture_set(struct CUstream_st *stream, const struct set *set)
-{
-	CUgraphNodeParams node = { .type = CU_GRAPH_NODE_TYPE_MEMSET };
-
-	node.memset = (CUDA_MEMSET_NODE_PARAMS_v2){ .dst = set->to,
-						    .value = set->pattern,
-						    .elementSize = set->pattern_bytes,
-						    .width = set->bytes / set->pattern_bytes,
-						    .height = 1,
-						    .ctx = stream->context };
-	return capture_add(stream, &node);
-}
-
-static CUresult set_run(const struct call *call, struct set set, CUstream s)
-{
-	struct CUstream_st *stream;
-	CUresult result;
-
-	sim_lock();
-	if (set.async)
-		result = stream_resolve_capturable(call, s, &stream);
-	else
-		result = stream_resolve(call, s, &stream);
-	if (!result && set.bytes)
-		result = stream->capture ? capture_set(stream, &set) : submit_set(call, stream, &set);
-	sim_unlock();
-	return result;
-}
-
-#define SET_PAIR(bits, type)                                                                                           \
-	CUresult api_set_##bits(CALL, CUdeviceptr to, type value, size_t count)                                        \
-	{                                                                                                              \
-		return set_run(call, (struct set){ (uintptr_t)to, count * (bits / 8), value, bits / 8, false }, NULL); \
-	}                                                                                                              \
-	CUresult api_set_##bits##_async(CALL, CUdeviceptr to, type value, size_t count, CUstream s)                    \
-	{                                                                                                              \
-		return set_run(call, (struct set){ (uintptr_t)to, count * (bits / 8), value, bits / 8, true }, s);     \
-	}
-SET_PAIR(8, unsigned char)
-SET_PAIR(16, unsigned short)
-SET_PAIR(32, unsigned int)
+COPY_PAIR(copy_any, CUdeviceptr, CUdeviceptr, UNIFIED, UNIFIED)
+COPY_PAIR(copy_to_device, CUdeviceptr, const void *, DEVICE, HOST)
+COPY_PAIR(copy_to_host, void *, CUdeviceptr, HOST, DEVICE)
+COPY_PAIR(copy_on_device, CUdeviceptr, CUdeviceptr, DEVICE, DEVICE)

@@ -148,16 +148,6 @@ CUresult api_device_by_pci_id(CALL, CUdevice *dev, const char *id)
 	return CUDA_SUCCESS;
 }
 
-CUresult api_device_can_access_peer(CALL, int *can, CUdevice dev, CUdevice peer)
-{
-	if (!can)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!device_exists(dev) || !device_exists(peer))
-		return CUDA_ERROR_INVALID_DEVICE;
-	*can = 0;
-	return CUDA_SUCCESS;
-}
-
 CUresult api_profiler_start(CALL)
 {
 	return CUDA_SUCCESS;

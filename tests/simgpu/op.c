@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* op.c: operations as objects: references, what waits for what, moving the bytes. */
+/* op.c: operations as objects: references, what waits for what. */
 #include "op.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static struct op *free_ops;
 static uint64_t sequence;
@@ -120,27 +119,4 @@ bool op_queue_remove(struct op_queue *queue, struct op *wanted)
 		return true;
 	}
 	return false;
-}
-
-void transfer_move(const struct transfer *transfer)
-{
-	size_t count = transfer->bytes;
-
-	if (!count)
-		return;
-	if (transfer->from) {
-		memmove(transfer->to, transfer->from, count);
-	} else if (transfer->pattern_bytes == 1) {
-		memset(transfer->to, (int)transfer->pattern, count);
-	} else if (transfer->pattern_bytes == 2) {
-		uint16_t *at = transfer->to;
-
-		for (size_t i = 0; i < count / 2; i++)
-			at[i] = (uint16_t)transfer->pattern;
-	} else {
-		uint32_t *at = transfer->to;
-
-		for (size_t i = 0; i < count / 4; i++)
-			at[i] = transfer->pattern;
-	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* op.h: queues of operations and their bytes, for timeline.c only. Locked, except transfer_move. */
+/* op.h: queues of operations and their bytes, for timeline.c only. Locked. */
 #pragma once
 
 #include "timeline.h"
@@ -17,5 +17,3 @@ struct op_heap {
 void op_heap_push(struct op_heap *heap, struct op *op);
 struct op *op_heap_pop(struct op_heap *heap);
 struct op *op_heap_top(const struct op_heap *heap); /* NULL: empty */
-
-void transfer_move(const struct transfer *transfer);

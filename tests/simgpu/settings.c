@@ -80,6 +80,7 @@ static void load(void)
 	current.pageable_bytes_per_ns = rate("SIMGPU_PAGEABLE_GBPS", 8);
 	current.memset_bytes_per_ns = 2000;
 	current.device_bytes_per_ns = 1500;
+	current.peer_bytes_per_ns = 300;
 	current.memory_bytes = (uint64_t)number("SIMGPU_MEM_BYTES", 16.0 * (1ull << 30));
 	current.latency_ns = (uint64_t)(number("SIMGPU_LATENCY_US", 5) * 1000);
 	current.launch_ns = (uint64_t)number("SIMGPU_LAUNCH_NS", 2000);

@@ -13,6 +13,7 @@ struct settings {
 	double pageable_bytes_per_ns;
 	double memset_bytes_per_ns;
 	double device_bytes_per_ns; /* device to device */
+	double peer_bytes_per_ns;   /* from one device to another that has peer access */
 	uint64_t memory_bytes;
 	uint64_t latency_ns;
 	uint64_t launch_ns;

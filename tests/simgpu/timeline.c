@@ -55,6 +55,7 @@ struct engine *timeline_engine(int device, enum copy_kind copy)
 		return &devices[device].to_device;
 	case COPY_D2H_PAGEABLE:
 	case COPY_D2H_PINNED:
+	case COPY_PEER:
 		return &devices[device].to_host;
 	default:
 		return NULL;

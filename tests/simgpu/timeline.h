@@ -16,13 +16,15 @@
 #include "sim.h"
 
 enum op_kind { OP_KERNEL, OP_MEMCPY, OP_MEMSET, OP_HOSTFN, OP_EVENT, OP_WAIT };
-enum copy_kind { COPY_NONE, COPY_H2D_PAGEABLE, COPY_H2D_PINNED, COPY_D2H_PAGEABLE, COPY_D2H_PINNED, COPY_D2D };
+enum copy_kind { COPY_NONE, COPY_H2D_PAGEABLE, COPY_H2D_PINNED, COPY_D2H_PAGEABLE, COPY_D2H_PINNED, COPY_D2D, COPY_PEER };
 enum op_stage { STAGE_BLOCKED, STAGE_PLACING, STAGE_TURN, STAGE_SCHEDULED, STAGE_DUE, STAGE_RUNNING, STAGE_RESOLVED, STAGE_DONE };
 
 struct transfer {
 	void *to;
 	const void *from; /* NULL: a memset */
-	size_t bytes;
+	size_t bytes;       /* all of them */
+	size_t rows, slices; /* rows 0: in one piece */
+	size_t to_pitch, to_slice, from_pitch, from_slice; /* bytes to the next row, to the next slice */
 	uint32_t pattern;
 	uint8_t pattern_bytes; /* 1, 2 or 4 */
 	void *staging;         /* freed with the operation */
@@ -95,6 +97,8 @@ struct engine *timeline_engine(int device, enum copy_kind copy); /* NULL: runs l
 uint64_t timeline_slot_free_ns(int device, uint64_t earliest_ns); /* when a kernel that may start then would find a slot */
 void timeline_start(struct op *op, uint64_t start_ns);
 void timeline_look_at(struct op *look, uint64_t when_ns); /* calls turns_look then */
+
+void transfer_move(const struct transfer *transfer); /* without the lock */
 
 /* What the driver thread asks. */
 struct op *timeline_due_host_function(void); /* removed from its queue; NULL: none */

@@ -45,6 +45,7 @@ static const char *const copy_names[] = {
 	[COPY_D2H_PAGEABLE] = "d2h-pageable",
 	[COPY_D2H_PINNED] = "d2h-pinned",
 	[COPY_D2D] = "d2d",
+	[COPY_PEER] = "peer",
 };
 
 /* ---- counts: in a page that a child of fork gets zeroed -------------------------------------------------- */
