@@ -4,12 +4,15 @@
 #include "alloc.h"
 #include "busy.h"
 #include "legacy.h"
+#include "links.h"
 #include "ns.h"
 #include "stretches.h"
 #include "timeline.h"
 #include "waits.h"
 
 #include <stdlib.h>
+
+#define ROUNDS 6 /* of a chain of waits from device to device: longer ones are bounded less tightly */
 
 /* ---- what each stream's facts say about each submission --------------------------------------------- */
 
@@ -147,22 +150,47 @@ enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t 
 	return ERR_NONE;
 }
 
-enum err_kind bounds_finish(struct device_work *d, struct error *e)
+/* Latest starts, earliest ends and busy time, until waits for each other change nothing any more; each round is sound by itself. */
+static bool find_busy(struct device_work *devices, size_t n)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		for (size_t i = 0; i < n; i++) {
+			devices[i].busy.n = 0;
+			for (size_t k = 0; k < devices[i].n; k++)
+				if (!busy_find(&devices[i], &devices[i].streams[k]))
+					return false;
+		}
+		if (round + 1 == ROUNDS || !links_order(devices, n))
+			break;
+	}
+	return true;
+}
+
+static bool finish_device(struct device_work *d)
 {
 	const struct trace *seen = NULL;
 
-	legacy_tighten(d);
-	if (!waits_find(d))
-		return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
 	for (size_t i = 0; i < d->n; i++) {
-		struct stream_work *w = &d->streams[i];
+		const struct stream_work *w = &d->streams[i];
 
-		if (!busy_find(d, w) || (w->trace != seen && !busy_find_context(d, w)) || !stretches_add(d, w))
-			return err_set(e, ERR_SYSTEM, w->trace->path, ERR_NO_BYTE, "out of memory");
+		if ((w->trace != seen && !busy_find_context(d, w)) || !stretches_add(d, w))
+			return false;
 		seen = w->trace;
 	}
 	intervals_merge(&d->busy);
-	return ERR_NONE;
+	return true;
+}
+
+enum err_kind bounds_finish(struct device_work *devices, size_t n, struct error *e)
+{
+	bool ok;
+
+	for (size_t i = 0; i < n; i++)
+		legacy_tighten(&devices[i]);
+	ok = links_find(devices, n) && find_busy(devices, n);
+	for (size_t i = 0; i < n && ok; i++)
+		ok = finish_device(&devices[i]);
+	return ok ? ERR_NONE : err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
 }
 
 void bounds_free(struct device_work *d)

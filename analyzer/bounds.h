@@ -19,20 +19,26 @@ struct work { /* one submission */
 	int64_t earliest_end_ns, latest_end_ns;
 	uint8_t known_by; /* enum boundary: what latest_end rests on */
 	bool hostfn;
-	int64_t held_until_ns; /* a host function before it may run until then; INT64_MIN none */
+	int64_t held_until_ns; /* a host function before it, or a wait for another device, may take until then; INT64_MIN none */
 };
 
 /* The longest run of a stream's work in which the stream was never surely empty; host functions separate stretches. */
 struct stretch {
 	int64_t begin_ns, latest_begin_ns, last_latest_start_ns, earliest_end_ns, end_ns;
 	int64_t first_entry_ns, last_entry_ns;
+	int64_t second_begin_ns; /* of its second piece of work, at the earliest; INT64_MAX none */
 	uint8_t end_known_by;
 };
 
 struct held { /* a wait for an event: what comes behind it in the stream stands still until the event's work is done */
+	const struct wait *wait;
 	int64_t at_ns;
-	int64_t until_ns;     /* done by then; INT64_MAX not known */
-	int64_t max_until_ns; /* of this and all earlier ones */
+	int64_t until_ns; /* done by then; INT64_MAX not known */
+	int64_t away_ns;  /* until then it may be waiting for something that is not this device's; INT64_MIN: it is not */
+	const struct stream_work *producer; /* whose work it is, NULL not known */
+	size_t covers;                      /* the first so many of the producer's ops, at least */
+	/* of this and all earlier ones of the stream */
+	int64_t max_until_ns, max_away_ns;
 };
 
 struct stream_work {
@@ -42,7 +48,8 @@ struct stream_work {
 	struct work *ops; /* in stream order */
 	size_t n, cap;
 	bool blocks_with_legacy; /* waits for whatever the legacy default stream waits for */
-	bool opaque;             /* waits for memory or for another device: pending proves nothing */
+	bool opaque;             /* waits for memory, or for nobody knows what: pending proves nothing */
+	uint32_t device;         /* which of the run's */
 	struct held *held;       /* its waits for events, by at_ns */
 	size_t n_held, cap_held;
 };
@@ -62,6 +69,6 @@ struct device_work { /* one device, over all processes */
 /* Adds the trace's work on the device with this ordinal. facts is borrowed until bounds_finish. */
 enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t device, const struct facts *facts,
 			 struct error *e);
-/* After the last trace: stretches and busy. */
-enum err_kind bounds_finish(struct device_work *d, struct error *e);
+/* After the last trace of the last device: stretches and busy, of all devices, as they may wait for each other. */
+enum err_kind bounds_finish(struct device_work *devices, size_t n, struct error *e);
 void bounds_free(struct device_work *d);

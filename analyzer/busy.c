@@ -6,6 +6,12 @@
 #include "timeline.h"
 #include "waits.h"
 
+/* INT64_MAX and INT64_MIN, "not known" and "never", stay what they are. */
+static int64_t later(int64_t time_ns, int64_t by_ns)
+{
+	return time_ns == INT64_MAX || time_ns == INT64_MIN ? time_ns : time_ns + by_ns;
+}
+
 static void set_latest_starts(const struct device_work *d, struct stream_work *w)
 {
 	int64_t host_done = INT64_MIN;
@@ -14,11 +20,13 @@ static void set_latest_starts(const struct device_work *d, struct stream_work *w
 		struct work *op = &w->ops[i];
 		int64_t entry = op->call->begin_ns, until_ns;
 
-		op->held_until_ns = host_done > entry ? host_done : INT64_MIN;
+		op->held_until_ns = max64(host_done, waits_away(d, w, op->call->end_ns));
+		if (op->held_until_ns <= entry)
+			op->held_until_ns = INT64_MIN;
 		until_ns = waits_until(d, w, op, max64(entry, host_done));
 		if (until_ns > max64(entry, host_done))
-			op->held_until_ns = until_ns;
-		op->latest_start_ns = clamp64(max64(op->call->end_ns, op->held_until_ns) + LATENCY_NS,
+			op->held_until_ns = max64(op->held_until_ns, until_ns);
+		op->latest_start_ns = clamp64(later(max64(op->call->end_ns, op->held_until_ns), LATENCY_NS),
 					      op->earliest_start_ns, op->latest_end_ns);
 		op->earliest_end_ns = op->earliest_start_ns;
 		if (op->hostfn)
@@ -59,15 +67,17 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 		return true;
 	if (p->known_by == PENDING_OWN) {
 		op->earliest_start_ns = clamp64(p->entered_ns, op->earliest_start_ns, op->latest_end_ns);
-		op->latest_start_ns = clamp64(max64(p->asked_ns, max64(op->held_until_ns, 0) + LATENCY_NS),
+		op->latest_start_ns = clamp64(max64(p->asked_ns, later(max64(op->held_until_ns, 0), LATENCY_NS)),
 					      op->earliest_start_ns, max64(op->latest_start_ns, op->earliest_start_ns));
 		op->earliest_end_ns = max64(op->earliest_end_ns, op->earliest_start_ns);
 	}
 	if (waits_between(w, op->call->begin_ns, p->at_ns + EVENT_NS, p->at_ns) ||
 	    ((p->known_by == PENDING_EDGE || p->known_by == PENDING_WAKE) &&
 	     legacy_met(d, w, op->call->begin_ns, p->asked_ns)))
-		return op->hostfn || add_busy(d, w, max64(p->asked_ns, op->latest_start_ns), p->at_ns,
-					      waits_hosts(d, w, op, p->at_ns));
+		return op->hostfn || add_busy(d, w,
+					      max64(max64(p->asked_ns, op->latest_start_ns),
+						    later(waits_away(d, w, p->at_ns + EVENT_NS), LATENCY_NS)),
+					      p->at_ns, waits_hosts(d, w, op, p->at_ns));
 	op->earliest_end_ns = max64(op->earliest_end_ns, at);
 	return op->hostfn || add_busy(d, w, op->latest_start_ns, at, waits_hosts(d, w, op, at));
 }
@@ -93,15 +103,37 @@ bool busy_find(struct device_work *d, struct stream_work *w)
 	return ok;
 }
 
+/* From when on a wait for the whole context proves the device busy: the work of each of its streams that may be waiting for something
+ * else must be done with that. INT64_MAX: never, or none of the streams is on this device. */
+static int64_t context_from(const struct device_work *d, const struct trace *t, const struct pending *p)
+{
+	int64_t from_ns = INT64_MAX;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct stream_work *w = &d->streams[i];
+
+		if (w->trace != t || w->stream == GST_NONE || t->streams[w->stream].context != p->context)
+			continue;
+		if (w->opaque)
+			return INT64_MAX;
+		if (from_ns == INT64_MAX)
+			from_ns = p->asked_ns;
+		from_ns = max64(from_ns, later(waits_away(d, w, p->at_ns), LATENCY_NS));
+	}
+	return from_ns;
+}
+
 bool busy_find_context(struct device_work *d, const struct stream_work *w)
 {
 	const struct facts *f = w->facts;
 
-	if (w->trace->header.device_level != GST_LEVEL_HOST || w->stream == GST_NONE)
+	if (w->trace->header.device_level != GST_LEVEL_HOST || d->host.n)
 		return true;
-	for (size_t i = facts_first_pending(f, GST_NONE); i < f->n_pending; i++)
-		if (f->pending[i].context == w->trace->streams[w->stream].context && d->host.n == 0 &&
-		    !add_busy(d, w, f->pending[i].asked_ns, f->pending[i].at_ns, &d->host))
+	for (size_t i = facts_first_pending(f, GST_NONE); i < f->n_pending; i++) {
+		int64_t from_ns = context_from(d, w->trace, &f->pending[i]);
+
+		if (from_ns < f->pending[i].at_ns && !intervals_add(&d->busy, from_ns, f->pending[i].at_ns))
 			return false;
+	}
 	return true;
 }

@@ -12,7 +12,7 @@
 #define SILENT_COSTS 2 /* between two calls: more is code of its own (host-compute) */
 #define CALL_COSTS 4   /* within one: more is something else than submitting */
 
-struct row { /* of calls, one right after the other */
+struct row {                /* of calls, one right after the other */
 	size_t first, last; /* in v->records->calls */
 	int64_t cost_ns, longest_silence_ns;
 };
@@ -60,7 +60,8 @@ static bool on_cpu(const struct thread_records *r, const struct row *row)
 {
 	size_t first = threads_usage_after(r, r->calls[row->first]->begin_ns);
 	size_t last = threads_usage_after(r, r->calls[row->last]->end_ns - 1);
-	const struct usage *before = first ? r->usages[first - 1] : NULL, *after = last < r->n_usages ? r->usages[last] : NULL;
+	const struct usage *before = first ? r->usages[first - 1] : NULL,
+			   *after = last < r->n_usages ? r->usages[last] : NULL;
 
 	return before && after && after->voluntary == before->voluntary && after->cpu_ns > before->cpu_ns &&
 	       (int64_t)(after->cpu_ns - before->cpu_ns) >= (after->time_ns - before->time_ns) / 10 * 9;

@@ -285,7 +285,7 @@ static bool add_wait(struct builder *b, const struct call *c)
 {
 	struct facts *f = b->out;
 	const struct call *r = recorded_before(b, c);
-	struct wait w = { c->stream, GST_NONE, 0, c->begin_ns, INT64_MIN };
+	struct wait w = { c->stream, GST_NONE, 0, c->begin_ns, c->end_ns, INT64_MIN, c };
 
 	if (c->stream == GST_NONE || c->result != 0)
 		return true;

@@ -61,8 +61,9 @@ struct wait { /* for an event: whose work the stream waits for from at_ns on */
 	uint32_t stream;
 	uint32_t producer; /* stream the event was recorded in; GST_NONE: not known */
 	uint64_t seq;      /* its submissions up to here; 0: none, the wait is over at once */
-	int64_t at_ns;
+	int64_t at_ns, end_ns; /* of the call that waits */
 	int64_t recorded_ns; /* what the producer itself waited for by then holds this stream too */
+	const struct call *call;
 };
 
 struct facts { /* of one trace; each array by stream, then by covers or after_ns */

@@ -11,7 +11,7 @@ struct region { /* one run of the outer union, over all streams */
 	int64_t latest_begin_ns, earliest_end_ns; /* the device was busy by, and until */
 	int64_t last_latest_start_ns;
 	int64_t first_entry_ns, last_entry_ns;
-	int64_t second_begin_ns; /* of the stretch that begins next after the first; INT64_MAX none */
+	int64_t second_begin_ns; /* of the work that begins next after the first, at the earliest; INT64_MAX none */
 	uint8_t end_known_by;
 };
 
@@ -45,7 +45,7 @@ static struct region region_of(const struct stretch *s)
 				.last_latest_start_ns = s->last_latest_start_ns,
 				.first_entry_ns = s->first_entry_ns,
 				.last_entry_ns = s->last_entry_ns,
-				.second_begin_ns = INT64_MAX,
+				.second_begin_ns = s->second_begin_ns,
 				.end_known_by = s->end_known_by };
 }
 
@@ -55,7 +55,7 @@ static void widen(struct region *r, const struct stretch *s)
 		r->end_ns = s->end_ns;
 		r->end_known_by = s->end_known_by;
 	}
-	r->second_begin_ns = min64(r->second_begin_ns, s->begin_ns);
+	r->second_begin_ns = min64(r->second_begin_ns, min64(s->begin_ns, s->second_begin_ns));
 	r->latest_begin_ns = min64(r->latest_begin_ns, s->latest_begin_ns);
 	r->earliest_end_ns = max64(r->earliest_end_ns, s->earliest_end_ns);
 	r->last_latest_start_ns = max64(r->last_latest_start_ns, s->last_latest_start_ns);

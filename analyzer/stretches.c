@@ -16,6 +16,7 @@ static bool begin_stretch(struct device_work *d, const struct work *op)
 		.end_ns = op->latest_end_ns,
 		.first_entry_ns = op->call->begin_ns,
 		.last_entry_ns = op->call->begin_ns,
+		.second_begin_ns = INT64_MAX,
 		.end_known_by = op->known_by,
 	};
 	return true;
@@ -24,6 +25,7 @@ static bool begin_stretch(struct device_work *d, const struct work *op)
 static void extend_stretch(struct stretch *s, const struct work *op)
 {
 	s->begin_ns = min64(s->begin_ns, op->earliest_start_ns);
+	s->second_begin_ns = min64(s->second_begin_ns, op->earliest_start_ns);
 	s->latest_begin_ns = min64(s->latest_begin_ns, op->latest_start_ns);
 	s->last_latest_start_ns = max64(s->last_latest_start_ns, op->latest_start_ns);
 	s->earliest_end_ns = max64(s->earliest_end_ns, op->earliest_end_ns);

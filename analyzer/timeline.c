@@ -24,6 +24,7 @@ struct builder {
 	const struct run *run;
 	struct facts *facts; /* one per trace */
 	struct group *groups;
+	struct device_work *works; /* like groups */
 	size_t n_groups, cap_groups;
 };
 
@@ -114,13 +115,12 @@ static enum err_kind gather(struct device_work *work, const struct builder *b, c
 		if (kind)
 			return kind;
 	}
-	return bounds_finish(work, e);
+	return ERR_NONE;
 }
 
-static enum err_kind build_device(struct device_timeline *out, const struct builder *b, const struct group *g,
-				  struct error *e)
+static enum err_kind build_device(struct device_timeline *out, const struct device_work *work, const struct builder *b,
+				  const struct group *g, struct error *e)
 {
-	struct device_work work = { 0 };
 	enum err_kind kind;
 
 	out->device = g->device;
@@ -128,14 +128,11 @@ static enum err_kind build_device(struct device_timeline *out, const struct buil
 	for (size_t i = 0; i < g->n; i++)
 		if (b->run->traces[g->members[i].trace]->process_start_ns < out->process_start_ns)
 			out->process_start_ns = b->run->traces[g->members[i].trace]->process_start_ns;
-	kind = gather(&work, b, g, e);
+	kind = gaps_build(out, work, e);
 	if (!kind)
-		kind = gaps_build(out, &work, e);
-	if (!kind)
-		kind = place_ops(out, &work, e);
-	out->n_streams = (uint32_t)work.n;
-	out->clock_offset_error_ns = (double)work.worst_edge_error_ns;
-	bounds_free(&work);
+		kind = place_ops(out, work, e);
+	out->n_streams = (uint32_t)work->n;
+	out->clock_offset_error_ns = (double)work->worst_edge_error_ns;
 	return kind;
 }
 
@@ -175,11 +172,16 @@ static enum err_kind build_all(struct timeline *out, struct builder *b, struct e
 		return no_memory(e);
 	array_sort(b->groups, b->n_groups, sizeof(*b->groups), by_ordinal);
 	out->devices = array_new(b->n_groups, sizeof(*out->devices));
-	if (!out->devices)
+	b->works = array_new(b->n_groups, sizeof(*b->works));
+	if (!out->devices || !b->works)
 		return no_memory(e);
+	for (size_t i = 0; i < b->n_groups && !kind; i++)
+		kind = gather(&b->works[i], b, &b->groups[i], e);
+	if (!kind)
+		kind = bounds_finish(b->works, b->n_groups, e);
 	for (size_t i = 0; i < b->n_groups && !kind; i++) {
 		out->n_devices++;
-		kind = build_device(&out->devices[i], b, &b->groups[i], e);
+		kind = build_device(&out->devices[i], &b->works[i], b, &b->groups[i], e);
 	}
 	return kind;
 }
@@ -196,6 +198,9 @@ enum err_kind timeline_build(struct timeline *out, const struct run *run, struct
 	free(b.facts);
 	for (size_t i = 0; i < b.n_groups; i++)
 		free(b.groups[i].members);
+	for (size_t i = 0; b.works && i < b.n_groups; i++)
+		bounds_free(&b.works[i]);
+	free(b.works);
 	free(b.groups);
 	if (kind)
 		timeline_free(out);

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "links.h"
+
+#include "alloc.h"
+#include "ns.h"
+#include "timeline.h"
+#include "waits.h"
+
+#include <stdlib.h>
+
+struct place { /* of a stream's work among all devices' */
+	const struct trace *trace;
+	struct stream_work *work;
+	uint32_t stream;
+};
+
+struct link { /* one wait of a stream that has work */
+	struct stream_work *work;
+	const struct wait *wait;
+	struct stream_work *producer; /* NULL: not known, or it never had work */
+	size_t covers;                /* the first so many of the producer's ops, at least … */
+	size_t may_cover;             /* … and at most */
+};
+
+struct links {
+	struct place *places; /* by trace and stream */
+	struct link *at;      /* by time */
+	size_t n_places, n, cap;
+};
+
+static int by_trace_and_stream(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->trace != y->trace)
+		return (uintptr_t)x->trace < (uintptr_t)y->trace ? -1 : 1;
+	return (x->stream > y->stream) - (x->stream < y->stream);
+}
+
+static int by_wait_time(const void *a, const void *b)
+{
+	const struct link *x = a, *y = b;
+
+	return (x->wait->at_ns > y->wait->at_ns) - (x->wait->at_ns < y->wait->at_ns);
+}
+
+static struct stream_work *work_of(const struct links *l, const struct trace *t, uint32_t stream)
+{
+	const struct place key = { .trace = t, .stream = stream };
+	const struct place *found = bsearch(&key, l->places, l->n_places, sizeof(key), by_trace_and_stream);
+
+	return found ? found->work : NULL;
+}
+
+static bool work_up_to(const void *element, const void *key)
+{
+	return ((const struct work *)element)->call->seq <= *(const uint64_t *)key;
+}
+
+static bool work_called_before(const void *element, const void *key)
+{
+	return ((const struct work *)element)->call->begin_ns < *(const int64_t *)key;
+}
+
+static bool link_wait(struct links *l, struct stream_work *w, const struct wait *wait)
+{
+	struct link link = { .work = w, .wait = wait };
+
+	if (!array_room(l->at, l->n, l->cap))
+		return false;
+	if (wait->producer != GST_NONE)
+		link.producer = work_of(l, w->trace, wait->producer);
+	if (link.producer) {
+		const struct stream_work *p = link.producer;
+
+		link.covers = array_first(p->ops, p->n, sizeof(*p->ops), work_up_to, &wait->seq);
+		/* another thread may have put more before the event than the one that recorded it knew of */
+		link.may_cover = array_first(p->ops, p->n, sizeof(*p->ops), work_called_before, &wait->recorded_ns);
+		if (link.may_cover < link.covers)
+			link.may_cover = link.covers;
+	}
+	l->at[l->n++] = link;
+	return true;
+}
+
+static bool link_waits(struct links *l, struct device_work *devices, size_t n)
+{
+	size_t streams = 0;
+
+	for (size_t i = 0; i < n; i++)
+		streams += devices[i].n;
+	l->places = array_new(streams, sizeof(*l->places));
+	if (!l->places)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < devices[i].n; k++) {
+			struct stream_work *w = &devices[i].streams[k];
+
+			w->device = (uint32_t)i;
+			if (w->stream != GST_NONE)
+				l->places[l->n_places++] = (struct place){ w->trace, w, w->stream };
+		}
+	array_sort(l->places, l->n_places, sizeof(*l->places), by_trace_and_stream);
+	for (size_t i = 0; i < l->n_places; i++) {
+		struct stream_work *w = l->places[i].work;
+		const struct facts *f = w->facts;
+
+		for (size_t k = facts_first_wait(f, w->stream); k < f->n_waits && f->waits[k].stream == w->stream; k++)
+			if (!link_wait(l, w, &f->waits[k]))
+				return false;
+	}
+	array_sort(l->at, l->n, sizeof(*l->at), by_wait_time);
+	return true;
+}
+
+/* The first op that certainly stands behind the wait; n if there is none. */
+static size_t first_behind(const struct stream_work *w, const struct wait *wait)
+{
+	return array_first(w->ops, w->n, sizeof(*w->ops), work_called_before, &wait->end_ns);
+}
+
+/* What was waited for is over when work behind the wait is. */
+static void tighten(struct link *link)
+{
+	size_t behind = first_behind(link->work, link->wait);
+	const struct work *later = behind < link->work->n ? &link->work->ops[behind] : NULL;
+
+	if (!link->producer || !later || later->known_by == BOUNDARY_NONE)
+		return;
+	for (size_t i = link->covers; i-- > 0;) {
+		struct work *op = &link->producer->ops[i];
+		/* records that contradict each other must not turn an op around */
+		int64_t by_ns = max64(later->latest_end_ns, op->earliest_start_ns);
+
+		if (op->latest_end_ns <= by_ns)
+			break;
+		op->latest_end_ns = by_ns;
+		op->known_by = later->known_by;
+	}
+	for (size_t i = 1; i < link->producer->n; i++)
+		if (link->producer->ops[i].latest_end_ns < link->producer->ops[i - 1].latest_end_ns)
+			link->producer->ops[i].latest_end_ns = link->producer->ops[i - 1].latest_end_ns;
+}
+
+/* Did the stream wait for something before time_ns that is not known to be over? It has no work of its own to tell. */
+static bool relays(const struct facts *f, uint32_t stream, int64_t time_ns)
+{
+	size_t i = facts_first_wait(f, stream);
+
+	return i < f->n_waits && f->waits[i].stream == stream && f->waits[i].at_ns < time_ns;
+}
+
+/* When the producer's first `covers` ops had finished at the latest. */
+static int64_t finished_by(const struct stream_work *w, size_t covers)
+{
+	if (covers == 0)
+		return INT64_MIN;
+	return w->ops[covers - 1].known_by == BOUNDARY_NONE ? INT64_MAX : w->ops[covers - 1].latest_end_ns;
+}
+
+/* When a wait is over at the latest: the event stands behind the producer's work and behind what the producer waits for itself. Those
+ * waits came first, so they are known already. While it waits for work of its own device, that is busy, unless that work waits for
+ * something else in turn. several: there is more than one device, so that what is not known may be another's. */
+static struct held resolve(const struct link *link, bool several)
+{
+	const struct wait *wait = link->wait;
+	const struct stream_work *w = link->work, *p = link->producer;
+	struct held held = { .wait = wait,
+			     .at_ns = wait->at_ns,
+			     .until_ns = INT64_MIN,
+			     .away_ns = INT64_MIN,
+			     .producer = p,
+			     .covers = link->covers };
+	size_t behind = first_behind(w, wait), n = 0;
+
+	if (!p) {
+		bool nothing = wait->producer != GST_NONE && wait->seq == 0 &&
+			       !relays(w->facts, wait->producer, wait->recorded_ns);
+
+		held.until_ns = nothing ? INT64_MIN : INT64_MAX;
+		held.away_ns = several ? held.until_ns : INT64_MIN;
+	} else {
+		held.until_ns = finished_by(p, link->may_cover);
+		n = waits_before(p, wait->recorded_ns);
+		if (n)
+			held.until_ns = max64(held.until_ns, p->held[n - 1].max_until_ns);
+		held.away_ns = p->device != w->device ? held.until_ns : n ? p->held[n - 1].max_away_ns : INT64_MIN;
+	}
+	/* over when work behind it is */
+	if (behind < w->n && w->ops[behind].known_by != BOUNDARY_NONE) {
+		held.until_ns = min64(held.until_ns, w->ops[behind].latest_end_ns);
+		held.away_ns = min64(held.away_ns, w->ops[behind].latest_end_ns);
+	}
+	return held;
+}
+
+static bool find_waits(const struct links *l, bool several)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct stream_work *w = l->at[i].work;
+		struct held held = resolve(&l->at[i], several);
+		const struct held *last = w->n_held ? &w->held[w->n_held - 1] : NULL;
+
+		held.max_until_ns = last ? max64(last->max_until_ns, held.until_ns) : held.until_ns;
+		held.max_away_ns = last ? max64(last->max_away_ns, held.away_ns) : held.away_ns;
+		if (!array_room(w->held, w->n_held, w->cap_held))
+			return false;
+		w->held[w->n_held++] = held;
+	}
+	return true;
+}
+
+/* Is something that this stream may wait for opaque? */
+static bool waits_for_opaque(const struct device_work *d, const struct stream_work *w)
+{
+	for (size_t i = 0; i < w->n_held; i++)
+		if (w->held[i].producer && w->held[i].producer->opaque)
+			return true;
+	for (size_t i = 0; w->blocks_with_legacy && i < d->n; i++)
+		if (d->streams[i].trace == w->trace && d->streams[i].opaque && d->streams[i].blocks_with_legacy)
+			return true;
+	return false;
+}
+
+static void spread_opaque(struct device_work *devices, size_t n)
+{
+	for (bool more = true; more;) {
+		more = false;
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = 0; k < devices[i].n; k++) {
+				struct stream_work *w = &devices[i].streams[k];
+
+				if (!w->opaque && w->stream != GST_NONE && waits_for_opaque(&devices[i], w))
+					w->opaque = more = true;
+			}
+	}
+}
+
+bool links_find(struct device_work *devices, size_t n)
+{
+	struct links l = { 0 };
+	bool ok = link_waits(&l, devices, n);
+
+	for (size_t i = ok ? l.n : 0; i-- > 0;)
+		tighten(&l.at[i]);
+	for (size_t i = 0; i < n && ok; i++)
+		ok = waits_note_hostfns(&devices[i]);
+	ok = ok && find_waits(&l, n > 1);
+	free(l.places);
+	free(l.at);
+	if (ok)
+		spread_opaque(devices, n);
+	return ok;
+}
+
+/* Raises the earliest starts behind a wait. */
+static bool order_behind(struct stream_work *w, const struct held *held)
+{
+	int64_t from_ns;
+	bool changed = false;
+
+	if (!held->producer || held->covers == 0)
+		return false;
+	from_ns = held->producer->ops[held->covers - 1].earliest_end_ns;
+	for (size_t i = first_behind(w, held->wait); i < w->n && w->ops[i].earliest_start_ns < from_ns; i++) {
+		int64_t start_ns = min64(from_ns, w->ops[i].latest_end_ns);
+
+		changed |= start_ns > w->ops[i].earliest_start_ns;
+		w->ops[i].earliest_start_ns = max64(w->ops[i].earliest_start_ns, start_ns);
+	}
+	return changed;
+}
+
+bool links_order(struct device_work *devices, size_t n)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < devices[i].n; k++) {
+			struct stream_work *w = &devices[i].streams[k];
+
+			for (size_t h = 0; h < w->n_held; h++)
+				changed |= order_behind(w, &w->held[h]);
+		}
+	return changed;
+}
