@@ -20,7 +20,7 @@ bool node_list_has(const struct node_list *list, CUgraphNode node)
 	return false;
 }
 
-static bool list_push(struct node_list *list, CUgraphNode node)
+bool node_list_push(struct node_list *list, CUgraphNode node)
 {
 	if (list->count == list->room) {
 		unsigned room = list->room ? list->room * 2 : 4;
@@ -37,7 +37,7 @@ static bool list_push(struct node_list *list, CUgraphNode node)
 
 bool node_list_add(struct node_list *list, CUgraphNode node)
 {
-	return node_list_has(list, node) || list_push(list, node);
+	return node_list_has(list, node) || node_list_push(list, node);
 }
 
 bool node_list_add_all(struct node_list *list, const struct node_list *more)
@@ -67,7 +67,11 @@ void node_list_clear(struct node_list *list)
 
 struct CUgraph_st *graph_new(void)
 {
-	return slab_take(&graph_slab);
+	struct CUgraph_st *graph = slab_take(&graph_slab);
+
+	if (graph)
+		graph->serial = ++last_serial;
+	return graph;
 }
 
 static void node_free(CUgraphNode node)
@@ -83,6 +87,7 @@ void graph_free(struct CUgraph_st *graph)
 	for (unsigned i = 0; i < graph->nodes.count; i++)
 		node_free(graph->nodes.nodes[i]);
 	node_list_clear(&graph->nodes);
+	node_list_clear(&graph->order);
 	slab_give(&graph_slab, graph);
 }
 
@@ -135,7 +140,7 @@ CUresult graph_take_list(CUgraph graph, const CUgraphNode *nodes, const CUgraphE
 
 		if (!node_valid(nodes[i]) || nodes[i]->graph != graph || node_list_has(list, nodes[i]))
 			result = CUDA_ERROR_INVALID_VALUE;
-		else if (!list_push(list, nodes[i]))
+		else if (!node_list_push(list, nodes[i]))
 			result = CUDA_ERROR_OUT_OF_MEMORY;
 		if (!result)
 			continue;
@@ -147,9 +152,9 @@ CUresult graph_take_list(CUgraph graph, const CUgraphNode *nodes, const CUgraphE
 
 bool graph_connect(CUgraphNode from, CUgraphNode to)
 {
-	if (!list_push(&from->after, to))
+	if (!node_list_push(&from->after, to))
 		return false;
-	if (list_push(&to->before, from))
+	if (node_list_push(&to->before, from))
 		return true;
 	from->after.count--;
 	return false;
@@ -179,7 +184,7 @@ CUresult graph_add(CUgraph graph, const struct node_list *before, const CUgraphN
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	made->graph = graph;
 	made->serial = ++last_serial;
-	if (!graph_params_copy(&made->params, params) || !list_push(&graph->nodes, made)) {
+	if (!graph_params_copy(&made->params, params) || !node_list_push(&graph->nodes, made)) {
 		node_free(made);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
@@ -204,7 +209,7 @@ bool graph_mark_before(CUgraph graph, const struct node_list *last)
 		graph->nodes.nodes[i]->marked = false;
 	for (unsigned i = 0; i < last->count; i++) {
 		last->nodes[i]->marked = true;
-		complete = complete && list_push(&todo, last->nodes[i]);
+		complete = complete && node_list_push(&todo, last->nodes[i]);
 	}
 	while (todo.count) {
 		const struct node_list *before = &todo.nodes[--todo.count]->before;
@@ -213,7 +218,7 @@ bool graph_mark_before(CUgraph graph, const struct node_list *last)
 			if (before->nodes[i]->marked)
 				continue;
 			before->nodes[i]->marked = true;
-			complete = complete && list_push(&todo, before->nodes[i]);
+			complete = complete && node_list_push(&todo, before->nodes[i]);
 		}
 	}
 	node_list_clear(&todo);

@@ -13,19 +13,22 @@ struct CUgraphNode_st {
 	bool disabled;             /* in an executable graph */
 	bool marked;               /* by graph_mark_before */
 	unsigned waits;            /* for graph_order */
-	struct op *end;            /* while a launch is put together: what depends on this node waits for it */
+	struct op *begin, *end;    /* while a launch is put together: the same, or the markers around a child graph */
 };
 
 struct CUgraph_st {
 	struct node_list nodes; /* in order of creation */
 	CUgraphNode owner;      /* of an embedded graph: the child graph node; else NULL */
 	bool capturing;         /* not to be destroyed or instantiated */
-	bool executable;        /* the copy inside a CUgraphExec; no handle of it is given out */
+	bool executable;        /* inside a CUgraphExec; no handle of it is given out */
+	struct node_list order; /* of an executable one: dependencies first */
+	uint64_t serial, origin; /* as a node's */
 };
 
 extern struct slab graph_slab, node_slab;
 
 bool node_list_has(const struct node_list *list, CUgraphNode node);
+bool node_list_push(struct node_list *list, CUgraphNode node); /* a node that is not there; false: out of memory */
 bool node_list_add(struct node_list *list, CUgraphNode node); /* unless it is there; false: out of memory */
 bool node_list_add_all(struct node_list *list, const struct node_list *more);
 void node_list_remove(struct node_list *list, CUgraphNode node); /* the others keep their order */
@@ -33,6 +36,10 @@ void node_list_clear(struct node_list *list);
 
 struct CUgraph_st *graph_new(void); /* NULL: out of memory */
 void graph_free(struct CUgraph_st *graph);
+struct CUgraph_st *graph_copy(CUgraph graph, bool executable); /* child graphs too */
+CUgraphNode graph_find_copy(CUgraph graph, CUgraphNode original); /* in child graphs too; NULL: none */
+/* The nodes, each behind all it depends on; false: out of memory, or the offender is in a cycle or depends on one. */
+bool graph_order(CUgraph graph, struct node_list *order, CUgraphNode *offender);
 bool graph_valid(CUgraph graph);    /* a handle the client may use */
 bool node_valid(CUgraphNode node);
 

@@ -5,6 +5,9 @@
 #include "graph_params.h"
 
 #include "graph.h"
+#include "graph_op.h"
+#include "launch.h"
+#include "memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,11 +64,55 @@ static bool extra_copy(void ***to, void **from)
 	return true;
 }
 
+static CUresult check_kernel(const CUDA_KERNEL_NODE_PARAMS_v3 *kernel)
+{
+	const void *buffer;
+	size_t bytes;
+
+	if (kernel->extra && !extra_parse(kernel->extra, &buffer, &bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	return launch_check(kernel);
+}
+
+CUresult graph_params_check(const CUgraphNodeParams *params)
+{
+	switch (params->type) {
+	case CU_GRAPH_NODE_TYPE_KERNEL:
+		return check_kernel(&params->kernel);
+	case CU_GRAPH_NODE_TYPE_MEMCPY:
+		return graph_op_check_copy(&params->memcpy);
+	case CU_GRAPH_NODE_TYPE_MEMSET:
+		return graph_op_check_set(&params->memset);
+	case CU_GRAPH_NODE_TYPE_HOST:
+		return params->host.fn ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	case CU_GRAPH_NODE_TYPE_GRAPH:
+		return graph_valid(params->graph.graph) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	case CU_GRAPH_NODE_TYPE_EMPTY:
+		return CUDA_SUCCESS;
+	case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+	case CU_GRAPH_NODE_TYPE_EVENT_RECORD: /* the event stands at the same place in both */
+		return slab_holds(&event_slab, params->eventRecord.event) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+	case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+	case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+	case CU_GRAPH_NODE_TYPE_MEM_FREE:
+		return CUDA_ERROR_NOT_SUPPORTED;
+	default:
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+}
+
 bool graph_params_copy(CUgraphNodeParams *to, const CUgraphNodeParams *from)
 {
 	*to = *from;
 	if (from->type == CU_GRAPH_NODE_TYPE_KERNEL)
 		return extra_copy(&to->kernel.extra, from->kernel.extra);
+	if (from->type == CU_GRAPH_NODE_TYPE_GRAPH) {
+		to->graph.graph = graph_copy(from->graph.graph, false);
+		return to->graph.graph;
+	}
 	return true;
 }
 
@@ -75,4 +122,73 @@ void graph_params_free(CUgraphNodeParams *params)
 		free(params->kernel.extra);
 	else if (params->type == CU_GRAPH_NODE_TYPE_GRAPH && params->graph.graph)
 		graph_free(params->graph.graph);
+}
+
+CUresult graph_params_replace(CUgraphNodeParams *old, const CUgraphNodeParams *params)
+{
+	CUgraphNodeParams copy;
+
+	if (!graph_params_copy(&copy, params))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	graph_params_free(old);
+	*old = copy;
+	return CUDA_SUCCESS;
+}
+
+/* ---- what cuda.h lets an executable graph's node become ------------------------------------------------------ */
+
+static bool same_context(const CUDA_KERNEL_NODE_PARAMS_v3 *one, const CUDA_KERNEL_NODE_PARAMS_v3 *other)
+{
+	CUfunction f = launch_function(one), g = launch_function(other);
+
+	return f && g && f->module->context == g->module->context;
+}
+
+/* The same allocation's context, or both no allocation of ours. */
+static bool same_owner(uintptr_t one, uintptr_t other)
+{
+	const struct memory_range *range = memory_find(one);
+	CUcontext context = range ? range->context : NULL;
+
+	range = memory_find(other);
+	return context == (range ? range->context : NULL);
+}
+
+static uintptr_t side(CUmemorytype type, const void *host, CUdeviceptr device)
+{
+	return type == CU_MEMORYTYPE_HOST ? (uintptr_t)host : (uintptr_t)device;
+}
+
+static bool copy_may_become(const CUDA_MEMCPY3D *old, const CUDA_MEMCPY3D *new)
+{
+	if (old->Height > 1 || old->Depth > 1 || new->Height > 1 || new->Depth > 1)
+		return false;
+	if (old->srcMemoryType != new->srcMemoryType || old->dstMemoryType != new->dstMemoryType)
+		return false;
+	return same_owner(side(old->srcMemoryType, old->srcHost, old->srcDevice),
+			  side(new->srcMemoryType, new->srcHost, new->srcDevice)) &&
+	       same_owner(side(old->dstMemoryType, old->dstHost, old->dstDevice),
+			  side(new->dstMemoryType, new->dstHost, new->dstDevice));
+}
+
+static bool set_may_become(const CUDA_MEMSET_NODE_PARAMS_v2 *old, const CUDA_MEMSET_NODE_PARAMS_v2 *new)
+{
+	if (old->height != new->height || !same_owner((uintptr_t)old->dst, (uintptr_t) new->dst))
+		return false;
+	return old->height == 1 ||
+	       (old->width == new->width && old->elementSize == new->elementSize && old->pitch == new->pitch);
+}
+
+bool graph_params_may_become(const CUgraphNodeParams *old, const CUgraphNodeParams *params)
+{
+	switch (params->type) {
+	case CU_GRAPH_NODE_TYPE_KERNEL:
+		return same_context(&old->kernel, &params->kernel);
+	case CU_GRAPH_NODE_TYPE_MEMCPY:
+		return copy_may_become(&old->memcpy.copyParams, &params->memcpy.copyParams);
+	case CU_GRAPH_NODE_TYPE_MEMSET:
+		return set_may_become(&old->memset, &params->memset);
+	default:
+		return true;
+	}
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* launch.c: kernels and host functions. A launch takes SIMGPU_LAUNCH_NS of the caller's time. */
+#include "launch.h"
+
 #include "capture.h"
 #include "function.h"
 #include "settings.h"
@@ -7,75 +9,78 @@
 
 enum { MAX_BLOCK_THREADS = 1024, MAX_GRID_YZ = 65535, MAX_BLOCK_Z = 64 };
 
-struct shape {
-	unsigned gx, gy, gz, bx, by, bz, shared;
-};
-
-static CUresult check(CUfunction f, const struct shape *s, void **params, void **extra)
+CUfunction launch_function(const CUDA_KERNEL_NODE_PARAMS_v3 *k)
 {
-	if (!function_valid(f))
+	CUfunction f = k->func ? k->func : (CUfunction)k->kern;
+
+	return slab_holds(&function_slab, f) ? f : NULL;
+}
+
+CUresult launch_check(const CUDA_KERNEL_NODE_PARAMS_v3 *k)
+{
+	CUfunction f = launch_function(k);
+
+	if (!f)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (!s->gx || !s->gy || !s->gz || !s->bx || !s->by || !s->bz || (params && extra))
+	if (!k->gridDimX || !k->gridDimY || !k->gridDimZ || !k->blockDimX || !k->blockDimY || !k->blockDimZ)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (s->gx > 0x7fffffff || s->gy > MAX_GRID_YZ || s->gz > MAX_GRID_YZ || s->bz > MAX_BLOCK_Z)
+	if (k->gridDimX > 0x7fffffff || k->gridDimY > MAX_GRID_YZ || k->gridDimZ > MAX_GRID_YZ)
 		return CUDA_ERROR_INVALID_VALUE;
-	if ((uint64_t)s->bx * s->by * s->bz > MAX_BLOCK_THREADS || s->shared > function_shared_limit(f))
+	if ((uint64_t)k->blockDimX * k->blockDimY * k->blockDimZ > MAX_BLOCK_THREADS || k->blockDimZ > MAX_BLOCK_Z)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (k->sharedMemBytes > function_shared_limit(f) || (k->kernelParams && k->extra))
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }
 
-static CUresult capture_kernel(struct CUstream_st *stream, CUfunction f, const struct shape *s, void **params,
-			       void **extra)
+CUresult launch_op(const CUDA_KERNEL_NODE_PARAMS_v3 *k, struct op **op)
 {
-	CUgraphNodeParams node = { .type = CU_GRAPH_NODE_TYPE_KERNEL };
+	CUfunction f = launch_function(k);
 
-	node.kernel = (CUDA_KERNEL_NODE_PARAMS_v3){ .func = f,
-						    .gridDimX = s->gx,
-						    .gridDimY = s->gy,
-						    .gridDimZ = s->gz,
-						    .blockDimX = s->bx,
-						    .blockDimY = s->by,
-						    .blockDimZ = s->bz,
-						    .sharedMemBytes = s->shared,
-						    .kernelParams = params,
-						    .extra = extra };
-	return capture_add(stream, &node);
+	if (!f)
+		return CUDA_ERROR_INVALID_HANDLE;
+	*op = op_new(OP_KERNEL, f->module->context->device);
+	if (!*op)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	(*op)->name = f->name;
+	(*op)->duration_ns = f->duration_ns;
+	return CUDA_SUCCESS;
 }
 
-static CUresult submit_kernel(const struct call *call, CUfunction f, const struct shape *shape, CUstream s,
-			      void **params, void **extra)
+static CUresult submit_kernel(const struct call *call, const CUDA_KERNEL_NODE_PARAMS_v3 *k, CUstream s)
 {
 	struct CUstream_st *stream;
 	struct op *op;
-	CUresult result = stream_resolve_capturable(call, s, &stream);
+	CUresult result = launch_check(k);
 
+	if (!result)
+		result = stream_resolve_capturable(call, s, &stream);
 	if (result)
 		return result;
-	if (f->module->context != stream->context)
+	if (launch_function(k)->module->context != stream->context)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (stream->capture)
-		return capture_kernel(stream, f, shape, params, extra);
-	op = op_new(OP_KERNEL, stream->context->device);
-	if (!op)
-		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (stream->capture) {
+		CUgraphNodeParams node = { .type = CU_GRAPH_NODE_TYPE_KERNEL };
+
+		node.kernel = *k;
+		return capture_add(stream, &node);
+	}
+	result = launch_op(k, &op);
+	if (result)
+		return result;
 	timeline_wait_for_room(op->device);
 	op->counted = true;
-	op->name = f->name;
-	op->duration_ns = f->duration_ns;
 	stream_submit(call, stream, op);
 	op_unref(op);
 	return CUDA_SUCCESS;
 }
 
-static CUresult launch(const struct call *call, CUfunction f, const struct shape *shape, CUstream s, void **params,
-		       void **extra)
+static CUresult launch(const struct call *call, const CUDA_KERNEL_NODE_PARAMS_v3 *k, CUstream s)
 {
-	CUresult result = check(f, shape, params, extra);
+	CUresult result;
 
-	if (result)
-		return result;
 	sim_lock();
-	result = submit_kernel(call, f, shape, s, params, extra);
+	result = submit_kernel(call, k, s);
 	sim_unlock();
 	if (!result)
 		clock_spin_until(call->entry_ns + settings()->launch_ns);
@@ -85,28 +90,33 @@ static CUresult launch(const struct call *call, CUfunction f, const struct shape
 CUresult api_launch(CALL, CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
 		    unsigned int by, unsigned int bz, unsigned int shared, CUstream s, void **params, void **extra)
 {
-	const struct shape shape = { gx, gy, gz, bx, by, bz, shared };
+	const CUDA_KERNEL_NODE_PARAMS_v3 kernel = { f, gx, gy, gz, bx, by, bz, shared, params, extra, NULL, NULL };
 
-	return launch(call, f, &shape, s, params, extra);
+	return launch(call, &kernel, s);
 }
 
-CUresult api_launch_ex(CALL, const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
+CUresult api_launch_ex(CALL, const CUlaunchConfig *c, CUfunction f, void **params, void **extra)
 {
-	struct shape shape;
-
-	if (!config || (config->numAttrs && !config->attrs))
+	if (!c || (c->numAttrs && !c->attrs))
 		return CUDA_ERROR_INVALID_VALUE;
-	shape = (struct shape){ config->gridDimX,  config->gridDimY,  config->gridDimZ,      config->blockDimX,
-				config->blockDimY, config->blockDimZ, config->sharedMemBytes };
-	return launch(call, f, &shape, config->hStream, params, extra);
+	return api_launch(call, f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ,
+			  c->sharedMemBytes, c->hStream, params, extra);
 }
 
 CUresult api_launch_cooperative(CALL, CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
 				unsigned int by, unsigned int bz, unsigned int shared, CUstream s, void **params)
 {
-	const struct shape shape = { gx, gy, gz, bx, by, bz, shared };
+	return api_launch(call, f, gx, gy, gz, bx, by, bz, shared, s, params, NULL);
+}
 
-	return launch(call, f, &shape, s, params, NULL);
+CUresult launch_host_op(const struct host_call *host, int device, struct op **op)
+{
+	*op = op_new(OP_HOSTFN, device);
+	if (!*op)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	(*op)->takes_real_time = true;
+	(*op)->call = *host;
+	return CUDA_SUCCESS;
 }
 
 static CUresult submit_host(const struct call *call, CUstream s, struct host_call host)
@@ -124,11 +134,9 @@ static CUresult submit_host(const struct call *call, CUstream s, struct host_cal
 		node.host = (CUDA_HOST_NODE_PARAMS_v2){ host.function, host.argument };
 		return capture_add(stream, &node);
 	}
-	op = op_new(OP_HOSTFN, stream->context->device);
-	if (!op)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	op->takes_real_time = true;
-	op->call = host;
+	result = launch_host_op(&host, stream->context->device, &op);
+	if (result)
+		return result;
 	stream_submit(call, stream, op);
 	op_unref(op);
 	return CUDA_SUCCESS;

@@ -61,8 +61,8 @@ bool op_after(struct op *op, struct op *before)
 	if (!before)
 		return true;
 	if (end_known(before)) {
-		if (before->release_ns > op->ready_ns)
-			op->ready_ns = before->release_ns;
+		if (before->release_ns + op->gap_ns > op->ready_ns)
+			op->ready_ns = before->release_ns + op->gap_ns;
 		return true;
 	}
 	if (before->waiter_count == before->waiter_room) {

@@ -108,8 +108,8 @@ static void resolve(struct op *op, uint64_t end_ns)
 	for (unsigned i = 0; i < op->waiter_count; i++) {
 		struct op *waiter = op->waiters[i];
 
-		if (op->release_ns > waiter->ready_ns)
-			waiter->ready_ns = op->release_ns;
+		if (op->release_ns + waiter->gap_ns > waiter->ready_ns)
+			waiter->ready_ns = op->release_ns + waiter->gap_ns;
 		if (--waiter->blockers == 0 && waiter->stage == STAGE_BLOCKED)
 			op_queue_push(&unblocked, waiter); /* with the reference it was waiting under */
 		else
@@ -459,6 +459,11 @@ void timeline_wait_for_room(int device)
 			wait_for_step(next_step_ns(), WAIT_SPIN);
 	}
 	devices[device].outstanding++;
+}
+
+void timeline_return_room(int device)
+{
+	devices[device].outstanding--;
 }
 
 void timeline_finish(void)

@@ -53,9 +53,11 @@ struct op {
 	uint64_t submit_ns, ready_ns, start_ns, end_ns;
 	uint64_t release_ns; /* earliest start of what waits for it; >= end_ns */
 	uint64_t duration_ns;
+	uint64_t gap_ns;     /* between the end of what it waits for and its own start */
 	uint64_t due_ns;     /* when its next step is to be taken */
 	struct engine *engine;
 	uint8_t gate; /* of a moment to look again: what for (turns.c) */
+	unsigned graph; /* the executable graph it was a node of; 0: none */
 	const char *name;
 	struct transfer transfer;
 	struct host_call call;
@@ -89,6 +91,7 @@ void op_run_due(struct op *op);                   /* DUE -> RESOLVED; releases t
 
 void timeline_advance(uint64_t now_ns);
 void timeline_wait_for_room(int device);          /* until a launch slot of the device is free, and takes it */
+void timeline_return_room(int device);            /* the slot was not used after all */
 bool timeline_in_host_function(void);             /* this thread is inside a client's host function */
 void timeline_finish(void);                       /* at exit: every end that the model knows, without waiting */
 struct engine *timeline_engine(int device, enum copy_kind copy); /* NULL: runs like a kernel */

@@ -19,7 +19,7 @@ struct record {
 	enum op_kind kind;
 	enum copy_kind copy;
 	int device;
-	unsigned stream;
+	unsigned stream, graph;
 	const char *name; /* interned: lives as long as the process */
 	uint64_t submit_ns, start_ns, end_ns, bytes;
 };
@@ -126,11 +126,14 @@ static void text_add_record(struct text *text, const struct record *r)
 {
 	text_add(text, "{\"op\":\"%s\",\"device\":%d,\"stream\":%u,\"name\":", op_names[r->kind], r->device, r->stream);
 	text_add_quoted(text, r->name ? r->name : "");
-	text_add(
-		text,
-		",\"kind\":\"%s\",\"submit_ns\":%llu,\"start_ns\":%llu,\"end_ns\":%llu,\"bytes\":%llu,\"graph\":null}\n",
-		copy_names[r->copy], (unsigned long long)r->submit_ns, (unsigned long long)r->start_ns,
-		(unsigned long long)r->end_ns, (unsigned long long)r->bytes);
+	text_add(text,
+		 ",\"kind\":\"%s\",\"submit_ns\":%llu,\"start_ns\":%llu,\"end_ns\":%llu,\"bytes\":%llu,\"graph\":",
+		 copy_names[r->copy], (unsigned long long)r->submit_ns, (unsigned long long)r->start_ns,
+		 (unsigned long long)r->end_ns, (unsigned long long)r->bytes);
+	if (r->graph)
+		text_add(text, "%u}\n", r->graph);
+	else
+		text_add(text, "null}\n");
 }
 
 static bool open_file(void)
@@ -183,6 +186,7 @@ void truth_log_op(const struct op *op)
 							    .copy = op->copy,
 							    .device = op->device,
 							    .stream = op->stream_number,
+							    .graph = op->graph,
 							    .name = op->name,
 							    .submit_ns = op->submit_ns,
 							    .start_ns = op->start_ns,

@@ -22,6 +22,7 @@ struct truth_op {
 	char op[16], name[64], kind[16];
 	int device;
 	unsigned stream;
+	unsigned graph; /* 0: null */
 	long long submit_ns, start_ns, end_ns, bytes;
 };
 
@@ -86,6 +87,7 @@ static inline void truth_load(struct truth *truth, const char *path)
 					op->op, &op->device, &op->stream, op->name, op->kind, &op->submit_ns, &op->start_ns, &op->end_ns,
 					&op->bytes),
 				 9);
+		op->graph = (unsigned)atoi(strstr(line, "\"graph\":") + 8); /* null reads as 0 */
 		truth->count++;
 	}
 	fclose(file);

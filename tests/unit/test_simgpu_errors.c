@@ -214,13 +214,13 @@ static void injected_failures_come_on_time_and_stick(void **state)
 
 static void unimplemented(void)
 {
-	CUgraph graph;
+	CUgraphConditionalHandle handle;
 	const void *table;
 	CUuuid id = { "0123456789abcde" };
 
 	start();
-	EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuGraphCreate(&graph, 0));
-	EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuGraphCreate(&graph, 0));
+	EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuGraphConditionalHandleCreate(&handle, NULL, NULL, 0, 0));
+	EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuGraphConditionalHandleCreate(&handle, NULL, NULL, 0, 0));
 	table = &id;
 	EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuGetExportTable(&table, &id));
 	EXPECT(1, table == &id);
@@ -230,7 +230,7 @@ static void unimplemented_calls_are_counted(void **state)
 {
 	(void)state;
 	run_in_child(unimplemented, &truth);
-	assert_int_equal(truth_calls(&truth, "cuGraphCreate"), 2);
+	assert_int_equal(truth_calls(&truth, "cuGraphConditionalHandleCreate"), 2);
 	assert_int_equal(truth_calls(&truth, "cuGetExportTable"), 1);
 }
 
