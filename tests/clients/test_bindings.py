@@ -7,7 +7,8 @@ import truth
 
 SECTIONS = {
     "basics": ["devices", "contexts", "streams_and_events", "default_stream", "errors"],
-    "copies": ["copies", "host_memory"],
+    "copies": ["copies", "pitched", "boxes", "host_memory"],
+    "second-device": ["second_device"],
 }
 
 

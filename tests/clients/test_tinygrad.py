@@ -4,27 +4,20 @@
 import pytest
 import truth
 
-MODES = ["eager", "replay"]
+# What a step is, and how long a kernel takes: those of 3 us are done long before the next is launched.
+MODES = [("eager", 300), ("replay", 300), ("replay", 3)]
 
 
-@pytest.fixture(scope="module", params=MODES)
-def mode(request):
-    return request.param
+@pytest.mark.parametrize(("mode", "kernel_us"), MODES)
+def test_agrees(tinygrad, outcome, mode, kernel_us):
+    env = {"SIMGPU_KERNEL_US": kernel_us}
+    without = tinygrad(mode, shim=False, env=env)
+    assert without.status == 0, without.stderr
+    assert without.stdout.count(" loss ") == 20 and "parameters" in without.stdout.splitlines()[-1]
 
-
-@pytest.fixture(scope="module")
-def without(tinygrad, outcome, mode):
-    """What a training prints that is not recorded."""
-    run = tinygrad(mode, shim=False)
-    assert run.status == 0, run.stderr
-    assert run.stdout.count(" loss ") == 20 and "parameters" in run.stdout.splitlines()[-1]
-    return outcome(run)
-
-
-def test_agrees(tinygrad, outcome, mode, without):
     def record():
-        run = tinygrad(mode, realtime=True)
-        assert outcome(run) == without
+        run = tinygrad(mode, env=env, realtime=True)
+        assert outcome(run) == outcome(without)
         return run
 
     truth.agree(record)

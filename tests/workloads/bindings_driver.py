@@ -150,8 +150,9 @@ def errors(device):
 
 
 SECTIONS = [devices, contexts, libraries, streams_and_events, default_stream, bindings_memory.copies, bindings_memory.pitched,
-            bindings_memory.host_memory, bindings_memory.managed, bindings_memory.pools, bindings_memory.virtual,
-            bindings_graphs.explicit, bindings_graphs.captured, bindings_graphs.updated, bindings_graphs.nested, second_device, errors]
+            bindings_memory.boxes, bindings_memory.batch, bindings_memory.host_memory, bindings_memory.managed, bindings_memory.pools,
+            bindings_memory.virtual, bindings_graphs.explicit, bindings_graphs.captured, bindings_graphs.updated, bindings_graphs.nested,
+            second_device, errors]
 
 
 def main():

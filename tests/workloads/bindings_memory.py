@@ -67,6 +67,52 @@ def pitched(device):
     call("cuStreamDestroy", stream)
 
 
+def boxes(device):
+    """3D copies, through an array that keeps its own layout."""
+    width, height, depth = 64, 9, 5
+    data = pattern(width * height * depth, 8)
+    description = driver.CUDA_ARRAY3D_DESCRIPTOR()
+    description.Width, description.Height, description.Depth = width, height, depth
+    description.Format, description.NumChannels = driver.CUarray_format.CU_AD_FORMAT_UNSIGNED_INT8, 1
+    array = call("cuArray3DCreate", description)
+    back = bytearray(len(data))
+    buffer = (ctypes.c_char * len(data)).from_buffer(back)
+    source = (ctypes.c_char * len(data)).from_buffer_copy(data)
+    copy = driver.CUDA_MEMCPY3D()
+    copy.srcMemoryType, copy.srcHost = MEMORY.CU_MEMORYTYPE_HOST, ctypes.addressof(source)
+    copy.srcPitch, copy.srcHeight = width, height
+    copy.dstMemoryType, copy.dstArray = MEMORY.CU_MEMORYTYPE_ARRAY, array
+    copy.WidthInBytes, copy.Height, copy.Depth = width, height, depth
+    call("cuMemcpy3D", copy)
+    copy = driver.CUDA_MEMCPY3D()
+    copy.srcMemoryType, copy.srcArray = MEMORY.CU_MEMORYTYPE_ARRAY, array
+    copy.dstMemoryType, copy.dstHost = MEMORY.CU_MEMORYTYPE_HOST, ctypes.addressof(buffer)
+    copy.dstPitch, copy.dstHeight = width, height
+    copy.WidthInBytes, copy.Height, copy.Depth = width, height, depth
+    call("cuMemcpy3D", copy)
+    print("box", bytes(back) == data)
+    call("cuArrayDestroy", array)
+
+
+def batch(device):
+    """Several copies in one call."""
+    stream = call("cuStreamCreate", STREAM)
+    size, count = 32 * KB, 4
+    sources = [call("cuMemAlloc", size) for _ in range(count)]
+    to = [call("cuMemAlloc", size) for _ in range(count)]
+    for number, pointer in enumerate(sources):
+        call("cuMemsetD8", pointer, number, size)
+    attributes = driver.CUmemcpyAttributes()
+    attributes.srcAccessOrder = driver.CUmemcpySrcAccessOrder.CU_MEMCPY_SRC_ACCESS_ORDER_STREAM
+    launch(device.middle, stream)
+    call("cuMemcpyBatchAsync", to, sources, [size] * count, count, [attributes], [0], 1, stream)
+    call("cuStreamSynchronize", stream)
+    print("batch", [read(pointer, size) == of_bytes(bytes([number]) * size) for number, pointer in enumerate(to)])
+    for pointer in sources + to:
+        call("cuMemFree", pointer)
+    call("cuStreamDestroy", stream)
+
+
 def host_memory(device):
     size = 2 * MB
     stream = call("cuStreamCreate", STREAM)
