@@ -4,6 +4,7 @@
 #include "context.h"
 #include "device_memory.h"
 #include "memory.h"
+#include "pool.h"
 #include "settings.h"
 
 #include <sys/mman.h>
@@ -86,7 +87,10 @@ static CUresult free_after_work(const struct call *call, uintptr_t address, enum
 
 	sim_lock();
 	range = find_exact(address, one, other);
-	if (range) {
+	if (range && range->pool) {
+		pool_free_now(address); /* the caller answers for it that nothing uses it any more */
+		result = CUDA_SUCCESS;
+	} else if (range && !range->mapped) {
 		context_wait_idle(range->context);
 		if (call->context != find_owner(address))
 			context_wait_idle(call->context); /* memory may be used from a context that does not own it */

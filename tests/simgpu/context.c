@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "module.h"
 #include "peer.h"
+#include "pool.h"
 #include "stream.h"
 
 #include <stdlib.h>
@@ -263,8 +264,10 @@ CUresult api_context_synchronize(CALL)
 
 	sim_lock();
 	result = capture_check_context(call->context);
-	if (!result)
+	if (!result) {
 		context_wait_idle(call->context);
+		pool_settle();
+	}
 	sim_unlock();
 	return result;
 }
@@ -289,8 +292,10 @@ CUresult api_context_synchronize_of(CALL, CUcontext ctx)
 		result = ctx->sticky;
 	if (!result)
 		result = capture_check_context(ctx);
-	if (!result)
+	if (!result) {
 		context_wait_idle(ctx);
+		pool_settle();
+	}
 	sim_unlock();
 	return result;
 }

@@ -2,6 +2,7 @@
 /* event.c: an event is a reference to the operation its last record submitted. */
 #include "capture.h"
 #include "context.h"
+#include "pool.h"
 #include "stream.h"
 
 struct slab event_slab = SLAB(struct CUevent_st, 1 << 20);
@@ -112,6 +113,8 @@ CUresult api_event_synchronize(CALL, CUevent event)
 	if (!result && event->op)
 		op_wait(event->op,
 			event->flags & CU_EVENT_BLOCKING_SYNC ? WAIT_SLEEP : context_wait_how(event->context));
+	if (!result)
+		pool_settle();
 	sim_unlock();
 	return result;
 }

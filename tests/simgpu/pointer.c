@@ -106,6 +106,7 @@ static size_t read_attribute(const struct memory_range *range, CUpointer_attribu
 	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
 		return sizeof(unsigned long long);
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+		*value = range ? (uintptr_t)range->pool : 0;
 		return sizeof(void *);
 	default:
 		return 0;

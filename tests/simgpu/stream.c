@@ -3,6 +3,7 @@
 
 #include "capture.h"
 #include "context.h"
+#include "pool.h"
 #include "settings.h"
 
 #include <stdlib.h>
@@ -213,6 +214,8 @@ CUresult api_stream_synchronize(CALL, CUstream s)
 	result = stream_resolve_waiting(call, s, &stream);
 	if (!result)
 		result = stream_wait_idle(call, stream);
+	if (!result)
+		pool_settle();
 	sim_unlock();
 	return result;
 }
