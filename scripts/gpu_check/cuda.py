@@ -14,9 +14,10 @@ class DriverError(Exception):
 class Driver:
     """libcuda.so.1, initialised; with a context on device 0 after open_context()."""
 
-    def __init__(self):
+    def __init__(self, init=True):
         self.lib = ctypes.CDLL("libcuda.so.1")
-        self.call("cuInit", c_uint(0))
+        if init:
+            self.call("cuInit", c_uint(0))
 
     def call(self, name, *args):
         rc = getattr(self.lib, name)(*args)
@@ -41,6 +42,7 @@ class Driver:
         self.call("cuDeviceGet", byref(device), c_int(0))
         self.call("cuDevicePrimaryCtxRetain", byref(context), device)
         self.call("cuCtxSetCurrent", context)
+        return context
 
     def version(self):
         value = c_int()

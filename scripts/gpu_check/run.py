@@ -22,6 +22,7 @@ PARTS = [
     ("pointers", "pointers.py", 30, False, False),
     ("pointers_under_shim", "pointers.py", 30, True, False),
     ("events", "events.py", 40, False, False),
+    ("conformance", "conformance.py", 120, False, False),
     ("slowdown", "slowdown.py", 210, False, True),
     ("idle", "idle.py", 150, False, True),
 ]

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The conformance list on the simulated driver: every row holds; and the replayer tells when one does not."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+FILES = ["contexts", "events", "streams"]
+
+
+@pytest.fixture
+def modules(root, monkeypatch):
+    """scripts/gpu_check importable; removed again afterwards, its module names are short."""
+    monkeypatch.syspath_prepend(str(root / "scripts/gpu_check"))
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def replay(modules, sim_env, monkeypatch, tmp_path):
+    """Replays a file, or rows given as text, on a machine with two simulated devices."""
+    import conformance
+    import part
+    for name, value in dict(sim_env, SIMGPU_DEVICES="2").items():
+        monkeypatch.setenv(name, value)
+
+    def run(rows):
+        if isinstance(rows, str):
+            (tmp_path / "rows.txt").write_text(rows)
+            rows = tmp_path / "rows.txt"
+        result = part.Result(str(tmp_path / "out.json"))
+        conformance.measure(type("Args", (), {"rows": str(rows)})(), result)
+        return result
+    return run
+
+
+def test_every_file_is_tested(root):
+    assert sorted(path.stem for path in (root / "tests/conformance").glob("*.txt")) == FILES
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_row_holds(replay, root, name):
+    result = replay(root / f"tests/conformance/{name}.txt")
+    assert result["differ_documented"] == [] and result["differ_guessed"] == []
+    assert result["differ"] == 0 and result["skipped"] == []
+    text = (root / f"tests/conformance/{name}.txt").read_text()
+    assert result["rows"] == len(re.findall(r"^[^#\n]*\S\) *\??= *[A-Z]", text, re.M)) > 10
+
+
+def test_wrong_rows_are_reported(replay, capsys):
+    result = replay("case wrong\n"
+                    "cuStreamCreate(&s, CU_STREAM_DEFAULT) = INVALID_VALUE\n"
+                    "cuStreamGetFlags(s, &flags:u32) = SUCCESS, flags == CU_STREAM_NON_BLOCKING\n"
+                    "cuStreamQuery(s) ?= NOT_READY or INVALID_HANDLE\n"
+                    "cuStreamQuery(nowhere) = SUCCESS\n"
+                    "cuStreamQuery(s) = SUCCESS\n")
+    assert result["differ_documented"] == [
+        "rows.txt:2: cuStreamCreate(&s, CU_STREAM_DEFAULT): SUCCESS, expected INVALID_VALUE",
+        "rows.txt:3: cuStreamGetFlags(s, &flags:u32): SUCCESS, {'flags': 0, 'took': 0}, expected SUCCESS, flags == CU_STREAM_NON_BLOCKING",
+        "rows.txt:5: cuStreamQuery(nowhere): NameError: name 'nowhere' is not defined, expected it can be run"]
+    assert result["differ_guessed"] == ["rows.txt:4: cuStreamQuery(s): SUCCESS, expected NOT_READY or INVALID_HANDLE (a guess)"]
+    assert (result["rows"], result["differ"]) == (5, 4)
+    assert capsys.readouterr().out.splitlines()[-1] == "5 rows, 4 differ"
+
+
+def test_a_crash_costs_one_case(replay):
+    """On a real driver a bad handle may be one."""
+    result = replay("case first\ncuStreamQuery(NULL) = SUCCESS\n"
+                    "case crashes\ncuStreamGetFlags(NULL, 8) ?= INVALID_VALUE\ncuStreamQuery(NULL) = SUCCESS\n"
+                    "case after\ncuStreamQuery(NULL) = NOT_READY\n")
+    assert result["differ_guessed"] == ["rows.txt:4: cuStreamGetFlags(NULL, 8): killed by signal 11, expected it returns (a guess)"]
+    assert result["differ_documented"] == ["rows.txt:7: cuStreamQuery(NULL): SUCCESS, expected NOT_READY"]
+    assert result["skipped"] == ["rows.txt:5: after that"]
+    assert result["rows"] == 3
+
+
+def test_a_call_that_does_not_return_costs_one_case(replay, monkeypatch):
+    import conformance
+    monkeypatch.setattr(conformance, "ROW_SECONDS", 2)
+    result = replay("case hangs\ncuLaunchHostFunc(NULL, usleep, 60000000) = SUCCESS\ncuCtxSynchronize() = SUCCESS\n"
+                    "case after\ncuStreamQuery(NULL) = SUCCESS\n")
+    assert result["differ_documented"] == ["rows.txt:3: cuCtxSynchronize(): no return in 2 s, expected it returns"]
+    assert result["rows"] == 3
+
+
+def test_cases_are_separate(replay):
+    result = replay("case one\ncuStreamCreate(&s, 0) = SUCCESS\nlaunch(spin, s) = SUCCESS\n"
+                    "case other\ncuStreamQuery(s) = SUCCESS\n"
+                    "case device needs devices > 7\ncuStreamQuery(NULL) = SUCCESS\n")
+    assert result["differ_documented"] == ["rows.txt:5: cuStreamQuery(s): NameError: name 's' is not defined, expected it can be run"]
+    assert result["skipped"] == ["device: needs devices > 7"]
+
+
+@pytest.mark.parametrize("text, complaint", [
+    ("cuCtxSynchronize() = SUCCESS\n", "rows.txt:1: a row before the first case"),
+    ("case a\ncuCtxSynchronize() == SUCCESS\n", "rows.txt:2: not a row: cuCtxSynchronize() == SUCCESS"),
+    ("case a\nstruct\n", "rows.txt:2: not a row: struct"),
+    ("case a\ncase a\n", "rows.txt: two cases of one name: a")])
+def test_what_is_not_of_the_language_is_refused(modules, text, complaint):
+    import rows
+    with pytest.raises(rows.Bad, match=re.escape(complaint)):
+        rows.parse_text(text, "rows.txt")
+
+
+def test_rows_are_read_as_they_are_meant(modules):
+    import rows
+    (case,) = rows.parse_text('case a-b alone needs devices > 1 # why\n'
+                              'on t: cuGetErrorName(f(1, 2), &n:text) ?= SUCCESS or NOT_READY, n == "a, b", took < 3 # why\n', "r")
+    assert (case.name, case.alone, case.bare, case.needs) == ("a-b", True, False, "devices > 1")
+    (row,) = case.rows
+    assert (row.thread, row.call, row.arguments, row.sure) == ("t", "cuGetErrorName", 'f(1, 2), out("n", "text")', False)
+    assert (row.results, row.checks, row.place) == (["SUCCESS", "NOT_READY"], ['n == "a, b"', "took < 3"], "r:2")
+
+
+# ---- what stands in for cuda.h where there is none ------------------------------------------------------------
+
+
+@pytest.fixture
+def include(root, build):
+    return root / (build / "setup.mk").read_text().split("=")[1].strip()
+
+
+def test_the_constants_are_the_headers(root, include):
+    script = root / "scripts/gpu_check/constants.py"
+    made = subprocess.run([sys.executable, str(script), str(include)], capture_output=True, text=True, check=True).stdout
+    assert (root / "scripts/gpu_check/constants.txt").read_text() == made, f"{script.name} CUDA_INCLUDE > constants.txt"
+
+
+def test_the_structs_are_the_headers(modules, include, tmp_path):
+    """Sizes and offsets. What has another name in C or no name is left out: its neighbours and the size hold it in place."""
+    import structs
+    unnamed = {"CUmemAllocationProp_flags", "CUlaunchAttributeValue"}
+    rows = []
+    for name, kind in structs.ALL.items():
+        if name in unnamed:
+            continue
+        rows.append((f"sizeof({name})", structs.ctypes.sizeof(kind)))
+        rows += [(f"offsetof({name}, {field})", getattr(kind, field).offset) for field, _ in kind._fields_]
+    prints = "".join(f'printf("%zu\\n", {expression});' for expression, _ in rows)
+    source = f"#include <cuda.h>\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {{ {prints} return 0; }}\n"
+    subprocess.run(["cc", "-xc", "-", "-I", str(include), "-o", str(tmp_path / "layout")], input=source, text=True, check=True)
+    values = subprocess.run([tmp_path / "layout"], capture_output=True, text=True, check=True).stdout.split()
+    assert [(expression, int(value)) for (expression, _), value in zip(rows, values)] == rows
+
+
+def test_each_kernel_spins_as_long_as_its_name_says(root):
+    text = (root / "scripts/gpu_check/kernels.ptx").read_text()
+    kernels = re.findall(r"\.entry (\w+)\(\)\s*\{(.*?)\n\}", text, re.S)
+    assert [name for name, _ in kernels] == ["quick__1us", "spin__300000us", "spin__20000us"]
+    for name, body in kernels[1:]:
+        microseconds = int(re.search(r"__(\d+)us$", name)[1])
+        assert re.search(r"add\.u64 %end, %begin, (\d+);", body)[1] == str(microseconds * 1000)
