@@ -11,12 +11,17 @@ struct command {
 	const char *what;
 };
 
+int cmd_run(int argc, char *argv[]);
 int cmd_report(int argc, char *argv[]);
 int cmd_export(int argc, char *argv[]);
 int cmd_info(int argc, char *argv[]);
 
 /* Analyses the run and hands its summary on; what went wrong is said. Returns the exit status. */
 int cmd_analyse(const struct run *run, int (*use)(const struct summary *s, const void *arg), const void *arg);
+
+/* A reader that went away is a write error, reported as one, and no signal. A program that we run gets the signals as we found them. */
+void cmd_signals_start(void);
+void cmd_signals_restore(void);
 
 /* "gpushim: run.gst: byte 4176: record of 65535 bytes, 120 left", then what to try, if anything. Returns the exit status. */
 int cmd_fail(const struct error *e, const char *hint);

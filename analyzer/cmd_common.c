@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <langinfo.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,20 @@
 #include <unistd.h>
 
 #include "text.h"
+
+static struct sigaction pipe_action; /* of SIGPIPE, as it came to us */
+
+void cmd_signals_start(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGPIPE, &ignore, &pipe_action);
+}
+
+void cmd_signals_restore(void)
+{
+	sigaction(SIGPIPE, &pipe_action, NULL);
+}
 
 int cmd_fail(const struct error *e, const char *hint)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <locale.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +7,7 @@
 #include "text.h"
 
 static const struct command commands[] = {
+	{ "run", cmd_run, "record a program, and report when it has ended" },
 	{ "report", cmd_report, "how long each device was idle, and why" },
 	{ "export", cmd_export, "a timeline for Perfetto and chrome://tracing" },
 	{ "info", cmd_info, "what was recorded, what was lost, whether it can be trusted" },
@@ -15,7 +15,7 @@ static const struct command commands[] = {
 
 static void usage(FILE *out)
 {
-	fputs("usage: gpushim COMMAND PATH... [options]\n\n", out);
+	fputs("usage: gpushim run [-o DIR] -- PROGRAM [ARGUMENTS]\n       gpushim COMMAND PATH... [options]\n\n", out);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].what);
 	fputs("\nPATH is a run directory (gpushim-out) or a .gst file. gpushim COMMAND --help lists a command's options.\n"
@@ -62,7 +62,7 @@ int main(int argc, char *argv[])
 	const struct command *c = find(name);
 
 	setlocale(LC_CTYPE, "");
-	signal(SIGPIPE, SIG_IGN); /* a reader that went away is a write error, reported as one */
+	cmd_signals_start();
 	if (c)
 		return c->run(argc - 1, argv + 1);
 	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)

@@ -190,6 +190,6 @@ void options_help(const struct option_set *set, const char *command, char *buf, 
 			snprintf(letter, sizeof(letter), "-%c, ", row->letter);
 		snprintf(left, sizeof(left), "%s--%s%s%s", letter, row->name, row->value ? " " : "",
 			 row->value ? row->value : "");
-		used += (size_t)snprintf(buf + used, size - used, "  %-24s %s\n", left, row->help);
+		used += (size_t)snprintf(buf + used, size - used, "  %-27s %s\n", left, row->help);
 	}
 }

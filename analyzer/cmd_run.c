@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_run.c: records a program, then says what its device did. Standard output and the exit status stay the program's. */
+#include "cmd.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd_run_child.h"
+#include "cmd_run_why.h"
+#include "text.h"
+
+struct run_opts {
+	const char *out, *host, *html;
+};
+
+static const struct option_row rows[] = {
+	{ "out", 'o', OPT_TEXT, offsetof(struct run_opts, out), "DIR",
+	  "record into DIR (GPUSHIM_OUT, else ./gpushim-out)", 0, 0 },
+	{ "host", 0, OPT_WORD, offsetof(struct run_opts, host), "auto|off|require",
+	  "host probes: if there are any (auto), never, or not without", 0, 0 },
+	{ "html", 0, OPT_TEXT, offsetof(struct run_opts, html), "FILE", "the report as a page as well (not there yet)",
+	  0, 0 },
+};
+
+static const struct option_set options = {
+	"[options] -- PROGRAM [ARGUMENTS]\n\n"
+	"Runs the program with the recorder preloaded, then reports on standard error. The exit status is the\n"
+	"program's; 2 usage, 4 system, 126 and 127 where it could not be started. Signals are passed on. Where\n"
+	"gpushim itself is killed, the program and its recording go on.",
+	rows,
+	sizeof(rows) / sizeof(rows[0]),
+	1,
+	SIZE_MAX,
+	"no program is named",
+	true
+};
+
+static int fail(enum err_kind kind, const char *what, const char *fact, const char *hint)
+{
+	struct error e;
+
+	err_set(&e, kind, what, ERR_NO_BYTE, "%s", fact);
+	return cmd_fail(&e, hint);
+}
+
+/* ---- the recorder ----------------------------------------------------------------------------------- */
+
+/* Beside this program, as it is built, or in ../lib, as it is installed. */
+static bool find_recorder(char out[PATH_MAX])
+{
+	static const char *const places[] = { "libgpushim.so", "../lib/libgpushim.so" };
+	const char *given = getenv("GPUSHIM_LIBRARY");
+	char self[PATH_MAX], place[PATH_MAX + 32];
+	ssize_t n;
+
+	if (given && *given)
+		return realpath(given, out) && access(out, R_OK) == 0;
+	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n <= 0)
+		return false;
+	self[n] = 0;
+	*(strrchr(self, '/') + 1) = 0;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(place, sizeof(place), "%s%s", self, places[i]);
+		if (realpath(place, out) && access(out, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_listed(const char *list, const char *path)
+{
+	size_t n = strlen(path);
+
+	for (const char *at = list; *at; at += strcspn(at, ": "), at += *at != 0)
+		if (strncmp(at, path, n) == 0 && strchr(": ", at[n]))
+			return true;
+	return false;
+}
+
+/* First, so that whatever else is preloaded finds our wrappers and not the other way round. */
+static int preload(void)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char recorder[PATH_MAX], *list;
+	int rc;
+
+	if (!find_recorder(recorder))
+		return fail(ERR_SYSTEM, getenv("GPUSHIM_LIBRARY"),
+			    "libgpushim.so is neither beside this program nor in ../lib",
+			    "try: GPUSHIM_LIBRARY=/path/to/libgpushim.so gpushim run ...");
+	if (recorder[strcspn(recorder, ": $")])
+		return fail(
+			ERR_SYSTEM, recorder,
+			"the loader's list of libraries cannot hold this name: ' ', ':' and '$' mean something in it",
+			"try: put libgpushim.so elsewhere and set GPUSHIM_LIBRARY to it");
+	if (!before || !*before)
+		return setenv("LD_PRELOAD", recorder, 1) ? fail(ERR_SYSTEM, NULL, "out of memory", NULL) : 0;
+	if (is_listed(before, recorder))
+		return 0;
+	if (asprintf(&list, "%s:%s", recorder, before) < 0)
+		return fail(ERR_SYSTEM, NULL, "out of memory", NULL);
+	rc = setenv("LD_PRELOAD", list, 1);
+	free(list);
+	return rc ? fail(ERR_SYSTEM, NULL, "out of memory", NULL) : 0;
+}
+
+/* ---- the run directory ------------------------------------------------------------------------------ */
+
+/* Can it be made, or written to, by the recorder? It is made only when there is something to record. */
+static bool can_record_into(const char *dir)
+{
+	char part[PATH_MAX];
+	struct stat st;
+
+	snprintf(part, sizeof(part), "%s", dir);
+	while (stat(part, &st) != 0) {
+		char *slash = strrchr(part, '/');
+
+		if (errno != ENOENT)
+			return false;
+		if (!slash || slash == part)
+			strcpy(part, "/");
+		else
+			*slash = 0;
+	}
+	if (S_ISDIR(st.st_mode))
+		return access(part, W_OK | X_OK) == 0;
+	errno = ENOTDIR;
+	return false;
+}
+
+/* Absolute, so that a process of the run that changes its directory first writes to the same place. */
+static int choose_directory(const char *wanted, char out[PATH_MAX])
+{
+	const char *set = getenv("GPUSHIM_OUT"), *dir = wanted ? wanted : set && *set ? set : "gpushim-out";
+	char here[PATH_MAX] = "";
+	int n;
+
+	if (*dir != '/' && !getcwd(here, sizeof(here)))
+		return fail(ERR_SYSTEM, dir, strerror(errno), NULL);
+	n = snprintf(out, PATH_MAX, "%s%s%s", here, *dir == '/' ? "" : "/", dir);
+	if (n >= PATH_MAX - 128) /* file names go there as well */
+		return fail(ERR_SYSTEM, dir, "cannot record here: the path is too long", NULL);
+	if (!can_record_into(out)) {
+		char fact[128];
+
+		snprintf(fact, sizeof(fact), "cannot record here: %s", strerror(errno));
+		return fail(ERR_SYSTEM, out, fact, NULL);
+	}
+	return setenv("GPUSHIM_OUT", out, 1) ? fail(ERR_SYSTEM, NULL, "out of memory", NULL) : 0;
+}
+
+/* An id of this run, unless whoever starts several parts of one has given them theirs. */
+static int choose_id(char id[64])
+{
+	const char *given = getenv("GPUSHIM_RUN");
+	uint64_t random = 0;
+	struct tm tm;
+	time_t now = time(NULL);
+
+	if (given && *given) {
+		snprintf(id, 64, "%s", given); /* as much of it as the recorder keeps */
+		return 0;
+	}
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
+		random = (uint64_t)getpid();
+	gmtime_r(&now, &tm);
+	snprintf(id, 64, "%04d%02d%02d-%02d%02d%02d-%016" PRIx64, tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
+		 tm.tm_hour, tm.tm_min, tm.tm_sec, random);
+	return setenv("GPUSHIM_RUN", id, 1) ? fail(ERR_SYSTEM, NULL, "out of memory", NULL) : 0;
+}
+
+/* ---- the summary ------------------------------------------------------------------------------------ */
+
+static int print(const struct summary *s, const void *arg)
+{
+	const struct report_style style = cmd_style(STDERR_FILENO);
+	const char *dir = arg;
+	struct error e;
+	char clean[PATH_MAX];
+
+	fputc('\n', stderr);
+	if (report_text(stderr, s, &style, REPORT_GAPS, &e))
+		return cmd_fail(&e, NULL);
+	fprintf(stderr, "\ngpushim: recorded in %s\n", text_clean(clean, sizeof(clean), dir, sizeof(clean)));
+	return 0;
+}
+
+/* What goes wrong here is said, and changes nothing else. */
+static void summarise(char *dir, const char *id, const char *program)
+{
+	struct error e;
+	struct run run;
+	char why[512];
+
+	if (run_open_id(&run, dir, id, &e)) {
+		cmd_fail(&e, NULL);
+		return;
+	}
+	if (run.n_traces) {
+		cmd_analyse(&run, print, dir);
+		cmd_damage(&run);
+	} else {
+		why_nothing(why, sizeof(why), program);
+		fprintf(stderr, "gpushim: nothing was recorded: %s\n", why);
+	}
+	run_close(&run);
+}
+
+/* ---- the command ------------------------------------------------------------------------------------ */
+
+static int refuse(const struct run_opts *o)
+{
+	if (o->html)
+		return fail(ERR_USAGE, NULL, "run: --html: there is no such report yet", "try: gpushim report DIR");
+	if (o->host && strcmp(o->host, "require") == 0)
+		return fail(ERR_SYSTEM, NULL, "run: --host require: this gpushim has no host probes yet",
+			    "try: --host auto");
+	return 0;
+}
+
+int cmd_run(int argc, char *argv[])
+{
+	struct run_opts o = { .host = "auto" };
+	char dir[PATH_MAX], id[64];
+	struct child_end end = { 0 };
+	int first, status = cmd_options(&options, argc, argv, &o, &first);
+
+	if (status >= 0)
+		return status;
+	status = refuse(&o);
+	if (!status)
+		status = preload();
+	if (!status)
+		status = choose_directory(o.out, dir);
+	if (!status)
+		status = choose_id(id);
+	if (status)
+		return status;
+	if (!child_run(argv + first, &end))
+		return fail(ERR_SYSTEM, NULL, strerror(errno), NULL);
+	if (end.error)
+		fail(ERR_SYSTEM, argv[first], strerror(end.error), NULL);
+	else
+		summarise(dir, id, argv[first]);
+	return child_exit_status(&end);
+}

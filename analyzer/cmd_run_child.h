@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cmd_run_child.h: runs a program in the foreground as a shell would, passing on the signals that reach us alone.
+ *
+ * The program stays in our process group, so the terminal is its own: it reads, it is stopped by Ctrl-Z and we with it, it gets
+ * Ctrl-C from the kernel. A signal sent to us alone (kill PID, a batch system, docker stop) is passed on, once. Where we are
+ * killed outright, the program goes on: it may be a training run of days, and its recording needs nobody. */
+#pragma once
+
+#include <stdbool.h>
+
+struct child_end {
+	int error;  /* errno: it could not be started; 0: it was */
+	int status; /* as waitpid has it */
+};
+
+/* argv[0] is looked up in PATH. The program begins with the signals as we found them, and with our environment.
+ * False: no process could be made, errno says why. */
+bool child_run(char *const argv[], struct child_end *end);
+
+/* The exit status that says the same as the program's, or ends us by the signal that ended the program: does not return then,
+ * unless we are process 1, which signals do not end (128 + signal). */
+int child_exit_status(const struct child_end *end);
