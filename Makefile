@@ -222,7 +222,7 @@ $(BUILD)/obj/%.o: %.S $(FLAGS_FILE)
 
 # ---- what to call --------------------------------------------------------------------------------------
 PRODUCTS := $(SHIM_SO) $(GPUSHIM) $(SIM_SO)
-TESTS    := $(UNIT) $(WL) $(TOOLS)
+TESTS    := $(UNIT) $(WL) $(TOOLS) $(BENCH)
 
 .PHONY: all static tests workloads fuzz check unit demo lint format install clean help compile_commands.json
 

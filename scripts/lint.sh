@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 mapfile -t sources < <(git ls-files 'shim/*.[ch]' 'analyzer/*.[ch]' 'tests/*.[ch]')
 mapfile -t formatted < <(git ls-files 'shim/*.c' 'analyzer/*.c' 'tests/*.c') # headers are laid out by hand
-mapfile -t scripts < <(git ls-files 'scripts/*.sh' .ci/run)
+mapfile -t scripts < <(git ls-files 'scripts/*.sh' scripts/bench-hooks .ci/run)
 format=clang-format
 command -v clang-format-14 >/dev/null 2>&1 && format=clang-format-14
 

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# setup.sh build|test|clients|lint|fuzz: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
+# setup.sh build|test|clients|lint|fuzz|bench: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
 #   build  compiler, libraries, CUDA headers     → $BUILD/setup.mk
 #   test   pytest                                → $BUILD/venv, $BUILD/setup-test
 #   clients  other people's software, to record  → $BUILD/venv, $BUILD/setup-clients; its tests are skipped where it cannot be had
 #   lint   clang-format, cppcheck, shellcheck
 #   fuzz   clang and its libFuzzer
+#   bench  LTTng-UST, for scripts/bench-hooks
 # BUILD is the build directory (build). Run by make; installs nothing where everything is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -117,7 +118,12 @@ fuzz)
 	need "libclang-rt-dev" has_fuzzer
 	install_missing
 	;;
+bench)
+	need liblttng-ust-dev has_header lttng/tracepoint.h
+	need lttng-tools has lttng-sessiond
+	install_missing
+	;;
 *)
-	die "usage: scripts/setup.sh build|test|clients|lint|fuzz"
+	die "usage: scripts/setup.sh build|test|clients|lint|fuzz|bench"
 	;;
 esac

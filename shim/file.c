@@ -200,38 +200,44 @@ static bool within_limit(uint32_t index)
 	return index < GST_SEGMENT_CAPACITY && end <= settings.limit_bytes && may_grow_to(end);
 }
 
-bool file_segment_new(struct file_segment *out, uint32_t previous, uint32_t thread_seq)
+bool file_is_full(void)
+{
+	return __atomic_load_n(&file.stopped, __ATOMIC_RELAXED);
+}
+
+bool file_segment_claim(struct file_segment *out)
+{
+	struct file_segment s = { .begin_ticks = clock_ticks() };
+	int saved_errno = errno;
+
+	if (!file.head || file_is_full())
+		return false;
+	s.index = __atomic_fetch_add(&file.next_segment, 1, __ATOMIC_SEQ_CST);
+	s.base = within_limit(s.index) ? allocate_segment(s.index) : NULL;
+	/* Out of descriptors is the program's moment, not ours: the next segment may be had again. */
+	if (!s.base && errno != EMFILE && errno != ENFILE && !__atomic_exchange_n(&file.stopped, 1, __ATOMIC_RELAXED))
+		settings_log("recording stops: %s", within_limit(s.index) ? strerror(errno) : "the limit is reached");
+	errno = saved_errno;
+	*out = s;
+	return s.base != NULL;
+}
+
+void file_segment_sign(const struct file_segment *s, uint32_t previous, uint32_t thread_seq)
 {
 	struct gst_segment_header h = {
 		.magic = GST_SEGMENT_MAGIC,
+		.index = s->index,
 		.tid = (uint32_t)syscall(SYS_gettid),
-		.begin_ticks = clock_ticks(), /* before the claim: FORMAT.md, "Damage" */
+		.begin_ticks = s->begin_ticks,
 		.thread_seq = thread_seq,
 		.previous = previous,
 	};
-	int saved_errno = errno;
-	uint8_t *base;
 
-	if (!file.head || __atomic_load_n(&file.stopped, __ATOMIC_RELAXED))
-		return false;
-	h.index = __atomic_fetch_add(&file.next_segment, 1, __ATOMIC_SEQ_CST);
-	base = within_limit(h.index) ? allocate_segment(h.index) : NULL;
-	if (!base) {
-		/* Out of descriptors is the program's moment, not ours: the next segment may be had again. */
-		if (errno != EMFILE && errno != ENFILE && !__atomic_exchange_n(&file.stopped, 1, __ATOMIC_RELAXED))
-			settings_log("recording stops: %s",
-				     within_limit(h.index) ? strerror(errno) : "the limit is reached");
-		errno = saved_errno;
-		return false;
-	}
 	prctl(PR_GET_NAME, h.thread_name);
 	h.check = gst_hash32(&h, sizeof(h), offsetof(struct gst_segment_header, check));
-	memcpy(base, &h, sizeof(h));
-	__atomic_store_n((uint32_t *)(file.head + GST_DIRECTORY_OFFSET) + h.index, gst_directory_check(h.index),
+	memcpy(s->base, &h, sizeof(h));
+	__atomic_store_n((uint32_t *)(file.head + GST_DIRECTORY_OFFSET) + s->index, gst_directory_check(s->index),
 			 __ATOMIC_RELEASE);
-	*out = (struct file_segment){ base, h.index };
-	errno = saved_errno;
-	return true;
 }
 
 void file_segment_release(uint8_t *base)

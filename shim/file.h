@@ -13,6 +13,7 @@
 struct file_segment {
 	uint8_t *base;
 	uint32_t index;
+	uint64_t begin_ticks; /* before it was claimed: FORMAT.md, "Damage" */
 };
 
 /* Makes <out>/<host>-<pid>.gst (or -2, -3 …) with a whole header. False: recording is impossible, the reason logged. */
@@ -27,7 +28,11 @@ bool file_is_open(void);
 struct gst_counters *file_counters(void);
 void file_count_dropped(uint64_t records);
 
-/* Claims, allocates on disk, maps and signs a segment for the calling thread; sets its directory entry. False: no room
- * (disk full, limit reached, file gone); then no segment will be had later either. */
-bool file_segment_new(struct file_segment *out, uint32_t previous, uint32_t thread_seq);
+/* Claims a segment, allocates it on disk and maps it. False: no room (disk full, limit reached, file gone); then no segment will
+ * be had later either. */
+bool file_segment_claim(struct file_segment *out);
+/* No segment will be had any more. */
+bool file_is_full(void);
+/* Makes it the calling thread's: its header, then its directory entry. */
+void file_segment_sign(const struct file_segment *s, uint32_t previous, uint32_t thread_seq);
 void file_segment_release(uint8_t *base);

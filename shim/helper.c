@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -16,9 +14,11 @@
 #include "hooks.h"
 #include "names.h"
 #include "once.h"
+#include "own_thread.h"
 #include "poll.h"
 #include "sample.h"
 #include "settings.h"
+#include "stock.h"
 #include "stream.h"
 
 /* How long it sleeps. While work may be outstanding unmarked, a silence must be seen within 200 us and its end located within
@@ -29,7 +29,7 @@
 #define HARVEST_NS \
 	5000000ull /* nothing waits for an edge to be read: seldom, so that few queries meet one that has not fired */
 #define SILENCE_NS 200000ull
-#define STACK_BYTES (256u * 1024u)
+#define QUIET_NS 50000ull
 
 static struct once started;
 static uint32_t stopping; /* 1: asked to stop, 2: has stopped */
@@ -117,6 +117,14 @@ static struct activity look_around(void)
 	return a;
 }
 
+/* What is made in advance is made while nobody waits for a CPU: on a small machine the program's thread would. */
+static void keep_stock(void)
+{
+	struct activity a = look_around();
+
+	stock_keep(a.all_in_call || clock_ticks() - a.last_end > clock_ticks_in(QUIET_NS));
+}
+
 static void helper_sleep(void)
 {
 	struct activity a = look_around();
@@ -168,6 +176,7 @@ static void *helper_main(void *arg)
 	INJECT(cuThreadExchangeStreamCaptureMode, &relaxed); /* our queries must not break a capture of the program's */
 	while (!__atomic_load_n(&stopping, __ATOMIC_ACQUIRE)) {
 		helper_sleep();
+		keep_stock();
 		keep_clock(clock_mono_ns(), start_ns, &last_anchor_ns);
 		file_counters()->last_ticks = clock_ticks();
 		harvest();
@@ -182,32 +191,14 @@ static void *helper_main(void *arg)
 
 void helper_start(struct thread *t)
 {
-	sigset_t all, old;
-	pthread_attr_t attr;
-	pthread_t id;
-	int saved_errno = errno, rc;
-
 	(void)t;
 	if (once_is_done(&started) || !once_begin(&started))
 		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old); /* the program's signals are for the program's threads */
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	rc = pthread_create(&id, &attr, helper_main, NULL);
-	if (rc == EINVAL) { /* a program with much thread-local storage: our small stack cannot hold it */
-		pthread_attr_setstacksize(&attr, STACK_BYTES * 32);
-		rc = pthread_create(&id, &attr, helper_main, NULL);
-	}
-	if (rc != 0) {
+	if (!own_thread_start(helper_main)) {
 		settings_log("no helper thread: device times will be coarse");
 		stopping = 2;
 	}
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	once_end(&started, true);
-	errno = saved_errno;
 }
 
 void helper_stop(void)

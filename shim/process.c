@@ -14,6 +14,7 @@
 #include "once.h"
 #include "resolve.h"
 #include "settings.h"
+#include "stock.h"
 #include "stream.h"
 #include "thread.h"
 
@@ -62,6 +63,7 @@ static void forget_parent(void)
 	streams_forget();
 	names_forget();
 	rings_forget();
+	stock_forget();
 	threads_forget();
 	file_forget();
 }

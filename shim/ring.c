@@ -5,59 +5,33 @@
 
 #include "clock.h"
 #include "file.h"
+#include "stock.h"
 
-static inline struct gst_record *place(struct ring *r, uint32_t at, uint16_t type, uint16_t size)
-{
-	struct gst_record header = { type, size, gst_record_check(type, size, at), 0 };
-
-	memcpy(r->segment + at, &header, sizeof(header)); /* one 8-byte store */
-	return (struct gst_record *)(r->segment + at);
-}
-
-static struct gst_record *reserve_in_new_segment(struct ring *r, uint16_t type, uint16_t size)
+void *ring_reserve_elsewhere(struct ring *r, uint16_t type, uint16_t size)
 {
 	struct file_segment s;
 
+	if (r->at > GST_SEGMENT_BYTES * 2)
+		r->at = GST_SEGMENT_BYTES + 8; /* full and no new segment to be had: do not wrap around in the end */
 	if (r->moving || !r->segment) {
 		file_count_dropped(1);
 		return NULL;
 	}
 	r->moving = true;
-	if (!file_segment_new(&s, r->index, r->thread_seq + 1)) {
+	if (!stock_take(&s) && !file_segment_claim(&s)) {
 		r->moving = false;
 		file_count_dropped(1);
 		return NULL;
 	}
-	file_segment_release(r->segment);
+	file_segment_sign(&s, r->index, r->thread_seq + 1);
+	stock_unmap(r->segment);
 	r->segment = s.base;
 	r->index = s.index;
 	r->thread_seq++;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	r->at = sizeof(struct gst_segment_header) + size;
 	r->moving = false;
-	return place(r, sizeof(struct gst_segment_header), type, size);
-}
-
-void *ring_reserve(struct ring *r, uint16_t type, uint16_t size)
-{
-	uint32_t at = arch_local_add(&r->at, size);
-
-	if (__builtin_expect(at + size <= GST_SEGMENT_BYTES && !r->moving, 1))
-		return place(r, at, type, size);
-	if (r->at > GST_SEGMENT_BYTES * 2)
-		r->at = GST_SEGMENT_BYTES + 8; /* full and no new segment to be had: do not wrap around in the end */
-	return reserve_in_new_segment(r, type, size);
-}
-
-void ring_append(struct ring *r, uint16_t type, uint16_t size, const void *record)
-{
-	uint8_t *to = ring_reserve(r, type, size);
-
-	if (!to)
-		return;
-	memcpy(to + sizeof(struct gst_record), (const uint8_t *)record + sizeof(struct gst_record),
-	       size - sizeof(struct gst_record));
-	ring_commit(to);
+	return ring_place(r, sizeof(struct gst_segment_header), type, size);
 }
 
 /* ---- segments given back by threads that ended -------------------------------------------------------------------- */
@@ -97,8 +71,9 @@ bool ring_attach(struct ring *r)
 
 	if (spare_take(r))
 		return true;
-	if (!file_segment_new(&s, GST_NONE, 0))
+	if (!file_segment_claim(&s))
 		return false;
+	file_segment_sign(&s, GST_NONE, 0);
 	*r = (struct ring){ .segment = s.base, .at = sizeof(struct gst_segment_header), .index = s.index };
 	return true;
 }

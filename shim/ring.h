@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "arch.h"
 #include "format.h"
@@ -19,16 +20,47 @@ struct ring {
 	bool moving;        /* a new segment is being made: a signal handler's records are dropped meanwhile */
 };
 
+/* A page that another CPU made ready is in that CPU's cache: ask for its lines a few records ahead. */
+#define RING_PREFETCH_BYTES 512
+
+/* The rest of ring_reserve where the segment is full. */
+void *ring_reserve_elsewhere(struct ring *r, uint16_t type, uint16_t size);
+
+static inline void *ring_place(struct ring *r, uint32_t at, uint16_t type, uint16_t size)
+{
+	struct gst_record header = { type, size, gst_record_check(type, size, at), 0 };
+
+	memcpy(r->segment + at, &header, sizeof(header)); /* one 8-byte store */
+	__builtin_prefetch(r->segment + at + RING_PREFETCH_BYTES, 1);
+	return r->segment + at;
+}
+
 /* Where the next record of this size goes, header written, commit still 0; NULL = no room, already counted as dropped. */
-void *ring_reserve(struct ring *r, uint16_t type, uint16_t size);
+static inline void *ring_reserve(struct ring *r, uint16_t type, uint16_t size)
+{
+	uint32_t at = arch_local_add(&r->at, size);
+
+	if (__builtin_expect(at + size <= GST_SEGMENT_BYTES && !r->moving, 1))
+		return ring_place(r, at, type, size);
+	return ring_reserve_elsewhere(r, type, size);
+}
 
 static inline void ring_commit(void *record)
 {
 	__atomic_store_n(&((struct gst_record *)record)->commit, GST_COMMIT, __ATOMIC_RELEASE);
 }
 
-/* A whole record at once: *record has its fields filled but for the header. */
-void ring_append(struct ring *r, uint16_t type, uint16_t size, const void *record);
+/* A whole record at once: *record has its fields filled but for the header. Inline, with sizes known, it is a few stores. */
+static inline void ring_append(struct ring *r, uint16_t type, uint16_t size, const void *record)
+{
+	uint8_t *to = ring_reserve(r, type, size);
+
+	if (__builtin_expect(!to, 0))
+		return;
+	memcpy(to + sizeof(struct gst_record), (const uint8_t *)record + sizeof(struct gst_record),
+	       size - sizeof(struct gst_record));
+	ring_commit(to);
+}
 
 /* Gives the ring a first segment, perhaps the rest of one that an ended thread gave back. False: none to be had. */
 bool ring_attach(struct ring *r);

@@ -20,6 +20,7 @@
 #include "shim/file.h"
 #include "shim/ring.h"
 #include "shim/settings.h"
+#include "shim/stock.h"
 
 #define TYPE 77 /* unknown to everybody */
 
@@ -40,6 +41,7 @@ static int set_up(void **state)
 	snprintf(settings.out, sizeof(settings.out), "%s/out", directory);
 	clock_choose();
 	rings_forget();
+	stock_forget();
 	assert_true(file_create());
 	return 0;
 }
@@ -282,22 +284,133 @@ static void threads_come_and_go(void **state)
 	free(ticked);
 }
 
-static void a_moved_file_is_left_alone(void **state)
+/* From here on no segment can be had of the file. */
+static void move_file_away(void)
 {
 	char command[512];
+
+	snprintf(command, sizeof(command), "cd %s/out && f=$(ls *.gst) && mv $f ../moved && ln -s /etc/passwd $f",
+		 directory);
+	assert_int_equal(system(command), 0);
+}
+
+static void a_moved_file_is_left_alone(void **state)
+{
 	struct ring r;
 	struct stat st;
 
 	(void)state;
 	assert_true(ring_attach(&r));
-	snprintf(command, sizeof(command), "cd %s/out && f=$(ls *.gst) && mv $f ../moved && ln -s /etc/passwd $f",
-		 directory);
-	assert_int_equal(system(command), 0);
+	move_file_away();
 	for (uint64_t i = 0; i < 2000; i++)
 		append_numbered(&r, i, 30);
 	assert_int_equal(file_counters()->records_dropped, 2000 - (GST_SEGMENT_BYTES - 64) / 256);
 	assert_int_equal(stat("/etc/passwd", &st), 0);
 	assert_true(st.st_size < GST_SEGMENTS_OFFSET);
+}
+
+/* ---- the stock ---------------------------------------------------------------------------------------------------------- */
+
+#define PER_SEGMENT ((GST_SEGMENT_BYTES - 64) / 256)
+
+static unsigned stock_up(void)
+{
+	unsigned pieces = 0;
+
+	while (stock_work())
+		pieces++;
+	return pieces;
+}
+
+static void a_short_run_makes_no_stock(void **state)
+{
+	struct ring r;
+
+	(void)state;
+	assert_true(ring_attach(&r));
+	for (uint64_t i = 0; i < PER_SEGMENT; i++)
+		append_numbered(&r, i, 30);
+	assert_int_equal(stock_up(), 0);
+}
+
+static void a_full_segment_is_followed_by_one_of_the_stock(void **state)
+{
+	struct ring r;
+
+	(void)state;
+	assert_true(ring_attach(&r));
+	for (uint64_t i = 0; i < PER_SEGMENT + 1; i++) /* its second segment it must make itself */
+		append_numbered(&r, i, 30);
+	assert_in_range(stock_up(), 1, 100);
+	move_file_away();
+	for (uint64_t i = PER_SEGMENT + 1; i < 4 * PER_SEGMENT; i++)
+		append_numbered(&r, i, 30);
+	assert_int_equal(file_counters()->records_dropped,
+			 PER_SEGMENT); /* the third came of the stock, the fourth of nowhere */
+}
+
+static void a_stock_that_was_too_small_grows(void **state)
+{
+	struct file_segment s;
+	unsigned n;
+
+	(void)state;
+	for (unsigned expected = 0; expected <= 32; expected = expected ? expected * 2 : 1) {
+		for (n = 0; stock_take(&s); n++) /* the last one, in vain, makes it grow */
+			file_segment_release(s.base);
+		assert_int_equal(n, expected < 8 ? expected : 8);
+		stock_up();
+	}
+}
+
+static void a_child_has_no_stock(void **state)
+{
+	struct file_segment s;
+
+	(void)state;
+	assert_false(stock_take(&s));
+	stock_up();
+	stock_forget();
+	assert_false(stock_take(&s));
+}
+
+static uint32_t threads_left;
+
+static void *restock(void *arg)
+{
+	while (__atomic_load_n(&threads_left, __ATOMIC_ACQUIRE))
+		stock_work();
+	return arg;
+}
+
+static void *append_beside_stock(void *arg)
+{
+	append_and_leave(arg);
+	__atomic_fetch_sub(&threads_left, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void threads_share_the_stock(void **state)
+{
+	uint8_t *ticked = calloc(THREADS * EACH, 1);
+	pthread_t threads[THREADS], helper;
+	size_t size;
+	uint8_t *bytes;
+
+	(void)state;
+	threads_left = THREADS;
+	assert_int_equal(pthread_create(&helper, NULL, restock, NULL), 0);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, append_beside_stock, (void *)i), 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	pthread_join(helper, NULL);
+	bytes = slurp(&size);
+	each_record(bytes, size, tick_off, ticked);
+	assert_null(memchr(ticked, 0, THREADS * EACH));
+	assert_int_equal(file_counters()->records_dropped, 0);
+	free(bytes);
+	free(ticked);
 }
 
 int main(void)
@@ -308,6 +421,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(signals_interrupt_appends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(threads_come_and_go, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_moved_file_is_left_alone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_short_run_makes_no_stock, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_full_segment_is_followed_by_one_of_the_stock, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_stock_that_was_too_small_grows, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_child_has_no_stock, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(threads_share_the_stock, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

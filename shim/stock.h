@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* stock.h: segments made ready before they are needed. The first store into each fresh page of a file is a page fault that costs
+ * as much as recording a hundred calls; a thread of ours takes these faults, and a thread whose segment is full goes on in the next
+ * one without asking the kernel for anything. Where the stock is empty (nobody has the CPU for it) the thread makes its own. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "file.h"
+
+/* A segment of the stock; it is the caller's to sign. It may lie before the caller's last one in the file. False: none. */
+bool stock_take(struct file_segment *out);
+
+/* Leaves a full segment to be unmapped, or unmaps it. */
+void stock_unmap(uint8_t *base);
+
+/* The helper's, at every look it takes: has the thread fill up the stock, best while the program is quiet, at half stock in any
+ * case. The thread is started when a segment has been wanted for the first time. */
+void stock_keep(bool quiet);
+
+/* The thread's work: a piece of what is to be done, some 20 us. False: there is nothing. */
+bool stock_work(void);
+
+/* After fork, in the child: what the parent had in stock is the parent's. */
+void stock_forget(void);
