@@ -153,15 +153,20 @@ enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t 
 /* Latest starts, earliest ends and busy time, until waits for each other change nothing any more; each round is sound by itself. */
 static bool find_busy(struct device_work *devices, size_t n)
 {
-	for (int round = 0; round < ROUNDS; round++) {
+	bool changed = true;
+
+	for (int round = 0; round < ROUNDS && changed; round++) {
 		for (size_t i = 0; i < n; i++) {
 			devices[i].busy.n = 0;
 			for (size_t k = 0; k < devices[i].n; k++)
 				if (!busy_find(&devices[i], &devices[i].streams[k]))
 					return false;
 		}
-		if (round + 1 == ROUNDS || !links_order(devices, n))
-			break;
+		if (round + 1 == ROUNDS)
+			break; /* what is raised must be looked at again */
+		changed = links_order(devices, n);
+		for (size_t i = 0; i < n; i++)
+			changed |= legacy_order(&devices[i]);
 	}
 	return true;
 }

@@ -54,6 +54,14 @@ static bool is_legacy(const struct stream_work *w)
 	return w->trace->streams[w->stream].kind == GST_STREAM_LEGACY;
 }
 
+/* Whatever was put into the stream from then on has no part in what this fact says. */
+static int64_t about_until(const struct pending *p)
+{
+	if (p->known_by == PENDING_EDGE || p->known_by == PENDING_WAKE)
+		return p->asked_ns - LATENCY_NS; /* the edge was recorded, the call entered */
+	return p->at_ns + EVENT_NS;
+}
+
 /* Applies one fact to the op it is about. */
 static bool use_pending(struct device_work *d, struct stream_work *w, struct work *op, const struct pending *p)
 {
@@ -71,12 +79,12 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 					      op->earliest_start_ns, max64(op->latest_start_ns, op->earliest_start_ns));
 		op->earliest_end_ns = max64(op->earliest_end_ns, op->earliest_start_ns);
 	}
-	if (waits_between(w, op->call->begin_ns, p->at_ns + EVENT_NS, p->at_ns) ||
+	if (waits_between(w, op->call->begin_ns, about_until(p), p->at_ns) ||
 	    ((p->known_by == PENDING_EDGE || p->known_by == PENDING_WAKE) &&
 	     legacy_met(d, w, op->call->begin_ns, p->asked_ns)))
 		return op->hostfn || add_busy(d, w,
 					      max64(max64(p->asked_ns, op->latest_start_ns),
-						    later(waits_away(d, w, p->at_ns + EVENT_NS), LATENCY_NS)),
+						    later(waits_away(d, w, about_until(p)), LATENCY_NS)),
 					      p->at_ns, waits_hosts(d, w, op, p->at_ns));
 	op->earliest_end_ns = max64(op->earliest_end_ns, at);
 	return op->hostfn || add_busy(d, w, op->latest_start_ns, at, waits_hosts(d, w, op, at));

@@ -104,6 +104,19 @@ static bool add_edge_across(struct builder *b, const struct edge *edge, int64_t 
 	return true;
 }
 
+/* Only where the device's clock says when. */
+static bool add_start(struct builder *b, const struct edge *edge, const struct firing *f)
+{
+	struct facts *out = b->out;
+
+	if (edge->kind != GST_EDGE_START || !f->exact || f->time_ns < edge->begin_ns)
+		return true;
+	if (!array_room(out->starts, out->n_starts, out->cap_starts))
+		return false;
+	out->starts[out->n_starts++] = (struct start){ edge->stream, f->time_ns - edge->begin_ns };
+	return true;
+}
+
 static bool add_edge(struct builder *b, const struct edge *edge, const struct firing *f)
 {
 	struct facts *out = b->out;
@@ -123,7 +136,8 @@ static bool add_edge(struct builder *b, const struct edge *edge, const struct fi
 	if (!array_room(out->order, out->n_order, out->cap_order))
 		return false;
 	out->order[out->n_order++] = (struct order){ edge->stream, edge->end_ns, first };
-	if (!add_finished(b, edge->stream, edge->covers, last, BOUNDARY_EDGE) || !add_edge_across(b, edge, last))
+	if (!add_finished(b, edge->stream, edge->covers, last, BOUNDARY_EDGE) || !add_edge_across(b, edge, last) ||
+	    !add_start(b, edge, f))
 		return false;
 	/* later than an event on an empty stream would have: it waited for the work before it */
 	if (first - EVENT_NS > edge->end_ns + LATENCY_NS)
@@ -504,6 +518,7 @@ void facts_free(struct facts *f)
 	free(f->pending);
 	free(f->order);
 	free(f->waits);
+	free(f->starts);
 	*f = (struct facts){ 0 };
 }
 

@@ -66,11 +66,17 @@ struct wait { /* for an event: whose work the stream waits for from at_ns on */
 	const struct call *call;
 };
 
+struct start { /* an edge put into a stream known empty: how long the device took to get to it */
+	uint32_t stream;
+	int64_t latency_ns;
+};
+
 struct facts { /* of one trace; each array by stream, then by covers or after_ns */
 	struct finished *finished;  size_t n_finished, cap_finished;
 	struct pending *pending;    size_t n_pending, cap_pending;
 	struct order *order;        size_t n_order, cap_order;
 	struct wait *waits;         size_t n_waits, cap_waits;
+	struct start *starts;       size_t n_starts, cap_starts; /* in the order of time */
 	int64_t worst_edge_error_ns; /* of the edges used */
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "facts.h"
 #include "ns.h"
 #include "text.h"
 
@@ -217,6 +218,46 @@ static bool set_activities(struct gap_view *v, const struct thread_records *r, c
 
 /* ---- the view ---- */
 
+static bool begins_before(const void *element, const void *key)
+{
+	return ((const struct op *)element)->begin_ns < *(const int64_t *)key;
+}
+
+/* As well as the timeline knows. */
+static const struct op *hostfn_op(const struct gap_view *v)
+{
+	const struct device_timeline *d = v->device;
+	int64_t from_ns = v->gap->begin_ns - v->gap->begin_error_ns;
+
+	if (!v->gap->hostfn)
+		return NULL;
+	for (size_t i = array_first(d->ops, d->n_ops, sizeof(*d->ops), begins_before, &from_ns);
+	     i < d->n_ops && d->ops[i].begin_ns < v->gap->end_ns; i++) {
+		if (d->ops[i].class == OP_HOSTFN && d->ops[i].call == v->gap->hostfn)
+			return &d->ops[i];
+	}
+	return NULL;
+}
+
+int64_t gap_view_ready_ns(const struct gap_view *v)
+{
+	const struct dependency *d = &v->gap->depends;
+	int64_t at = v->gap->begin_ns;
+
+	if (v->submit)
+		at = max64(at, v->submit->end_ns);
+	if (v->hostfn)
+		at = max64(at, v->hostfn->end_ns);
+	if (d->producer)
+		at = max64(at, middle64(d->earliest_end_ns, d->latest_end_ns));
+	return min64(at, v->gap->end_ns);
+}
+
+int64_t gap_view_latency_ns(const struct gap_view *v)
+{
+	return v->device->latency_ns ? LATENCY_TIMES * v->device->latency_ns : LATENCY_NS;
+}
+
 static void set_submitter(struct gap_view *v, const struct threads *threads)
 {
 	const struct op *after = v->gap->after;
@@ -249,6 +290,8 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 	v->submit_begin_ns = gap->end_ns;
 	v->calls = NULL;
 	v->n_calls = v->n_silences = v->n_activities = 0;
+	v->proven = gap->begin_ns + gap->begin_error_ns < gap->end_ns - gap->end_error_ns;
+	v->hostfn = hostfn_op(v);
 	set_submitter(v, threads);
 	p = v->submit ? threads_process(threads, v->trace) : NULL;
 	r = p ? threads_find(p, v->tid) : NULL;

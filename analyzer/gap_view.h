@@ -31,9 +31,11 @@ struct gap_view {
 	const struct gap *gap;
 	const struct device_timeline *device;
 	const struct trace *trace;    /* of the process that submits the next work */
+	const struct op *hostfn;      /* the host function the gap names, where it ran; NULL none, or not known */
 	const struct call *submit;    /* the call that ends the gap, NULL unknown */
 	uint32_t tid;                 /* the submitting thread, 0 unknown */
 	bool first_launch;            /* submit is the first launch of its kernel */
+	bool proven;                  /* errors of its ends taken off, something is left */
 	bool ready;                   /* submit had returned before the gap began: only device-* causes apply */
 	int64_t submit_begin_ns;      /* entry of submit within the gap; the gap's end if unknown */
 	const struct call *blocking;  /* the thread sat in this call, which waits, when the gap began; NULL none */
@@ -47,6 +49,13 @@ struct gap_view {
 /* v is zeroed or was set before (its arrays are used again). False: no memory. */
 bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const struct gap *gap, const struct threads *threads);
 void gap_view_free(struct gap_view *v);
+
+/* From when on the device could have started the next work: it was submitted, and what it is known to have waited for was over. */
+int64_t gap_view_ready_ns(const struct gap_view *v);
+
+/* What is still the device's own latency: LATENCY_TIMES what it takes in this run, or the allowance where that is not known. */
+#define LATENCY_TIMES 10
+int64_t gap_view_latency_ns(const struct gap_view *v);
 
 /* Does the call return only when the device has done what it was about? */
 bool call_blocks(const struct call *c);

@@ -77,6 +77,41 @@ void legacy_tighten(struct device_work *d)
 	}
 }
 
+/* What was called after something in `before` had been submitted starts behind it. */
+static bool order(const struct stream_work *before, struct stream_work *after)
+{
+	int64_t from_ns = INT64_MIN;
+	bool changed = false;
+
+	for (size_t i = 0, k = 0; i < after->n; i++) {
+		struct work *op = &after->ops[i];
+
+		for (; k < before->n && before->ops[k].call->end_ns <= op->call->begin_ns; k++)
+			if (before->ops[k].earliest_end_ns > from_ns)
+				from_ns = before->ops[k].earliest_end_ns;
+		if (from_ns > op->earliest_start_ns && op->latest_end_ns > op->earliest_start_ns) {
+			op->earliest_start_ns = from_ns < op->latest_end_ns ? from_ns : op->latest_end_ns;
+			changed = true;
+		}
+	}
+	return changed;
+}
+
+bool legacy_order(struct device_work *d)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < d->n; i++) {
+		struct stream_work *w = &d->streams[i], *legacy = legacy_of(d, w);
+
+		if (!legacy || legacy == w)
+			continue;
+		changed |= order(legacy, w);
+		changed |= order(w, legacy);
+	}
+	return changed;
+}
+
 bool legacy_met(const struct device_work *d, const struct stream_work *w, int64_t begin_ns, int64_t end_ns)
 {
 	const struct stream_work *legacy = legacy_of(d, w);

@@ -8,6 +8,10 @@
 /* Work is over when work behind it is, across this order too. After bounds_add of all traces. */
 void legacy_tighten(struct device_work *d);
 
+/* What stands behind other work across this order did not start before that had ended: earliest starts from earliest ends. True:
+ * something changed. */
+bool legacy_order(struct device_work *d);
+
 /* Did w, between begin_ns and end_ns, get to stand behind the legacy stream? The legacy stream itself stands behind every stream that
  * blocks with it: what it waits for says little about its own work. */
 bool legacy_met(const struct device_work *d, const struct stream_work *w, int64_t begin_ns, int64_t end_ns);

@@ -176,44 +176,6 @@ static bool make_ops(struct device_timeline *out, const struct device_work *d)
 
 /* ---- neighbours of the gaps ------------------------------------------------------------------------- */
 
-/* The host function that ran during most of a gap whose next work was queued meanwhile. hosts: by begin. */
-static const struct call *hostfn_of(const struct gap *gap, const struct op *const *hosts, size_t n)
-{
-	const struct op *best = NULL;
-	int64_t best_ns = 0;
-
-	if (gap->after && gap->after->call->end_ns >= gap->end_ns)
-		return NULL;
-	for (size_t i = 0; i < n && hosts[i]->begin_ns < gap->end_ns; i++) {
-		int64_t ns = min64(hosts[i]->end_ns, gap->end_ns) - max64(hosts[i]->begin_ns, gap->begin_ns);
-
-		if (ns > best_ns) {
-			best = hosts[i];
-			best_ns = ns;
-		}
-	}
-	return best && best_ns * 2 >= gap->end_ns - gap->begin_ns ? best->call : NULL;
-}
-
-static bool name_hostfns(struct device_timeline *out)
-{
-	const struct op **hosts = array_new(out->n_ops, sizeof(*hosts));
-	size_t n = 0, from = 0;
-
-	if (!hosts)
-		return false;
-	for (size_t i = 0; i < out->n_ops; i++)
-		if (out->ops[i].class == OP_HOSTFN)
-			hosts[n++] = &out->ops[i];
-	for (size_t i = 0; i < out->n_gaps; i++) {
-		while (from < n && hosts[from]->end_ns <= out->gaps[i].begin_ns)
-			from++;
-		out->gaps[i].hostfn = hostfn_of(&out->gaps[i], hosts + from, n - from);
-	}
-	free(hosts);
-	return true;
-}
-
 static void find_neighbours(struct device_timeline *out)
 {
 	const struct op *last = NULL; /* the running maximum of ends, not the last begun: streams overlap */
@@ -362,7 +324,7 @@ enum err_kind place_ops(struct device_timeline *out, const struct device_work *d
 	if (!make_ops(out, d))
 		return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
 	find_neighbours(out);
-	if (!name_hostfns(out) || !make_partition(out))
+	if (!make_partition(out))
 		return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
 	return ERR_NONE;
 }

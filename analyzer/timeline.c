@@ -3,11 +3,14 @@
 
 #include "alloc.h"
 #include "bounds.h"
+#include "depend.h"
 #include "gaps.h"
 #include "place.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define FEW_STARTS 4 /* fewer say nothing of a device's latency */
 
 struct member { /* a process's view of a device */
 	size_t trace;
@@ -118,19 +121,55 @@ static enum err_kind gather(struct device_work *work, const struct builder *b, c
 	return ERR_NONE;
 }
 
-static enum err_kind build_device(struct device_timeline *out, const struct device_work *work, const struct builder *b,
-				  const struct group *g, struct error *e)
+static int by_length(const void *a, const void *b)
 {
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A device that others use too starts some work late: the lower quartile of all starts seen is its own doing. */
+static bool set_latency(struct device_timeline *out, const struct builder *b, const struct group *g)
+{
+	int64_t *seen = NULL;
+	size_t n = 0, cap = 0;
+	bool ok = true;
+
+	for (size_t i = 0; i < g->n && ok; i++) {
+		const struct trace *t = b->run->traces[g->members[i].trace];
+		const struct facts *f = &b->facts[g->members[i].trace];
+
+		for (size_t k = 0; k < f->n_starts && ok; k++) {
+			if (t->streams[f->starts[k].stream].device != g->members[i].ordinal)
+				continue;
+			ok = array_room(seen, n, cap);
+			if (ok)
+				seen[n++] = f->starts[k].latency_ns;
+		}
+	}
+	array_sort(seen, n, sizeof(*seen), by_length);
+	out->n_latencies = (uint32_t)n;
+	out->latency_ns = n < FEW_STARTS ? 0 : seen[n / 4];
+	free(seen);
+	return ok;
+}
+
+static enum err_kind build_device(struct device_timeline *out, const struct builder *b, size_t i, struct error *e)
+{
+	const struct group *g = &b->groups[i];
+	const struct device_work *work = &b->works[i];
 	enum err_kind kind;
 
 	out->device = g->device;
 	out->process_start_ns = INT64_MAX;
-	for (size_t i = 0; i < g->n; i++)
-		if (b->run->traces[g->members[i].trace]->process_start_ns < out->process_start_ns)
-			out->process_start_ns = b->run->traces[g->members[i].trace]->process_start_ns;
+	for (size_t k = 0; k < g->n; k++)
+		if (b->run->traces[g->members[k].trace]->process_start_ns < out->process_start_ns)
+			out->process_start_ns = b->run->traces[g->members[k].trace]->process_start_ns;
 	kind = gaps_build(out, work, e);
 	if (!kind)
 		kind = place_ops(out, work, e);
+	if (!kind && (!depend_find(out, b->works, i) || !set_latency(out, b, g)))
+		kind = no_memory(e);
 	out->n_streams = (uint32_t)work->n;
 	out->clock_offset_error_ns = (double)work->worst_edge_error_ns;
 	return kind;
@@ -181,7 +220,7 @@ static enum err_kind build_all(struct timeline *out, struct builder *b, struct e
 		kind = bounds_finish(b->works, b->n_groups, e);
 	for (size_t i = 0; i < b->n_groups && !kind; i++) {
 		out->n_devices++;
-		kind = build_device(&out->devices[i], &b->works[i], b, &b->groups[i], e);
+		kind = build_device(&out->devices[i], b, i, e);
 	}
 	return kind;
 }

@@ -32,12 +32,24 @@ struct op {
 /* Why a busy stretch's end, that is a gap's begin, is known; the best of several. */
 enum boundary { BOUNDARY_NONE, BOUNDARY_EDGE, BOUNDARY_BLOCKING_RETURN, BOUNDARY_QUERY, BOUNDARY_POLL };
 
+/* What work waited for, besides what stood before it in its stream, although it had been submitted. */
+struct dependency {
+	const struct call *wait;     /* the call that made a stream wait for an event; NULL: no such dependency is known */
+	const struct call *producer; /* the last work it waited for */
+	const struct trace *trace;
+	uint32_t stream;             /* the producer's, an index */
+	uint32_t device;             /* the producer's, index in timeline.devices */
+	int64_t earliest_end_ns, latest_end_ns; /* of the producer */
+	bool unknown;                /* it may have waited for something that no record names */
+};
+
 struct gap {
 	int64_t begin_ns, end_ns;
 	int64_t begin_error_ns, end_error_ns; /* the true end lies within ± of each */
 	uint8_t begin_known_by;               /* enum boundary */
 	const struct op *before, *after;      /* work that ended last and began first; after may be NULL in host-function gaps */
 	const struct call *hostfn;            /* the host function the queued work waited for, or NULL */
+	struct dependency depends;            /* another device's work that `after` waited for */
 };
 
 struct device_timeline {
@@ -54,6 +66,8 @@ struct device_timeline {
 	int64_t compute_ns, comm_ns, memset_ns;
 	int64_t copy_ns[8]; /* by enum gst_copy_kind */
 	int64_t idle_ns, idle_error_ns, unresolved_ns; /* idle_error: the gaps' errors and what the first work's start may hide */
+	int64_t latency_ns; /* what it takes to start work that is ready, as seen in this run (lower quartile); 0: too seldom seen */
+	uint32_t n_latencies;
 	double clock_offset_error_ns; /* half width of the device-to-host mapping, worst used */
 };
 

@@ -58,9 +58,7 @@ static void unlock_byte(off_t at)
 /* Does another process hold a lock in these slots? */
 static bool others_live(unsigned slot, unsigned count)
 {
-	struct flock range = {
-		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SLOT_BYTE + slot, .l_len = count
-	};
+	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SLOT_BYTE + slot, .l_len = count };
 
 	return fcntl(file, F_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
@@ -110,8 +108,8 @@ void shared_lock(void)
 	if (error == EOWNERDEAD)
 		error = pthread_mutex_consistent(&shared->lock);
 	if (error || shared->processes[my_slot].id != my_id) {
-		complain("%s", error ? strerror(error) :
-				       "others took this process for dead: did it close the driver's file descriptor?");
+		complain("%s", error ? strerror(error)
+				     : "others took this process for dead: did it close the driver's file descriptor?");
 		abort(); /* going on would make the truth a lie */
 	}
 }

@@ -6,10 +6,10 @@
 #include "shared.h"
 
 enum {
-	TURN_NS = 2000000,    /* README.md says where the two figures come from */
+	TURN_NS = 2000000, /* README.md says where the two figures come from */
 	SWITCH_NS = 20000,
 	RETRY_NS = 100000,    /* between looks for something whose time is unknown */
-	ABSENT_NS = 50000000,  /* whoever does not take its turn for so long is passed over */
+	ABSENT_NS = 50000000, /* whoever does not take its turn for so long is passed over */
 	LOOK_NS = 10000000    /* at least so often, for processes that died */
 };
 

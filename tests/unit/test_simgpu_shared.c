@@ -18,7 +18,7 @@ enum { PROCESSES = 3, TURN_NS = 2000000, SWITCH_NS = 20000, MS = 1000000, KILLED
 static struct meeting {
 	atomic_int here, step;
 	long long number[PROCESSES];
-} *meeting;
+} * meeting;
 
 static struct truth truths[PROCESSES];
 static char device_path[64];
@@ -306,7 +306,8 @@ static void each_device_has_turns_of_its_own(void **state)
 	begin_case();
 	setenv("SIMGPU_DEVICES", "2", 1);
 	run_together(2, bodies);
-	assert_true(truths[0].ops[0].start_ns < truths[1].ops[0].end_ns && truths[1].ops[0].start_ns < truths[0].ops[0].end_ns);
+	assert_true(truths[0].ops[0].start_ns < truths[1].ops[0].end_ns &&
+		    truths[1].ops[0].start_ns < truths[0].ops[0].end_ns);
 	end_case();
 }
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The next work had been submitted before the gap began, and from then on, or from the end of what it waited for, the device took no
+ * longer to start it than its latency in this run allows. What is longer has another reason (device-contention, or nobody's). */
+#include "cause_rules.h"
+
+#include <stdio.h>
+
+#include "ns.h"
+#include "text.h"
+
+void cause_device_latency(const struct gap_view *v, struct findings *out)
+{
+	int64_t from_ns = gap_view_ready_ns(v), late_ns = v->gap->end_ns - from_ns;
+	char early[TEXT_SHORT], usual[TEXT_SHORT];
+	struct finding *f;
+
+	if (!v->ready || v->gap->depends.unknown || late_ns <= 0 || late_ns > gap_view_latency_ns(v) + v->gap->end_error_ns)
+		return;
+	f = findings_add(out, CAUSE_device_latency, v->proven ? CONFIDENCE_OBSERVED : CONFIDENCE_INFERRED, from_ns,
+			 v->gap->end_ns);
+	chain_submitter(f, v, "its work was queued");
+	if (v->device->latency_ns)
+		snprintf(f->evidence, sizeof(f->evidence),
+			 "submitted %s before the gap; to start work takes this device %s (lower quartile of %u)",
+			 text_duration(early, v->gap->begin_ns - v->submit->end_ns),
+			 text_duration(usual, v->device->latency_ns), v->device->n_latencies);
+	else
+		snprintf(f->evidence, sizeof(f->evidence), "submitted %s before the gap",
+			 text_duration(early, v->gap->begin_ns - v->submit->end_ns));
+}
