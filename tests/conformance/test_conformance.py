@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-FILES = ["contexts", "events", "streams"]
+FILES = ["contexts", "copies", "events", "memory", "peer", "streams"]
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ static size_t read_attribute(const struct memory_range *range, CUpointer_attribu
 CUresult api_pointer_attribute(CALL, void *data, CUpointer_attribute attribute, CUdeviceptr address)
 {
 	const struct memory_range *range;
-	uint64_t value;
+	uint64_t value = 0;
 	size_t bytes;
 
 	if (!data)
@@ -124,6 +124,8 @@ CUresult api_pointer_attribute(CALL, void *data, CUpointer_attribute attribute, 
 	sim_lock();
 	range = memory_find((uintptr_t)address);
 	bytes = range ? read_attribute(range, attribute, address, &value) : 0;
+	if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER && !value)
+		bytes = 0; /* "if there exists no such pointer"; cuPointerGetAttributes gives NULL */
 	if (bytes)
 		memcpy(data, &value, bytes);
 	sim_unlock();
