@@ -7,6 +7,7 @@
 #include "capture.h"
 
 #include "graph.h"
+#include "graph_node.h"
 #include "stream.h"
 
 #include <stdatomic.h>
@@ -131,15 +132,37 @@ CUresult capture_forbids_unsafe(void)
 
 /* ---- operations -------------------------------------------------------------------------------------------- */
 
-CUresult capture_add(struct CUstream_st *stream, const CUgraphNodeParams *params)
+CUresult capture_add(struct CUstream_st *stream, CUgraphNodeParams *params)
 {
 	CUgraphNode node;
-	CUresult result = graph_add(stream->capture->graph, &stream->frontier, params, &node);
+	CUresult result = graph_node_add(stream->capture->graph, &stream->frontier, params, &node);
 
 	if (result)
 		return result;
 	stream->frontier.count = 0;
 	return node_list_add(&stream->frontier, node) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult capture_alloc(struct CUstream_st *stream, size_t bytes, int device, CUdeviceptr *address)
+{
+	CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC };
+	CUresult result;
+
+	params.alloc.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+	params.alloc.poolProps.location = (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device };
+	params.alloc.bytesize = bytes;
+	result = capture_add(stream, &params);
+	if (!result)
+		*address = params.alloc.dptr;
+	return result;
+}
+
+CUresult capture_free(struct CUstream_st *stream, CUdeviceptr address)
+{
+	CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_MEM_FREE };
+
+	params.free.dptr = address;
+	return capture_add(stream, &params);
 }
 
 CUresult capture_record_event(struct CUstream_st *stream, CUevent event, bool external)

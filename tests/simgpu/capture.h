@@ -23,8 +23,11 @@ CUresult capture_check_context(CUcontext context);      /* waits for everything 
 CUresult capture_forbids_wait(void);                    /* this thread may not wait at all */
 CUresult capture_forbids_unsafe(void);                  /* the same; takes the lock */
 
-/* An operation enqueued to a stream that captures becomes a node with a copy of these parameters. */
-CUresult capture_add(struct CUstream_st *stream, const CUgraphNodeParams *params);
+/* An operation enqueued to a stream that captures becomes a node with a copy of these parameters, which have been checked; the
+ * address of an allocation is left in them. */
+CUresult capture_add(struct CUstream_st *stream, CUgraphNodeParams *params);
+CUresult capture_alloc(struct CUstream_st *stream, size_t bytes, int device, CUdeviceptr *address);
+CUresult capture_free(struct CUstream_st *stream, CUdeviceptr address); /* CUDA_ERROR_INVALID_VALUE: not of a graph */
 CUresult capture_record_event(struct CUstream_st *stream, CUevent event, bool external);
 CUresult capture_wait_event(struct CUstream_st *stream, CUevent event, bool external);
 

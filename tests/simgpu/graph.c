@@ -3,6 +3,7 @@
 #include "graph.h"
 
 #include "graph_params.h"
+#include "user_object.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,7 @@ void graph_free(struct CUgraph_st *graph)
 		node_free(graph->nodes.nodes[i]);
 	node_list_clear(&graph->nodes);
 	node_list_clear(&graph->order);
+	object_holds_free(&graph->objects, NULL);
 	slab_give(&graph_slab, graph);
 }
 
@@ -198,6 +200,15 @@ CUresult graph_add(CUgraph graph, const struct node_list *before, const CUgraphN
 	}
 	*node = made;
 	return CUDA_SUCCESS;
+}
+
+bool graph_has_memory(CUgraph graph)
+{
+	for (unsigned i = 0; i < graph->nodes.count; i++)
+		if (graph->nodes.nodes[i]->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
+		    graph->nodes.nodes[i]->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+			return true;
+	return false;
 }
 
 bool graph_mark_before(CUgraph graph, const struct node_list *last)

@@ -21,6 +21,7 @@ struct CUgraph_st {
 	CUgraphNode owner;      /* of an embedded graph: the child graph node; else NULL */
 	bool capturing;         /* not to be destroyed or instantiated */
 	bool executable;        /* inside a CUgraphExec; no handle of it is given out */
+	struct object_hold *objects; /* user_object.h */
 	struct node_list order; /* of an executable one: dependencies first */
 	uint64_t serial, origin; /* as a node's */
 };
@@ -54,5 +55,6 @@ CUresult graph_add(CUgraph graph, const struct node_list *before, const CUgraphN
 bool graph_connect(CUgraphNode from, CUgraphNode to); /* false: out of memory */
 void graph_disconnect(CUgraphNode from, CUgraphNode to);
 void graph_remove(CUgraphNode node); /* and its edges */
+bool graph_has_memory(CUgraph graph); /* allocates or frees: not to be copied, embedded or cut */
 bool graph_mark_before(CUgraph graph, const struct node_list *last); /* sets `marked` of these and of all they depend on,
 									clears it elsewhere; false: out of memory */

@@ -37,6 +37,8 @@ CUresult api_graph_destroy_node(CALL, CUgraphNode node)
 	sim_lock();
 	if (node_valid(node) && node->graph->capturing) {
 		result = CUDA_ERROR_ILLEGAL_STATE;
+	} else if (node_valid(node) && graph_has_memory(node->graph)) {
+		result = CUDA_ERROR_NOT_SUPPORTED;
 	} else if (node_valid(node)) {
 		graph_remove(node);
 		result = CUDA_SUCCESS;
@@ -52,7 +54,9 @@ CUresult api_graph_clone(CALL, CUgraph *clone, CUgraph graph)
 	if (!clone)
 		return result;
 	sim_lock();
-	if (graph_valid(graph)) {
+	if (graph_valid(graph) && graph_has_memory(graph)) {
+		result = CUDA_ERROR_NOT_SUPPORTED;
+	} else if (graph_valid(graph)) {
 		*clone = graph_copy(graph, false);
 		result = *clone ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 	}
@@ -253,6 +257,8 @@ CUresult api_graph_remove_edges_data(CALL, CUgraph graph, const CUgraphNode *fro
 
 	sim_lock();
 	result = check_edges(graph, from, to, data, count, true);
+	if (!result && count && graph_has_memory(graph))
+		result = CUDA_ERROR_NOT_SUPPORTED;
 	for (size_t i = 0; i < count && !result; i++)
 		graph_disconnect(from[i], to[i]);
 	sim_unlock();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* graph_copy.c: a graph once more, which node became which, and the order its nodes can run in. */
 #include "graph.h"
+#include "user_object.h"
 
 /* The copies stand in the same order as the nodes: waits holds a node's place meanwhile. */
 static bool copy_edges(CUgraph from, CUgraph to)
@@ -40,7 +41,7 @@ struct CUgraph_st *graph_copy(CUgraph graph, bool executable)
 			goto out_of_memory;
 		made->origin = node->serial;
 	}
-	if (!copy_edges(graph, copy))
+	if (!copy_edges(graph, copy) || !object_holds_copy(&copy->objects, graph->objects))
 		goto out_of_memory;
 	if (executable)
 		set_executable(copy);

@@ -8,6 +8,7 @@
 #include "graph_node.h"
 #include "graph_params.h"
 #include "graph_update.h"
+#include "user_object.h"
 
 #include <string.h>
 
@@ -19,6 +20,7 @@ enum {
 struct slab exec_slab = SLAB(struct CUgraphExec_st, 1 << 16);
 
 static unsigned last_number;
+static struct CUgraphExec_st *with_memory;
 
 /* Child graphs too. On a cycle *offender is a node of it, or behind it. */
 static CUresult put_in_order(CUgraph graph, CUgraphNode *offender, unsigned *nodes)
@@ -43,6 +45,34 @@ static CUgraphNode original_of(CUgraph graph, CUgraphNode copy)
 	return NULL;
 }
 
+static bool exists(CUgraph graph)
+{
+	const struct CUgraphExec_st *exec = with_memory;
+
+	while (exec && exec->source != graph->serial)
+		exec = exec->next;
+	return exec;
+}
+
+static void remember(struct CUgraphExec_st *exec, CUgraph graph)
+{
+	exec->source = graph->serial;
+	if (!graph_has_memory(graph))
+		return;
+	exec->next = with_memory;
+	with_memory = exec;
+}
+
+static void forget(struct CUgraphExec_st *exec)
+{
+	struct CUgraphExec_st **at = &with_memory;
+
+	while (*at && *at != exec)
+		at = &(*at)->next;
+	if (*at)
+		*at = exec->next;
+}
+
 static CUresult instantiate(CUgraph graph, cuuint64_t flags, CUgraphExec *exec, CUgraphNode *offender)
 {
 	CUgraphNode bad = NULL;
@@ -54,6 +84,8 @@ static CUresult instantiate(CUgraph graph, cuuint64_t flags, CUgraphExec *exec, 
 		return CUDA_ERROR_INVALID_VALUE;
 	if (graph->capturing)
 		return CUDA_ERROR_ILLEGAL_STATE;
+	if (graph_has_memory(graph) && exists(graph))
+		return CUDA_ERROR_NOT_SUPPORTED;
 	made = slab_take(&exec_slab);
 	if (!made)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -67,6 +99,7 @@ static CUresult instantiate(CUgraph graph, cuuint64_t flags, CUgraphExec *exec, 
 		slab_give(&exec_slab, made);
 		return result;
 	}
+	remember(made, graph);
 	made->number = ++last_number;
 	made->flags = flags;
 	*exec = made;
@@ -139,6 +172,8 @@ CUresult api_graph_exec_destroy(CALL, CUgraphExec exec)
 
 	sim_lock();
 	if (slab_holds(&exec_slab, exec)) {
+		forget(exec);
+		object_holds_free(&exec->graph->objects, exec->last);
 		graph_free(exec->graph);
 		op_unref(exec->last); /* a launch that still runs goes on */
 		slab_give(&exec_slab, exec);
@@ -178,6 +213,8 @@ static CUresult set_params(CUgraphExec exec, CUgraphNode original, const CUgraph
 
 	if (!node || node->params.type != params->type)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+		return CUDA_ERROR_NOT_SUPPORTED;
 	if (params->type == CU_GRAPH_NODE_TYPE_GRAPH)
 		return graph_valid(params->graph.graph) ? graph_update_child(node, params->graph.graph)
 							: CUDA_ERROR_INVALID_VALUE;

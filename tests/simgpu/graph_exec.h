@@ -9,6 +9,8 @@ struct CUgraphExec_st {
 	unsigned number; /* in the truth log */
 	unsigned nodes;  /* child graphs' too */
 	cuuint64_t flags;
+	uint64_t source; /* serial of what was instantiated */
+	struct CUgraphExec_st *next; /* of those with memory nodes: there may be one of a graph */
 	struct op *last; /* the end of its last launch; NULL: none */
 };
 

@@ -11,6 +11,7 @@
 #include "capture.h"
 #include "graph.h"
 #include "graph_exec.h"
+#include "graph_memory.h"
 #include "graph_op.h"
 #include "settings.h"
 #include "stream.h"
@@ -109,12 +110,39 @@ static void connect(CUgraph graph, const struct launch *launch, bool first, stru
 	}
 }
 
+/* Memory that the last launch left allocated stands in the way, or is freed first. */
+static CUresult settle_memory(CUgraph graph, bool free_it)
+{
+	for (unsigned i = 0; i < graph->nodes.count; i++) {
+		const CUgraphNodeParams *params = &graph->nodes.nodes[i]->params;
+
+		if (params->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC || !graph_memory_live(params->alloc.dptr))
+			continue;
+		if (!free_it)
+			return CUDA_ERROR_INVALID_VALUE;
+		graph_memory_free(params->alloc.dptr);
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult prepare(CUgraphExec exec, int device)
+{
+	CUresult result = settle_memory(exec->graph, exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+
+	if (result)
+		return result;
+	result = make_ops(exec->graph, device);
+	if (result)
+		settle_memory(exec->graph, true); /* what it did allocate */
+	return result;
+}
+
 static CUresult submit(const struct call *call, CUgraphExec exec, struct CUstream_st *stream)
 {
 	const struct launch launch = { call->entry_ns, stream->number, exec->number };
 	int device = stream->context->device;
 	struct op *begin = op_new(OP_WAIT, device), *end = op_new(OP_WAIT, device);
-	CUresult result = begin && end ? make_ops(exec->graph, device) : CUDA_ERROR_OUT_OF_MEMORY;
+	CUresult result = begin && end ? prepare(exec, device) : CUDA_ERROR_OUT_OF_MEMORY;
 
 	if (!result) {
 		end->counted = true;
@@ -138,6 +166,8 @@ static CUresult capture_launch(struct CUstream_st *stream, CUgraphExec exec)
 {
 	CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_GRAPH };
 
+	if (graph_has_memory(exec->graph))
+		return CUDA_ERROR_NOT_SUPPORTED;
 	params.graph.graph = exec->graph;
 	return capture_add(stream, &params);
 }

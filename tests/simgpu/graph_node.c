@@ -5,9 +5,41 @@
 
 #include "call.h"
 #include "graph.h"
+#include "graph_memory.h"
 #include "graph_params.h"
 
 #include <string.h>
+
+static bool has_memory(const CUgraphNodeParams *params)
+{
+	return params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params->type == CU_GRAPH_NODE_TYPE_MEM_FREE;
+}
+
+/* The address of an allocation is known when the node is made; one node frees it. */
+static CUresult take_memory(CUgraph graph, CUgraphNodeParams *params)
+{
+	if (!has_memory(params))
+		return CUDA_SUCCESS;
+	if (graph->owner)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+		return graph_memory_reserve(&params->alloc);
+	return graph_memory_claim(params->free.dptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult graph_node_add(CUgraph graph, const struct node_list *before, CUgraphNodeParams *params, CUgraphNode *node)
+{
+	CUresult result = take_memory(graph, params);
+
+	if (result)
+		return result;
+	result = graph_add(graph, before, params, node);
+	if (params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+		graph_memory_unref(params->alloc.dptr); /* the node has its own */
+	else if (result && params->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+		graph_memory_unclaim(params->free.dptr);
+	return result;
+}
 
 CUresult api_graph_add_data(CALL, CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
 			    const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *params)
@@ -25,7 +57,7 @@ CUresult api_graph_add_data(CALL, CUgraphNode *node, CUgraph graph, const CUgrap
 	if (!result)
 		result = graph_params_check(params);
 	if (!result)
-		result = graph_add(graph, &before, params, node);
+		result = graph_node_add(graph, &before, params, node);
 	node_list_clear(&before);
 	sim_unlock();
 	return result;
@@ -43,7 +75,7 @@ static CUresult set(CUgraphNode node, const CUgraphNodeParams *params)
 
 	sim_lock();
 	if (node_valid(node) && node->params.type == params->type && params->type != CU_GRAPH_NODE_TYPE_GRAPH)
-		result = graph_params_check(params);
+		result = has_memory(params) ? CUDA_ERROR_NOT_SUPPORTED : graph_params_check(params);
 	if (!result)
 		result = graph_params_replace(&node->params, params);
 	sim_unlock();
@@ -321,3 +353,50 @@ static CUgraphNodeParams event_params(CUgraphNodeType type, CUevent event)
 	}
 EVENT_CALLS(event_record, CU_GRAPH_NODE_TYPE_EVENT_RECORD)
 EVENT_CALLS(event_wait, CU_GRAPH_NODE_TYPE_WAIT_EVENT)
+
+/* ---- memory ------------------------------------------------------------------------------------------------- */
+
+_Static_assert(sizeof(CUDA_MEM_ALLOC_NODE_PARAMS_v1) == sizeof(CUDA_MEM_ALLOC_NODE_PARAMS_v2),
+	       "one structure, two names");
+
+CUresult api_graph_add_alloc(ADD_PARAMETERS, CUDA_MEM_ALLOC_NODE_PARAMS *alloc)
+{
+	CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC };
+	CUresult result;
+
+	if (!alloc)
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(&params.alloc, alloc, sizeof(*alloc));
+	result = add(call, node, graph, dependencies, count, &params);
+	if (!result)
+		alloc->dptr = params.alloc.dptr;
+	return result;
+}
+
+CUresult api_graph_alloc(CALL, CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *alloc)
+{
+	CUgraphNodeParams params;
+	CUresult result = alloc ? get(node, CU_GRAPH_NODE_TYPE_MEM_ALLOC, &params) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		memcpy(alloc, &params.alloc, sizeof(*alloc));
+	return result;
+}
+
+CUresult api_graph_add_free(ADD_PARAMETERS, CUdeviceptr address)
+{
+	CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_MEM_FREE };
+
+	params.free.dptr = address;
+	return add(call, node, graph, dependencies, count, &params);
+}
+
+CUresult api_graph_free(CALL, CUgraphNode node, CUdeviceptr *address)
+{
+	CUgraphNodeParams params;
+	CUresult result = address ? get(node, CU_GRAPH_NODE_TYPE_MEM_FREE, &params) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*address = params.free.dptr;
+	return result;
+}

@@ -5,6 +5,7 @@
 #include "context.h"
 #include "copy.h"
 #include "graph.h"
+#include "graph_memory.h"
 #include "launch.h"
 #include "memset.h"
 
@@ -79,6 +80,7 @@ static CUresult marker(enum op_kind kind, int device, struct op **op)
 CUresult graph_op_new(CUgraphNode node, int device, struct op **op)
 {
 	const CUgraphNodeParams *params = &node->params;
+	CUresult result;
 
 	if (node->disabled)
 		return marker(OP_WAIT, device, op);
@@ -95,6 +97,12 @@ CUresult graph_op_new(CUgraphNode node, int device, struct op **op)
 			op);
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
 		return marker(OP_EVENT, device, op);
+	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+		result = graph_memory_allocate(params->alloc.dptr);
+		return result ? result : marker(OP_WAIT, device, op);
+	case CU_GRAPH_NODE_TYPE_MEM_FREE:
+		result = graph_memory_free(params->free.dptr);
+		return result ? result : marker(OP_WAIT, device, op);
 	default:
 		return marker(OP_WAIT, device, op);
 	}

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* graph_params.c: a node owns what its parameters point to: a kernel's `extra` bytes, a child graph.
+/* graph_params.c: a node owns what its parameters point to: a kernel's `extra` bytes, a child graph, its part of
+ * an allocation.
  * An array of kernelParams has no length here, because a simulated kernel has no signature: the client's pointer is kept and
  * given back, not what it points to. */
 #include "graph_params.h"
 
 #include "graph.h"
+#include "graph_memory.h"
 #include "graph_op.h"
 #include "launch.h"
 #include "memory.h"
@@ -74,6 +76,15 @@ static CUresult check_kernel(const CUDA_KERNEL_NODE_PARAMS_v3 *kernel)
 	return launch_check(kernel);
 }
 
+static CUresult check_child(const CUDA_CHILD_GRAPH_NODE_PARAMS *child)
+{
+	if (!graph_valid(child->graph))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (child->ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE || graph_has_memory(child->graph))
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return CUDA_SUCCESS;
+}
+
 CUresult graph_params_check(const CUgraphNodeParams *params)
 {
 	switch (params->type) {
@@ -86,7 +97,10 @@ CUresult graph_params_check(const CUgraphNodeParams *params)
 	case CU_GRAPH_NODE_TYPE_HOST:
 		return params->host.fn ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	case CU_GRAPH_NODE_TYPE_GRAPH:
-		return graph_valid(params->graph.graph) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+		return check_child(&params->graph);
+	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+		return graph_memory_check(&params->alloc);
+	case CU_GRAPH_NODE_TYPE_MEM_FREE: /* whose address is claimed when the node is made */
 	case CU_GRAPH_NODE_TYPE_EMPTY:
 		return CUDA_SUCCESS;
 	case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
@@ -96,32 +110,63 @@ CUresult graph_params_check(const CUgraphNodeParams *params)
 	case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
 	case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
 	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
-	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-	case CU_GRAPH_NODE_TYPE_MEM_FREE:
 		return CUDA_ERROR_NOT_SUPPORTED;
 	default:
 		return CUDA_ERROR_INVALID_VALUE;
 	}
 }
 
+static bool access_copy(CUDA_MEM_ALLOC_NODE_PARAMS_v2 *to, const CUDA_MEM_ALLOC_NODE_PARAMS_v2 *from)
+{
+	size_t bytes = from->accessDescCount * sizeof(*from->accessDescs);
+	CUmemAccessDesc *copy = bytes ? malloc(bytes) : NULL;
+
+	to->accessDescs = copy;
+	if (copy)
+		memcpy(copy, from->accessDescs, bytes);
+	return copy || !bytes;
+}
+
 bool graph_params_copy(CUgraphNodeParams *to, const CUgraphNodeParams *from)
 {
 	*to = *from;
-	if (from->type == CU_GRAPH_NODE_TYPE_KERNEL)
+	switch (from->type) {
+	case CU_GRAPH_NODE_TYPE_KERNEL:
 		return extra_copy(&to->kernel.extra, from->kernel.extra);
-	if (from->type == CU_GRAPH_NODE_TYPE_GRAPH) {
+	case CU_GRAPH_NODE_TYPE_GRAPH:
 		to->graph.graph = graph_copy(from->graph.graph, false);
 		return to->graph.graph;
+	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+		graph_memory_ref(to->alloc.dptr);
+		return access_copy(&to->alloc, &from->alloc);
+	case CU_GRAPH_NODE_TYPE_MEM_FREE:
+		graph_memory_ref(to->free.dptr);
+		return true;
+	default:
+		return true;
 	}
-	return true;
 }
 
 void graph_params_free(CUgraphNodeParams *params)
 {
-	if (params->type == CU_GRAPH_NODE_TYPE_KERNEL)
+	switch (params->type) {
+	case CU_GRAPH_NODE_TYPE_KERNEL:
 		free(params->kernel.extra);
-	else if (params->type == CU_GRAPH_NODE_TYPE_GRAPH && params->graph.graph)
-		graph_free(params->graph.graph);
+		break;
+	case CU_GRAPH_NODE_TYPE_GRAPH:
+		if (params->graph.graph)
+			graph_free(params->graph.graph);
+		break;
+	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+		free((void *)params->alloc.accessDescs);
+		graph_memory_unref(params->alloc.dptr);
+		break;
+	case CU_GRAPH_NODE_TYPE_MEM_FREE:
+		graph_memory_unref(params->free.dptr);
+		break;
+	default:
+		break;
+	}
 }
 
 CUresult graph_params_replace(CUgraphNodeParams *old, const CUgraphNodeParams *params)

@@ -28,6 +28,7 @@ struct memory_range {
 	struct allocation *mapped; /* physical memory, vmm.h; NULL: not mapped by cuMemMap */
 	uint32_t readable, writable; /* a bit for each device; only of mapped memory */
 	struct managed_hints hints;
+	bool graph; /* allocated by a launch of a graph, graph_memory.h */
 };
 
 const struct memory_range *memory_find(uintptr_t address); /* valid until the lock is released; NULL: pageable */

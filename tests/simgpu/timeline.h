@@ -46,6 +46,7 @@ struct op {
 	unsigned blockers;  /* operations it waits for whose end is not known yet */
 	bool takes_real_time;
 	bool owned;         /* only the submitting thread may move its bytes */
+	bool internal;      /* a host function of the driver's own: in no log */
 	bool counted;       /* holds one of the device's launch slots */
 	int device;
 	unsigned stream_number;

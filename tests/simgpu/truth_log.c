@@ -167,7 +167,7 @@ bool truth_log_wanted(void)
 
 void truth_log_op(const struct op *op)
 {
-	if (op->kind == OP_EVENT || op->kind == OP_WAIT || !truth_log_wanted())
+	if (op->kind == OP_EVENT || op->kind == OP_WAIT || op->internal || !truth_log_wanted())
 		return;
 	if (!closing)
 		driver_thread_start(); /* it writes the log now and then */
