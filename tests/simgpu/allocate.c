@@ -2,6 +2,7 @@
 /* allocate.c: the calls that allocate and free. Allocating takes host time; freeing waits for the device, as the real one does. */
 #include "call.h"
 #include "context.h"
+#include "graph_memory.h"
 #include "device_memory.h"
 #include "memory.h"
 #include "pool.h"
@@ -90,6 +91,9 @@ static CUresult free_after_work(const struct call *call, uintptr_t address, enum
 	if (range && range->pool) {
 		pool_free_now(address); /* the caller answers for it that nothing uses it any more */
 		result = CUDA_SUCCESS;
+	} else if (range && range->graph) {
+		context_wait_idle(call->context);
+		result = graph_memory_free(address); /* unless somebody else did meanwhile */
 	} else if (range && !range->mapped) {
 		context_wait_idle(range->context);
 		if (call->context != find_owner(address))

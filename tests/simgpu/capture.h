@@ -15,6 +15,19 @@
 
 #include "objects.h"
 
+struct capture {
+	uint64_t id;
+	uint64_t thread; /* that began it */
+	CUstreamCaptureMode mode;
+	CUgraph graph;
+	bool into_given; /* cuStreamBeginCaptureToGraph: the graph is the client's */
+	bool invalid;
+	struct CUstream_st *origin;
+	struct CUstream_st *streams; /* all that capture, the origin too */
+	struct node_list ends;       /* frontiers of joined streams that were destroyed */
+	struct capture *next;
+};
+
 /* Rules; each returns the error of a violation. */
 CUresult capture_check_use(struct CUstream_st *stream); /* enqueues to it: the legacy stream beside a blocking capture */
 CUresult capture_refuse(struct CUstream_st *stream);    /* does what no graph can hold; CUDA_SUCCESS where nothing captures */
@@ -33,3 +46,10 @@ CUresult capture_wait_event(struct CUstream_st *stream, CUevent event, bool exte
 
 void capture_forget_event(CUevent event);              /* recorded anew, or going away */
 void capture_forget_stream(struct CUstream_st *stream); /* going away; the origin takes the capture with it */
+
+/* For capture_calls.c. */
+CUresult capture_invalidate(struct capture *capture, CUresult error); /* returns the error */
+CUresult capture_check_legacy(const struct CUstream_st *stream, bool end_captures);
+void capture_join(struct CUstream_st *stream, struct capture *capture);
+void capture_list_add(struct capture *capture);
+void capture_list_remove(struct capture *capture);

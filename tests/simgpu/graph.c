@@ -78,6 +78,7 @@ struct CUgraph_st *graph_new(void)
 static void node_free(CUgraphNode node)
 {
 	graph_params_free(&node->params);
+	free(node->attributes);
 	node_list_clear(&node->before);
 	node_list_clear(&node->after);
 	slab_give(&node_slab, node);
@@ -205,8 +206,7 @@ CUresult graph_add(CUgraph graph, const struct node_list *before, const CUgraphN
 bool graph_has_memory(CUgraph graph)
 {
 	for (unsigned i = 0; i < graph->nodes.count; i++)
-		if (graph->nodes.nodes[i]->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
-		    graph->nodes.nodes[i]->params.type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+		if (graph_params_memory(&graph->nodes.nodes[i]->params))
 			return true;
 	return false;
 }

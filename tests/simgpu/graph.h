@@ -9,6 +9,7 @@ struct CUgraphNode_st {
 	uint64_t serial; /* of this node; never used again, as its handle may be */
 	uint64_t origin; /* serial of the node this one is a copy of */
 	CUgraphNodeParams params;  /* a child graph's is owned; so are a kernel's `extra` bytes */
+	struct node_attributes *attributes; /* graph_attributes.h; NULL: none was set */
 	struct node_list before, after;
 	bool disabled;             /* in an executable graph */
 	bool marked;               /* by graph_mark_before */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* graph_copy.c: a graph once more, which node became which, and the order its nodes can run in. */
 #include "graph.h"
+
+#include "graph_attributes.h"
 #include "user_object.h"
 
 /* The copies stand in the same order as the nodes: waits holds a node's place meanwhile. */
@@ -40,6 +42,8 @@ struct CUgraph_st *graph_copy(CUgraph graph, bool executable)
 		if (graph_add(copy, &none, &node->params, &made))
 			goto out_of_memory;
 		made->origin = node->serial;
+		if (!attributes_copy(made, node))
+			goto out_of_memory;
 	}
 	if (!copy_edges(graph, copy) || !object_holds_copy(&copy->objects, graph->objects))
 		goto out_of_memory;

@@ -213,7 +213,7 @@ static CUresult set_params(CUgraphExec exec, CUgraphNode original, const CUgraph
 
 	if (!node || node->params.type != params->type)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+	if (graph_params_memory(params))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (params->type == CU_GRAPH_NODE_TYPE_GRAPH)
 		return graph_valid(params->graph.graph) ? graph_update_child(node, params->graph.graph)

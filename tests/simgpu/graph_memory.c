@@ -13,7 +13,7 @@
 
 struct graph_memory {
 	CUdeviceptr address;
-	size_t bytes, reserved;
+	size_t reserved; /* bytes */
 	int device;
 	unsigned references;
 	bool claimed, live;
@@ -45,6 +45,7 @@ static void remove_unused(struct graph_memory *memory)
 	while (*at != memory)
 		at = &(*at)->next;
 	*at = memory->next;
+	memory_range_remove(memory_find((uintptr_t)memory->address));
 	address_give((uintptr_t)memory->address);
 	free(memory);
 }
@@ -72,12 +73,17 @@ CUresult graph_memory_reserve(CUDA_MEM_ALLOC_NODE_PARAMS_v2 *params)
 	if (!base)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	memory = malloc(sizeof(*memory));
-	if (!memory) {
+	if (!memory || !memory_range_add((struct memory_range){ .base = base,
+								.bytes = params->bytesize,
+								.reserved = reserved,
+								.kind = MEMORY_DEVICE,
+								.device = params->poolProps.location.id,
+								.graph = true })) {
+		free(memory);
 		address_give(base);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	*memory = (struct graph_memory){ .address = base,
-					 .bytes = params->bytesize,
 					 .reserved = reserved,
 					 .device = params->poolProps.location.id,
 					 .references = 1,
@@ -128,15 +134,6 @@ CUresult graph_memory_allocate(CUdeviceptr address)
 
 	if (!device_memory_take(memory->device, memory->reserved))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	if (!memory_range_add((struct memory_range){ .base = (uintptr_t)address,
-						     .bytes = memory->bytes,
-						     .reserved = memory->reserved,
-						     .kind = MEMORY_DEVICE,
-						     .device = memory->device,
-						     .graph = true })) {
-		device_memory_give(memory->device, memory->reserved);
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
 	memory->live = true;
 	usage[memory->device].now += memory->reserved;
 	if (usage[memory->device].high < usage[memory->device].now)
@@ -150,7 +147,6 @@ CUresult graph_memory_free(CUdeviceptr address)
 
 	if (!memory || !memory->live)
 		return CUDA_ERROR_INVALID_VALUE;
-	memory_range_remove(memory_find((uintptr_t)address));
 	device_memory_give(memory->device, memory->reserved);
 	usage[memory->device].now -= memory->reserved;
 	memory->live = false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* graph_memory.h: memory that a graph's launch allocates and frees. The address is fixed when the node is made; memory is there
- * from the launch that allocates it to whatever frees it: a node, cuMemFree, cuMemFreeAsync. In the model both happen when the
- * launch is submitted. Locked. */
+/* graph_memory.h: memory that a graph's launch allocates and frees. The address is fixed when the node is made, so that other
+ * nodes can name it; from then on it passes for device memory, though it is taken from the device only from the launch that
+ * allocates it to whatever frees it: a node, cuMemFree, cuMemFreeAsync. In the model both happen when they are submitted.
+ * Locked. */
 #pragma once
 
 #include "objects.h"

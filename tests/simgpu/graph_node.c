@@ -10,15 +10,10 @@
 
 #include <string.h>
 
-static bool has_memory(const CUgraphNodeParams *params)
-{
-	return params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params->type == CU_GRAPH_NODE_TYPE_MEM_FREE;
-}
-
 /* The address of an allocation is known when the node is made; one node frees it. */
 static CUresult take_memory(CUgraph graph, CUgraphNodeParams *params)
 {
-	if (!has_memory(params))
+	if (!graph_params_memory(params))
 		return CUDA_SUCCESS;
 	if (graph->owner)
 		return CUDA_ERROR_NOT_SUPPORTED;
@@ -75,7 +70,7 @@ static CUresult set(CUgraphNode node, const CUgraphNodeParams *params)
 
 	sim_lock();
 	if (node_valid(node) && node->params.type == params->type && params->type != CU_GRAPH_NODE_TYPE_GRAPH)
-		result = has_memory(params) ? CUDA_ERROR_NOT_SUPPORTED : graph_params_check(params);
+		result = graph_params_memory(params) ? CUDA_ERROR_NOT_SUPPORTED : graph_params_check(params);
 	if (!result)
 		result = graph_params_replace(&node->params, params);
 	sim_unlock();

@@ -4,6 +4,11 @@
 
 #include "objects.h"
 
+static inline bool graph_params_memory(const CUgraphNodeParams *params)
+{
+	return params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params->type == CU_GRAPH_NODE_TYPE_MEM_FREE;
+}
+
 CUresult graph_params_check(const CUgraphNodeParams *params);
 bool graph_params_copy(CUgraphNodeParams *to, const CUgraphNodeParams *from); /* with what it points to; false: out of memory */
 CUresult graph_params_replace(CUgraphNodeParams *old, const CUgraphNodeParams *params); /* of a node, by a copy of these */

@@ -5,6 +5,7 @@
 
 #include "call.h"
 #include "graph.h"
+#include "graph_attributes.h"
 #include "graph_exec.h"
 #include "graph_params.h"
 
@@ -39,14 +40,23 @@ static bool same_edges(CUgraphNode old, CUgraphNode new, CUgraphExecUpdateResult
 	return true;
 }
 
-static bool check_graph(CUgraph old, CUgraph new, CUgraphExecUpdateResultInfo *info);
+static CUdeviceptr address_of(const CUgraphNodeParams *params)
+{
+	return params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? params->alloc.dptr : params->free.dptr;
+}
 
-static bool check_node(CUgraphNode old, CUgraphNode new, CUgraphExecUpdateResultInfo *info)
+static bool check_graph(CUgraph old, CUgraph new, bool node_priorities, CUgraphExecUpdateResultInfo *info);
+
+static bool check_node(CUgraphNode old, CUgraphNode new, bool node_priorities, CUgraphExecUpdateResultInfo *info)
 {
 	if (old->params.type != new->params.type)
 		return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, new, NULL);
 	if (new->params.type == CU_GRAPH_NODE_TYPE_GRAPH)
-		return check_graph(old->params.graph.graph, new->params.graph.graph, info);
+		return check_graph(old->params.graph.graph, new->params.graph.graph, node_priorities, info);
+	if (graph_params_memory(&new->params) && address_of(&new->params) != address_of(&old->params))
+		return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, new, NULL);
+	if (new->params.type == CU_GRAPH_NODE_TYPE_KERNEL && !attributes_may_become(old, new, node_priorities))
+		return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED, new, NULL);
 	if (graph_params_check(&new->params))
 		return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, new, NULL);
 	if (graph_params_may_become(&old->params, &new->params))
@@ -58,7 +68,7 @@ static bool check_node(CUgraphNode old, CUgraphNode new, CUgraphExecUpdateResult
 		    new, NULL);
 }
 
-static bool check_graph(CUgraph old, CUgraph new, CUgraphExecUpdateResultInfo *info)
+static bool check_graph(CUgraph old, CUgraph new, bool node_priorities, CUgraphExecUpdateResultInfo *info)
 {
 	CUgraphNode old_exit, new_exit;
 
@@ -72,7 +82,7 @@ static bool check_graph(CUgraph old, CUgraph new, CUgraphExecUpdateResultInfo *i
 		if (!same_edges(old->nodes.nodes[i], new->nodes.nodes[i], info))
 			return false;
 	for (unsigned i = 0; i < new->nodes.count; i++)
-		if (!check_node(old->nodes.nodes[i], new->nodes.nodes[i], info))
+		if (!check_node(old->nodes.nodes[i], new->nodes.nodes[i], node_priorities, info))
 			return false;
 	return true;
 }
@@ -90,6 +100,8 @@ static CUresult apply(CUgraph old, CUgraph new)
 			result = apply(to->graph.graph, from->graph.graph);
 		else
 			result = graph_params_replace(to, from);
+		if (!result && !attributes_copy(old->nodes.nodes[i], new->nodes.nodes[i]))
+			result = CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	return result;
 }
@@ -98,7 +110,7 @@ CUresult graph_update_child(CUgraphNode node, CUgraph graph)
 {
 	CUgraphExecUpdateResultInfo info;
 
-	if (!check_graph(node->params.graph.graph, graph, &info))
+	if (!check_graph(node->params.graph.graph, graph, false, &info))
 		return CUDA_ERROR_INVALID_VALUE;
 	return apply(node->params.graph.graph, graph);
 }
@@ -108,7 +120,7 @@ static CUresult update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultI
 	*info = (CUgraphExecUpdateResultInfo){ .result = CU_GRAPH_EXEC_UPDATE_ERROR };
 	if (!slab_holds(&exec_slab, exec) || !graph_valid(graph))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!check_graph(exec->graph, graph, info))
+	if (!check_graph(exec->graph, graph, exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY, info))
 		return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 	*info = (CUgraphExecUpdateResultInfo){ .result = CU_GRAPH_EXEC_UPDATE_SUCCESS };
 	return apply(exec->graph, graph);

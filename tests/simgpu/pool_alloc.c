@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pool_alloc.c: allocating and freeing in stream order. Neither is an operation of the device: a free is a mark in its stream,
- * an allocation at most a dependency on such a mark. Neither can be captured here: memory nodes of graphs are not modelled. */
+ * an allocation at most a dependency on such a mark. In a capture they are a graph's memory nodes, which no pool has to do with. */
+#include "capture.h"
 #include "context.h"
+#include "graph_memory.h"
 #include "pool.h"
 #include "stream.h"
 
@@ -51,13 +53,15 @@ static CUresult run(const struct call *call, CUdeviceptr *address, size_t bytes,
 	if (!address || !bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
-	result = stream_resolve(call, s, &stream);
+	result = stream_resolve_capturable(call, s, &stream);
 	if (!result) {
 		from = pool ? *pool : pool_of_device(stream->context->device);
 		if (!pool_valid(from))
 			result = CUDA_ERROR_INVALID_VALUE;
 	}
-	if (!result)
+	if (!result && stream->capture)
+		result = capture_alloc(stream, bytes, from->device, address);
+	else if (!result)
 		result = allocate(call, address, bytes, from, stream, &grown);
 	sim_unlock();
 	clock_spin_until(call->entry_ns + (grown ? GROW_NS : REUSE_NS));
@@ -93,6 +97,8 @@ static CUresult free_in_order(const struct call *call, struct CUstream_st *strea
 
 	if (!range || range->base != address || range->kind != MEMORY_DEVICE || range->mapped)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (range->graph)
+		return graph_memory_free(address);
 	if (!range->pool)
 		return free_plain(call, stream, address);
 	result = order_after(call, stream, NULL);
@@ -107,9 +113,10 @@ CUresult api_memory_free_async(CALL, CUdeviceptr address, CUstream s)
 	CUresult result;
 
 	sim_lock();
-	result = stream_resolve(call, s, &stream);
+	result = stream_resolve_capturable(call, s, &stream);
 	if (!result && address)
-		result = free_in_order(call, stream, (uintptr_t)address);
+		result = stream->capture ? capture_free(stream, address)
+					 : free_in_order(call, stream, (uintptr_t)address);
 	sim_unlock();
 	return result;
 }
