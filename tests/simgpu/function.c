@@ -1,39 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* function.c: what can be asked of a kernel. */
-#include "call.h"
+/* function.c: what can be asked of a kernel, and said of it. */
 #include "function.h"
 
-enum {
-	REGISTERS = 32,
-	MAX_THREADS = 1024,
-	SHARED_PLAIN = 48 << 10,
-	SHARED_OPT_IN = 227 << 10,
-	SHARED_PER_SM = 228 << 10,
-	THREADS_PER_SM = 2048,
-	BLOCKS_PER_SM = 32
-};
+#include "call.h"
+#include "image.h"
 
-bool function_valid(CUfunction function)
+enum { REGISTERS = 32, MAX_THREADS = 1024, SHARED_PLAIN = 48 << 10, SHARED_OPT_IN = 227 << 10 };
+
+static size_t shared_limit(const struct function_settings *settings)
 {
-	bool valid;
-
-	sim_lock();
-	valid = slab_holds(&function_slab, function);
-	sim_unlock();
-	return valid;
+	return settings->max_dynamic_shared ? (size_t)settings->max_dynamic_shared : SHARED_PLAIN;
 }
 
 size_t function_shared_limit(CUfunction function)
 {
-	return function->max_dynamic_shared ? (size_t)function->max_dynamic_shared : SHARED_PLAIN;
+	return shared_limit(function->settings);
 }
 
-CUresult api_function_attribute(CALL, int *value, CUfunction_attribute attribute, CUfunction function)
+CUresult function_read_attribute(const struct function_settings *settings, CUfunction_attribute attribute, int *value)
 {
 	if (!value || (unsigned)attribute >= CU_FUNC_ATTRIBUTE_MAX)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!function_valid(function))
-		return CUDA_ERROR_INVALID_HANDLE;
 	switch ((int)attribute) {
 	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
 		*value = MAX_THREADS;
@@ -46,10 +33,10 @@ CUresult api_function_attribute(CALL, int *value, CUfunction_attribute attribute
 		*value = 90;
 		break;
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-		*value = (int)function_shared_limit(function);
+		*value = (int)shared_limit(settings);
 		break;
 	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-		*value = function->carveout;
+		*value = settings->carveout;
 		break;
 	default:
 		*value = 0;
@@ -57,20 +44,18 @@ CUresult api_function_attribute(CALL, int *value, CUfunction_attribute attribute
 	return CUDA_SUCCESS;
 }
 
-CUresult api_function_set_attribute(CALL, CUfunction function, CUfunction_attribute attribute, int value)
+CUresult function_write_attribute(struct function_settings *settings, CUfunction_attribute attribute, int value)
 {
-	if (!function_valid(function))
-		return CUDA_ERROR_INVALID_HANDLE;
 	switch ((int)attribute) {
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
 		if (value < 0 || value > SHARED_OPT_IN)
 			return CUDA_ERROR_INVALID_VALUE;
-		function->max_dynamic_shared = value;
+		settings->max_dynamic_shared = value;
 		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		if (value < -1 || value > 100)
 			return CUDA_ERROR_INVALID_VALUE;
-		function->carveout = value;
+		settings->carveout = value;
 		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
@@ -83,52 +68,106 @@ CUresult api_function_set_attribute(CALL, CUfunction function, CUfunction_attrib
 	}
 }
 
+/* Of an image that nothing is known of no parameter is known. */
+CUresult function_parameter(const struct image *image, const char *name, size_t index, size_t *offset, size_t *bytes)
+{
+	const struct image_kernel *kernel = image_find(image, name);
+
+	if (!offset || !kernel || index >= kernel->parameter_count)
+		return CUDA_ERROR_INVALID_VALUE;
+	*offset = kernel->parameters[index].offset;
+	if (bytes)
+		*bytes = kernel->parameters[index].bytes;
+	return CUDA_SUCCESS;
+}
+
+/* Takes the lock, which the caller gives back. */
+static CUfunction enter(const struct call *call, CUfunction handle)
+{
+	sim_lock();
+	return function_in(handle, call->context);
+}
+
+CUresult api_function_attribute(CALL, int *value, CUfunction_attribute attribute, CUfunction function)
+{
+	CUfunction found = enter(call, function);
+	CUresult result =
+		found ? function_read_attribute(found->settings, attribute, value) : CUDA_ERROR_INVALID_HANDLE;
+
+	sim_unlock();
+	return result;
+}
+
+CUresult api_function_set_attribute(CALL, CUfunction function, CUfunction_attribute attribute, int value)
+{
+	CUfunction found = enter(call, function);
+	CUresult result =
+		found ? function_write_attribute(found->settings, attribute, value) : CUDA_ERROR_INVALID_HANDLE;
+
+	sim_unlock();
+	return result;
+}
+
+static CUresult exists(const struct call *call, CUfunction function)
+{
+	CUfunction found = enter(call, function);
+
+	sim_unlock();
+	return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
 CUresult api_function_set_cache_config(CALL, CUfunction function, CUfunc_cache config)
 {
-	if (!function_valid(function))
-		return CUDA_ERROR_INVALID_HANDLE;
-	return (unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+	return (unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL ? CUDA_ERROR_INVALID_VALUE : exists(call, function);
+}
+
+CUresult api_function_set_shared_config(CALL, CUfunction function, CUsharedconfig config)
+{
+	return (unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_ERROR_INVALID_VALUE
+									    : exists(call, function);
 }
 
 CUresult api_function_name(CALL, const char **name, CUfunction function)
 {
-	if (!name)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!function_valid(function))
-		return CUDA_ERROR_INVALID_HANDLE;
-	*name = function->name;
-	return CUDA_SUCCESS;
+	CUfunction found = enter(call, function);
+
+	if (found && name)
+		*name = found->name;
+	sim_unlock();
+	return !name ? CUDA_ERROR_INVALID_VALUE : found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult api_function_module(CALL, CUmodule *module, CUfunction function)
 {
-	if (!module)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!function_valid(function))
-		return CUDA_ERROR_INVALID_HANDLE;
-	*module = function->module;
-	return CUDA_SUCCESS;
+	CUfunction found = enter(call, function);
+
+	if (found && module)
+		*module = found->module;
+	sim_unlock();
+	return !module ? CUDA_ERROR_INVALID_VALUE : found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* Threads, blocks and shared memory bound it; registers never do at 32 a thread. */
-CUresult api_occupancy_flags(CALL, int *blocks, CUfunction function, int block_size, size_t shared, unsigned int flags)
+CUresult api_function_parameter(CALL, CUfunction function, size_t index, size_t *offset, size_t *bytes)
 {
-	int most;
+	CUfunction found = enter(call, function);
+	CUresult result = found ? function_parameter(found->module->image, found->name, index, offset, bytes)
+				: CUDA_ERROR_INVALID_HANDLE;
 
-	if (!blocks || block_size <= 0 || (flags & ~(unsigned)CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE))
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!function_valid(function))
-		return CUDA_ERROR_INVALID_HANDLE;
-	most = block_size > MAX_THREADS ? 0 : THREADS_PER_SM / block_size;
-	if (most > BLOCKS_PER_SM)
-		most = BLOCKS_PER_SM;
-	if (shared && (size_t)most > SHARED_PER_SM / (shared + 1024))
-		most = (int)(SHARED_PER_SM / (shared + 1024));
-	*blocks = most;
-	return CUDA_SUCCESS;
+	sim_unlock();
+	return result;
 }
 
-CUresult api_occupancy(CALL, int *blocks, CUfunction function, int block_size, size_t shared)
+/* A function is loaded from when it is known. */
+CUresult api_function_is_loaded(CALL, CUfunctionLoadingState *state, CUfunction function)
 {
-	return api_occupancy_flags(call, blocks, function, block_size, shared, 0);
+	CUresult result = state ? exists(call, function) : CUDA_ERROR_INVALID_VALUE;
+
+	if (!result)
+		*state = CU_FUNCTION_LOADING_STATE_LOADED;
+	return result;
+}
+
+CUresult api_function_load(CALL, CUfunction function)
+{
+	return exists(call, function);
 }

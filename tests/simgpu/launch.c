@@ -3,6 +3,7 @@
 #include "launch.h"
 
 #include "capture.h"
+#include "context.h"
 #include "function.h"
 #include "settings.h"
 #include "stream.h"
@@ -11,9 +12,11 @@ enum { MAX_BLOCK_THREADS = 1024, MAX_GRID_YZ = 65535, MAX_BLOCK_Z = 64 };
 
 CUfunction launch_function(const CUDA_KERNEL_NODE_PARAMS_v3 *k)
 {
-	CUfunction f = k->func ? k->func : (CUfunction)k->kern;
+	CUcontext context = k->ctx;
 
-	return slab_holds(&function_slab, f) ? f : NULL;
+	if (!context)
+		context_current(&context);
+	return function_in(k->func ? k->func : (CUfunction)k->kern, context);
 }
 
 CUresult launch_check(const CUDA_KERNEL_NODE_PARAMS_v3 *k)
@@ -47,8 +50,10 @@ CUresult launch_op(const CUDA_KERNEL_NODE_PARAMS_v3 *k, struct op **op)
 	return CUDA_SUCCESS;
 }
 
-static CUresult submit_kernel(const struct call *call, const CUDA_KERNEL_NODE_PARAMS_v3 *k, CUstream s)
+/* A kernel that belongs to no context runs in the stream's. */
+static CUresult submit_kernel(const struct call *call, const CUDA_KERNEL_NODE_PARAMS_v3 *asked, CUstream s)
 {
+	CUDA_KERNEL_NODE_PARAMS_v3 kernel = *asked, *k = &kernel;
 	struct CUstream_st *stream;
 	struct op *op;
 	CUresult result = launch_check(k);
@@ -57,7 +62,8 @@ static CUresult submit_kernel(const struct call *call, const CUDA_KERNEL_NODE_PA
 		result = stream_resolve_capturable(call, s, &stream);
 	if (result)
 		return result;
-	if (launch_function(k)->module->context != stream->context)
+	k->func = function_in(k->func, stream->context);
+	if (!k->func || k->func->module->context != stream->context)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (stream->capture) {
 		CUgraphNodeParams node = { .type = CU_GRAPH_NODE_TYPE_KERNEL };

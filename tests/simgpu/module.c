@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* module.c: any image is a module, and any name a function in it, except names that begin with missing_.
- * Loading takes host time, as compiling or uploading code does. */
+ * Only of PTX is it known which functions there are, for who wants a list. Loading takes host time, as compiling or uploading
+ * code does. */
 #include "module.h"
 
 #include "call.h"
+#include "image.h"
+#include "jit_options.h"
 #include "memory.h"
 #include "names.h"
 #include "settings.h"
 
 #include <ctype.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
 	LOAD_NS = 200000,      /* a module of no size */
@@ -21,9 +23,9 @@ enum {
 struct slab module_slab = SLAB(struct CUmod_st, 1 << 16);
 struct slab function_slab = SLAB(struct CUfunc_st, 1 << 20);
 
-static bool missing(const char *name)
+bool module_name_missing(const char *name)
 {
-	return !strncmp(name, "missing_", 8);
+	return !*name || !strncmp(name, "missing_", 8);
 }
 
 /* A function named x__250us takes 250 us. */
@@ -41,47 +43,63 @@ static uint64_t duration_ns(const char *name)
 	return strcmp(end, "us") ? settings()->kernel_ns : us * NSEC_PER_USEC;
 }
 
-static CUresult load(const struct call *call, CUmodule *module, size_t bytes)
+CUmodule module_new(CUcontext context, struct image *image)
 {
-	struct CUmod_st *made;
+	CUmodule made = slab_take(&module_slab);
+
+	if (!made)
+		return NULL;
+	made->context = context;
+	made->image = image;
+	made->next = context->modules;
+	context->modules = made;
+	return made;
+}
+
+void module_load_takes(uint64_t entry_ns, size_t bytes)
+{
+	clock_spin_until(entry_ns + LOAD_NS + bytes / LOAD_BYTES_PER_NS);
+}
+
+static CUresult load(const struct call *call, CUmodule *module, struct image *image, size_t bytes)
+{
+	CUmodule made;
 
 	sim_lock();
-	made = slab_take(&module_slab);
-	if (made) {
-		made->context = call->context;
-		made->next = call->context->modules;
-		call->context->modules = made;
-	}
+	made = module_new(call->context, image);
 	sim_unlock();
+	if (!made)
+		image_free(image);
 	*module = made;
-	clock_spin_until(call->entry_ns + LOAD_NS + bytes / LOAD_BYTES_PER_NS);
+	module_load_takes(call->entry_ns, bytes);
 	return made ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult api_module_load(CALL, CUmodule *module, const char *path)
 {
-	struct stat file;
+	struct image *image;
+	size_t bytes;
+	CUresult result;
 
 	if (!module || !path)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (stat(path, &file) || !S_ISREG(file.st_mode))
-		return CUDA_ERROR_FILE_NOT_FOUND;
-	return load(call, module, (size_t)file.st_size);
+	result = image_read_file(path, &image, &bytes);
+	return result ? result : load(call, module, image, bytes);
 }
 
 CUresult api_module_load_data(CALL, CUmodule *module, const void *image)
 {
 	if (!module || !image)
 		return CUDA_ERROR_INVALID_VALUE;
-	return load(call, module, 0);
+	return load(call, module, image_read(image), 0);
 }
 
 CUresult api_module_load_data_ex(CALL, CUmodule *module, const void *image, unsigned int count, CUjit_option *options,
 				 void **values)
 {
-	if (count && (!options || !values))
-		return CUDA_ERROR_INVALID_VALUE;
-	return api_module_load_data(call, module, image);
+	CUresult result = jit_options_answer(count, options, values);
+
+	return result ? result : api_module_load_data(call, module, image);
 }
 
 void module_free(struct CUmod_st *module)
@@ -91,6 +109,10 @@ void module_free(struct CUmod_st *module)
 	while (*at != module)
 		at = &(*at)->next;
 	*at = module->next;
+	if (module->library)
+		library_forget_module(module);
+	else
+		image_free(module->image);
 	while (module->functions) {
 		struct CUfunc_st *function = module->functions;
 
@@ -112,7 +134,7 @@ CUresult api_module_unload(CALL, CUmodule module)
 	CUresult result = CUDA_ERROR_INVALID_HANDLE;
 
 	sim_lock();
-	if (slab_holds(&module_slab, module)) {
+	if (slab_holds(&module_slab, module) && !module->library) { /* a library's goes with the library */
 		module_free(module);
 		result = CUDA_SUCCESS;
 	}
@@ -128,7 +150,7 @@ CUresult api_module_loading_mode(CALL, CUmoduleLoadingMode *mode)
 	return CUDA_SUCCESS;
 }
 
-static CUresult find_function(CUmodule module, const char *name, CUfunction *function)
+CUresult module_find_function(CUmodule module, const char *name, CUfunction *function)
 {
 	const char *interned;
 	struct CUfunc_st *found;
@@ -148,7 +170,8 @@ static CUresult find_function(CUmodule module, const char *name, CUfunction *fun
 		found->module = module;
 		found->name = interned;
 		found->duration_ns = duration_ns(name);
-		found->carveout = -1;
+		found->own.carveout = -1;
+		found->settings = &found->own;
 		found->next = module->functions;
 		module->functions = found;
 	}
@@ -162,15 +185,15 @@ CUresult api_module_function(CALL, CUfunction *function, CUmodule module, const 
 
 	if (!function || !name)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!*name || missing(name))
+	if (module_name_missing(name))
 		return CUDA_ERROR_NOT_FOUND;
 	sim_lock();
-	result = find_function(module, name, function);
+	result = module_find_function(module, name, function);
 	sim_unlock();
 	return result;
 }
 
-static CUresult find_global(const struct call *call, CUmodule module, const char *name, CUdeviceptr *address)
+CUresult module_find_global(CUmodule module, const char *name, CUdeviceptr *address, size_t *bytes)
 {
 	const char *interned;
 	struct module_global *found;
@@ -186,7 +209,7 @@ static CUresult find_global(const struct call *call, CUmodule module, const char
 		found = calloc(1, sizeof(*found));
 		if (!found)
 			return CUDA_ERROR_OUT_OF_MEMORY;
-		result = memory_take(call->context, GLOBAL_BYTES, MEMORY_DEVICE, &found->address);
+		result = memory_take(module->context, GLOBAL_BYTES, MEMORY_DEVICE, &found->address);
 		if (result) {
 			free(found);
 			return result;
@@ -195,27 +218,57 @@ static CUresult find_global(const struct call *call, CUmodule module, const char
 		found->next = module->globals;
 		module->globals = found;
 	}
-	*address = found->address;
+	if (address)
+		*address = found->address;
+	if (bytes)
+		*bytes = GLOBAL_BYTES;
 	return CUDA_SUCCESS;
 }
 
 CUresult api_module_global(CALL, CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name)
 {
-	CUdeviceptr found;
 	CUresult result;
 
 	if (!name || (!address && !bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!*name || missing(name))
+	if (module_name_missing(name))
 		return CUDA_ERROR_NOT_FOUND;
 	sim_lock();
-	result = find_global(call, module, name, &found);
+	result = module_find_global(module, name, address, bytes);
 	sim_unlock();
-	if (result)
-		return result;
-	if (address)
-		*address = found;
-	if (bytes)
-		*bytes = GLOBAL_BYTES;
-	return CUDA_SUCCESS;
+	return result;
+}
+
+CUresult api_module_function_count(CALL, unsigned int *count, CUmodule module)
+{
+	CUresult result = CUDA_ERROR_INVALID_HANDLE;
+
+	if (!count)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	if (slab_holds(&module_slab, module)) {
+		*count = module->image ? module->image->kernel_count : 0;
+		result = CUDA_SUCCESS;
+	}
+	sim_unlock();
+	return result;
+}
+
+CUresult api_module_functions(CALL, CUfunction *functions, unsigned int room, CUmodule module)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	if (!functions || !room)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	if (!slab_holds(&module_slab, module)) {
+		result = CUDA_ERROR_INVALID_HANDLE;
+	} else if (module->image) {
+		const struct image_kernel *kernel = module->image->kernels;
+
+		for (unsigned i = 0; i < room && kernel && !result; i++, kernel = kernel->next)
+			result = module_find_function(module, kernel->name, &functions[i]);
+	}
+	sim_unlock();
+	return result;
 }

@@ -57,12 +57,38 @@ struct CUevent_st {
 	struct node_list recorded; /* the stream's frontier at that time */
 };
 
+/* What cuFuncSetAttribute sets; of a kernel, for each device. */
+struct function_settings {
+	int max_dynamic_shared, carveout;
+};
+
+/* The state of the calls of CUDA 3: cuFuncSetBlockShape, cuParamSet*, cuFuncSetSharedSize. */
+struct function_legacy {
+	int bx, by, bz;
+	unsigned shared, parameter_bytes;
+};
+
 struct CUfunc_st {
 	struct CUmod_st *module;
 	const char *name; /* interned */
 	uint64_t duration_ns;
-	int max_dynamic_shared, carveout;
+	struct function_settings own, *settings; /* its own, or the kernel's it belongs to */
+	struct function_legacy legacy;
 	struct CUfunc_st *next; /* in its module */
+};
+
+/* A function of no context yet. */
+struct CUkern_st {
+	struct CUlib_st *library;
+	const char *name; /* interned */
+	struct function_settings settings[SIM_MAX_DEVICES];
+	struct CUkern_st *next; /* in its library */
+};
+
+struct CUlib_st {
+	struct image *image; /* NULL: nothing is known of it */
+	struct CUkern_st *kernels;
+	struct CUmod_st *modules; /* one in each context that asked */
 };
 
 struct module_global {
@@ -73,9 +99,12 @@ struct module_global {
 
 struct CUmod_st {
 	CUcontext context;
+	struct image *image;      /* NULL: nothing is known of it; that of its library, if it has one */
+	struct CUlib_st *library; /* NULL: loaded by itself */
+	struct CUmod_st *sibling; /* in its library */
 	struct CUfunc_st *functions;
 	struct module_global *globals;
 	struct CUmod_st *next; /* in its context */
 };
 
-extern struct slab context_slab, stream_slab, event_slab, module_slab, function_slab;
+extern struct slab context_slab, stream_slab, event_slab, module_slab, function_slab, kernel_slab, library_slab;

@@ -51,22 +51,24 @@ CUresult api_vmm_reserve(CALL, CUdeviceptr *address, size_t bytes, size_t align,
 
 CUresult api_vmm_unreserve(CALL, CUdeviceptr address, size_t bytes)
 {
-	struct reservation **at, *found;
+	CUresult result = CUDA_ERROR_INVALID_VALUE;
 
 	sim_lock();
-	for (at = &reservations; *at; at = &(*at)->next)
-		if ((*at)->base == address && (*at)->bytes == bytes)
-			break;
-	found = *at;
-	if (found && memory_range_overlapping(found->base, bytes)) /* still mapped */
-		found = NULL;
-	if (found) {
+	for (struct reservation **at = &reservations; *at; at = &(*at)->next) {
+		struct reservation *found = *at;
+
+		if (found->base != address || found->bytes != bytes)
+			continue;
+		if (memory_range_overlapping(found->base, bytes))
+			break; /* still mapped */
 		*at = found->next;
 		address_give(found->base);
 		free(found);
+		result = CUDA_SUCCESS;
+		break;
 	}
 	sim_unlock();
-	return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return result;
 }
 
 static bool reserved(uintptr_t address, size_t bytes)
