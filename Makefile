@@ -196,15 +196,33 @@ $(TOOLS): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(TOOLS_O) $(SUPPORT_O) $(AN_A)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(LINK) $(LDFLAGS_$(@F)) -o $@ $^ $(AN_LIBS)
 
-# tests/fuzz: libFuzzer programs, clang only, from the analyzer's sources.
-FUZZ_C := $(wildcard tests/fuzz/fuzz_*.c)
-FUZZ   := $(call prog,fuzz,$(FUZZ_C))
+# tests/fuzz: libFuzzer programs, clang only, from the analyzer's sources; and the same targets over files, with any compiler, so
+# that each corpus is a test. Both under sanitizers of their own.
+FUZZ_C      := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ        := $(call prog,fuzz,$(FUZZ_C))
+REPLAY      := $(if $(SAN),,$(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/fuzz/replay_%,$(FUZZ_C)))
+FUZZ_LIB_C  := tests/fuzz/common.c $(SUPPORT_C) $(AN_LIB_C)
+FUZZ_SAN    := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+checked      = $(patsubst %.c,$(BUILD)/checked/%.o,$(1))
 
-$(FUZZ): $(BUILD)/fuzz/%: tests/fuzz/%.c $(SUPPORT_C) $(AN_LIB_C) $(wildcard tests/support/*.h analyzer/*.h analyzer/*.def shim/format.h)
+$(FUZZ): $(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_LIB_C) $(wildcard tests/fuzz/*.h tests/support/*.h analyzer/*.h analyzer/*.def shim/format.h)
 	$(call say,FUZZ)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu11 -O1 -g $(CPPFLAGS) -iquote analyzer -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-		-o $@ $< $(SUPPORT_C) $(AN_LIB_C) $(AN_LIBS)
+	$(Q)$(CLANG) -std=gnu11 -O1 -g $(CPPFLAGS) -iquote analyzer -fsanitize=fuzzer $(FUZZ_SAN) -o $@ $< $(FUZZ_LIB_C) $(AN_LIBS)
+
+$(BUILD)/checked/%.o: %.c $(FLAGS_FILE)
+	$(call say,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -O1 $(FUZZ_SAN) -iquote analyzer -c -o $@ $<
+
+$(BUILD)/fuzz/libchecked.a: $(call checked,$(FUZZ_LIB_C) tests/fuzz/replay.c)
+	$(call say,AR)
+	$(Q)mkdir -p $(@D)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(REPLAY): $(BUILD)/fuzz/replay_%: $(BUILD)/checked/tests/fuzz/fuzz_%.o $(BUILD)/fuzz/libchecked.a
+	$(call say,LINK)
+	$(Q)$(LINK) $(FUZZ_SAN) -o $@ $^ $(AN_LIBS)
 
 # ---- compiling -----------------------------------------------------------------------------------------
 $(BUILD)/obj/%.o: %.c $(FLAGS_FILE)
@@ -218,11 +236,11 @@ $(BUILD)/obj/%.o: %.S $(FLAGS_FILE)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 -include $(wildcard shim/build.mk analyzer/build.mk tests/*/build.mk)
--include $(shell find $(BUILD)/obj $(SIM)/gen -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/checked $(SIM)/gen -name '*.d' 2>/dev/null)
 
 # ---- what to call --------------------------------------------------------------------------------------
 PRODUCTS := $(SHIM_SO) $(GPUSHIM) $(SIM_SO)
-TESTS    := $(UNIT) $(WL) $(TOOLS) $(BENCH)
+TESTS    := $(UNIT) $(WL) $(TOOLS) $(BENCH) $(REPLAY)
 
 .PHONY: all static tests workloads fuzz check unit demo lint format install clean help compile_commands.json
 

@@ -564,6 +564,8 @@ bool facts_edge_near(const struct facts *f, uint32_t stream, int64_t time_ns)
 	size_t first = facts_first_order(f, stream), end = facts_first_order(f, stream + 1);
 	int64_t from_ns = time_ns - LATENCY_NS;
 
+	if (first == end)
+		return false;
 	first += array_first(f->order + first, end - first, sizeof(*f->order), ordered_before, &from_ns);
 	return first < end && f->order[first].after_ns < time_ns + LATENCY_NS;
 }

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Several traces as one run, sound and damaged ones together, through everything: what is printed is text, what is JSON is whole and
+ * UTF-8, whatever names the traces bring, and the sums hold. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <yajl/yajl_parse.h>
+
+#include "common.h"
+#include "export.h"
+#include "report.h"
+
+static void require_json(const char *text, size_t len)
+{
+	yajl_handle parser = yajl_alloc(NULL, NULL, NULL);
+
+	require(yajl_parse(parser, (const unsigned char *)text, len) == yajl_status_ok);
+	require(yajl_complete_parse(parser) == yajl_status_ok);
+	yajl_free(parser);
+}
+
+/* Nothing that a terminal would obey. */
+static void require_plain(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		require((unsigned char)text[i] >= ' ' || text[i] == '\n');
+}
+
+enum form { FORM_JSON, FORM_CHROME, FORM_TEXT, FORM_WHY, FORMS };
+
+static enum err_kind write_form(FILE *out, enum form form, const struct summary *s, struct error *e)
+{
+	const struct report_style style = { .columns = 80 };
+	enum err_kind kind = ERR_NONE;
+	uint64_t left_out;
+
+	switch (form) {
+	case FORM_JSON:
+		return report_json(out, s, REPORT_ALL, e);
+	case FORM_CHROME:
+		return export_chrome(out, s, true, &left_out, e);
+	case FORM_TEXT:
+		return report_text(out, s, &style, REPORT_GAPS, e);
+	default:
+		for (size_t gap = 0; gap < s->n_gaps && gap < 8 && !kind; gap++)
+			kind = report_why(out, s, &style, gap, e);
+		return kind;
+	}
+}
+
+static void write_all(const struct summary *s)
+{
+	for (enum form form = 0; form < FORMS; form++) {
+		char *text = NULL;
+		size_t len = 0;
+		FILE *out = open_memstream(&text, &len);
+		struct error e;
+
+		require(out && write_form(out, form, s, &e) == ERR_NONE && fclose(out) == 0);
+		if (form == FORM_JSON || form == FORM_CHROME)
+			require_json(text, len);
+		else
+			require_plain(text, len);
+		free(text);
+	}
+}
+
+static void check_causes(const struct summary *s)
+{
+	for (size_t i = 0; i < s->n_devices; i++) {
+		int64_t idle = 0;
+
+		fuzz_check_device(s->devices[i].timeline);
+		for (int cause = 0; cause < CAUSE_COUNT; cause++) {
+			require(s->devices[i].attribution.causes_ns[cause] >= 0);
+			idle += s->devices[i].attribution.causes_ns[cause];
+		}
+		require(idle == s->devices[i].timeline->idle_ns);
+	}
+}
+
+static void analyse(const struct run *run)
+{
+	struct timeline timeline;
+	struct summary summary;
+	struct error e;
+
+	require(timeline_build(&timeline, run, &e) == ERR_NONE);
+	require(summary_build(&summary, &timeline, &e) == ERR_NONE);
+	check_causes(&summary);
+	write_all(&summary);
+	summary_free(&summary);
+	timeline_free(&timeline);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct gst_image images[FUZZ_TRACES];
+	struct trace *traces[FUZZ_TRACES];
+	struct run run = { .traces = traces, .count = 1 };
+	size_t n = fuzz_expand(images, data, len);
+	struct error e;
+
+	for (size_t i = 0; i < n; i++)
+		if (trace_open_mem(&traces[run.n_traces], images[i].bytes, images[i].len, "fuzz.gst", &e) == ERR_NONE)
+			run.n_traces++;
+	if (run.n_traces)
+		analyse(&run);
+	for (size_t i = 0; i < run.n_traces; i++)
+		trace_free(traces[i]);
+	for (size_t i = 0; i < n; i++)
+		gst_image_free(&images[i]);
+	return 0;
+}
