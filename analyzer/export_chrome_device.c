@@ -134,6 +134,29 @@ static void work(struct chrome *x, size_t device, const struct op *op, uint32_t 
 	flow(x, "f", pid, tid, begin, correlation);
 }
 
+/* Time between gaps that counts as busy, though which work ran in it is not known. Readers take for idle what has no slice with a
+ * stream: so it has one. */
+static void undrawn(struct chrome *x, size_t device)
+{
+	const struct device_timeline *d = x->s->devices[device].timeline;
+	bool named = false;
+
+	for (size_t i = 0; i < d->n_undrawn; i++) {
+		const struct interval *u = &d->undrawn[i];
+
+		if (!wanted(x, u->begin_ns, u->end_ns))
+			continue;
+		if (!named)
+			name_thread(x, x->device_pid[device], TID_UNDRAWN, "busy, with what is not known", TID_UNDRAWN);
+		named = true;
+		slice_begin(x, "unresolved", "work not known", x->device_pid[device], TID_UNDRAWN, u->begin_ns,
+			    u->end_ns);
+		json_key_int(&x->json, "device", x->s->devices[device].number);
+		json_key_int(&x->json, "stream", TID_UNDRAWN);
+		slice_end(x);
+	}
+}
+
 void device_work(struct chrome *x, size_t device)
 {
 	const struct device_timeline *d = x->s->devices[device].timeline;
@@ -149,6 +172,7 @@ void device_work(struct chrome *x, size_t device)
 		else
 			work(x, device, op, &streams);
 	}
+	undrawn(x, device);
 }
 
 /* ---- idle time ---- */

@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "ns.h"
+#include "place_fill.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -321,7 +322,7 @@ static bool make_partition(struct device_timeline *out)
 
 enum err_kind place_ops(struct device_timeline *out, const struct device_work *d, struct error *e)
 {
-	if (!make_ops(out, d))
+	if (!make_ops(out, d) || !place_fill(out))
 		return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
 	find_neighbours(out);
 	if (!make_partition(out))

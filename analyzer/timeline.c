@@ -252,6 +252,7 @@ void timeline_free(struct timeline *t)
 		free(t->devices[i].ops);
 		free(t->devices[i].gaps);
 		free(t->devices[i].unresolved);
+		free(t->devices[i].undrawn);
 	}
 	free(t->devices);
 	*t = (struct timeline){ 0 };

@@ -58,6 +58,7 @@ struct device_timeline {
 	int64_t process_start_ns;
 	struct op *ops;                size_t n_ops;    /* by begin_ns; host functions are among them, not counted as operations */
 	struct interval *unresolved;   size_t n_unresolved; /* inside busy time */
+	struct interval *undrawn;      size_t n_undrawn;    /* busy time that no op's place covers */
 	struct gap *gaps;              size_t n_gaps;   /* in time order, disjoint */
 	uint32_t n_streams;
 	uint64_t operations;          /* kernels, copies, memsets */

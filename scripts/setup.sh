@@ -4,6 +4,7 @@
 #   build  compiler, libraries, CUDA headers     → $BUILD/setup.mk
 #   test   pytest                                → $BUILD/venv, $BUILD/setup-test
 #   clients  other people's software, to record  → $BUILD/venv, $BUILD/setup-clients; its tests are skipped where it cannot be had
+#   hta    HolisticTraceAnalysis, to read our traces → $BUILD/hta, $BUILD/setup-hta; likewise
 #   lint   clang-format, cppcheck, shellcheck
 #   fuzz   clang and its libFuzzer
 #   bench  LTTng-UST, for scripts/bench-hooks
@@ -105,6 +106,15 @@ clients)
 		touch "$build/setup-clients"
 	else
 		say "without tests/clients, which $(tail -1 "$build/clients.log")"
+	fi
+	;;
+hta)
+	[ -x "$build/hta/bin/python" ] || python3 -m venv "$build/hta"
+	if "$build/hta/bin/python" -m pip --disable-pip-version-check --quiet --retries 1 install --no-deps -r tests/scripts/hta-requirements.txt \
+		2>"$build/hta.log" && "$build/hta/bin/python" -c "import hta.trace_analysis" 2>>"$build/hta.log"; then
+		touch "$build/setup-hta"
+	else
+		say "without HolisticTraceAnalysis, which $(tail -1 "$build/hta.log")"
 	fi
 	;;
 lint)

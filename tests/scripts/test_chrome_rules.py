@@ -104,7 +104,7 @@ def test_device_work_has_stream_and_correlation(file):
     for event in work:
         assert isinstance(event["args"]["stream"], int) and isinstance(event["args"]["correlation"], int)
         assert event["tid"] == event["args"]["stream"] or event["tid"] >= 4000000
-    others = [e for e in slices(file) if e["cat"] not in DEVICE]
+    others = [e for e in slices(file) if e["cat"] not in DEVICE and e["name"] != "work not known"]
     assert all("stream" not in event["args"] for event in others)
 
 
@@ -166,6 +166,17 @@ def test_idle_and_work_do_not_meet(file):
             if event["pid"] == device:
                 begin, end = ns(event["ts"]), ns(event["ts"]) + ns(event["dur"])
                 assert not [w for w in work if w[0] < end and w[1] > begin]
+
+
+def test_every_moment_is_work_or_idle(file):
+    """Readers take for idle what no work is drawn over: it must be what we call idle, no more."""
+    for device in {e["pid"] for e in slices(file, *DEVICE)}:
+        drawn = [e for e in slices(file) if e["pid"] == device and ("stream" in e["args"] or e["cat"] == "idle")]
+        spans = sorted((ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])) for e in drawn)
+        covered = spans[0][0]
+        for begin, end in spans:
+            assert begin <= covered, f"device {device}: nothing is drawn from {covered} to {begin}"
+            covered = max(covered, end)
 
 
 def test_bounded_work_says_so(file):
