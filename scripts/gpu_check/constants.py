@@ -21,7 +21,7 @@ def used(texts):
 def values(include, texts):
     header = (Path(include) / "cuda.h").read_text()
     results = set(re.findall(r"\b(CUDA_(?:SUCCESS|ERROR_\w+))\s*=", header))
-    constants = set(re.findall(r"\b(CU\w+)\s*=", header)) | set(re.findall(r"#define\s+(CU\w+)\s", header))
+    constants = set(re.findall(r"^[\s,]*(CU\w+)\s*(?:[=,/]|$)", header, re.M)) | set(re.findall(r"#define\s+(CU\w+)\s", header))
     names = sorted(used(texts) & constants | results)
     prints = "".join(f'\tprintf("%s %lld\\n", "{name}", (long long){name});\n' for name in names)
     source = f"#include <cuda.h>\n#include <stdio.h>\nint main(void)\n{{\n{prints}\treturn 0;\n}}\n"

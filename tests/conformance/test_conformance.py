@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-FILES = ["contexts", "copies", "events", "memory", "peer", "streams"]
+FILES = ["capture", "contexts", "copies", "events", "graphs", "libraries", "memory", "modules", "peer", "pools", "streams"]
 
 
 @pytest.fixture
