@@ -150,6 +150,7 @@ static CUresult submit(const struct call *call, struct CUstream_st *stream, cons
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	op->owned = op->takes_real_time && wait;
+	op->awaited = wait && !staged;
 	stream_submit(call, stream, op);
 	if (op->owned)
 		op_run_owned(op);

@@ -123,7 +123,7 @@ static void schedule(struct op *op, enum op_stage stage, uint64_t due_ns)
 	op->stage = stage;
 	op->due_ns = due_ns;
 	op_heap_push(&actions, op_ref(op));
-	if (!op->owned)
+	if (!op->owned && !op->awaited)
 		driver_thread_expect(due_ns);
 }
 
@@ -144,7 +144,8 @@ static void place(struct op *op)
 	}
 	engine->free_ns = op->start_ns + op->duration_ns;
 	resolve(op, engine->free_ns);
-	driver_thread_expect_data(op->end_ns);
+	if (!op->awaited)
+		driver_thread_expect_data(op->end_ns);
 }
 
 static void release_engine(struct op *op)
@@ -183,7 +184,7 @@ static void begin(struct op *op)
 	if (!op->engine)
 		take_kernel_slot(op);
 	resolve(op, op->start_ns + op->duration_ns);
-	if (op->transfer.bytes)
+	if (op->transfer.bytes && !op->awaited)
 		driver_thread_expect_data(op->end_ns);
 }
 

@@ -47,6 +47,7 @@ struct op {
 	bool takes_real_time;
 	bool owned;         /* only the submitting thread may move its bytes */
 	bool internal;      /* a host function of the driver's own: in no log */
+	bool awaited;       /* the submitting thread waits for it: no need to wake the driver thread, which takes a while */
 	bool counted;       /* holds one of the device's launch slots */
 	int device;
 	unsigned stream_number;
