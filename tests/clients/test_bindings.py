@@ -8,6 +8,7 @@ import truth
 SECTIONS = {
     "basics": ["devices", "contexts", "streams_and_events", "default_stream", "errors"],
     "copies": ["copies", "pitched", "boxes", "host_memory"],
+    "pools": ["pools", "virtual"],
     "second-device": ["second_device"],
 }
 
