@@ -3,6 +3,7 @@
 
 #include "op.h"
 #include "truth_log.h"
+#include "watch.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -25,6 +26,8 @@ static uint64_t next_wake_ns(uint64_t now_ns)
 		data_ns = now_ns + COARSE_NS;
 	if (data_ns < next_ns)
 		next_ns = data_ns;
+	if (watch_any() && now_ns + WATCH_NS < next_ns)
+		next_ns = now_ns + WATCH_NS;
 	if (truth_log_wanted() && now_ns + FLUSH_NS < next_ns)
 		next_ns = now_ns + FLUSH_NS;
 	return next_ns;

@@ -13,6 +13,14 @@ struct node_list {
 	unsigned count, room;
 };
 
+/* What cuStreamSetAttribute keeps. Zeroed is the default. */
+struct stream_attributes {
+	CUaccessPolicyWindow window;
+	CUsynchronizationPolicy policy; /* 0: CU_SYNC_POLICY_AUTO */
+	CUlaunchMemSyncDomainMap map;
+	CUlaunchMemSyncDomain domain;
+};
+
 /* A stream is the last operation submitted to it: whatever comes next waits for that one. */
 struct CUstream_st {
 	CUcontext context;
@@ -20,6 +28,7 @@ struct CUstream_st {
 	unsigned number; /* in the truth log; 0: legacy default */
 	unsigned flags;
 	int priority;
+	struct stream_attributes attributes;
 	bool legacy;
 	uint64_t owner;  /* per-thread default stream of that thread; 0: an ordinary stream */
 	struct capture *capture;   /* NULL: operations are enqueued */

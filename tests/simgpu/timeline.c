@@ -10,6 +10,7 @@
 #include "settings.h"
 #include "truth_log.h"
 #include "turns.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -194,7 +195,13 @@ static void take_next_step(struct op *op)
 	case OP_EVENT:
 	case OP_WAIT:
 		op->start_ns = op->ready_ns;
+		if (op->watch.address) {
+			schedule(op, STAGE_SCHEDULED, op->ready_ns);
+			break;
+		}
 		resolve(op, op->ready_ns);
+		if (op->transfer.bytes)
+			driver_thread_expect(op->ready_ns); /* the host may be looking for the value */
 		break;
 	case OP_HOSTFN:
 		schedule(op, STAGE_SCHEDULED, op->ready_ns);
@@ -250,6 +257,10 @@ static void take_action(struct op *op)
 	} else if (op->stage == STAGE_PLACING) {
 		op->engine->approaching--;
 		place(op);
+	} else if (op->watch.address) {
+		op->stage = STAGE_DUE;
+		watch_add(op);
+		driver_thread_expect(op->due_ns);
 	} else if (finishing && op->kind != OP_HOSTFN) {
 		resolve(op, op->start_ns + op->duration_ns);
 		release_engine(op);
@@ -278,7 +289,7 @@ static void finish(struct op *op)
 	truth_log_op(op);
 }
 
-void timeline_advance(uint64_t now_ns)
+static void take_steps(uint64_t now_ns)
 {
 	for (;;) {
 		struct op *action = op_heap_top(&actions), *ending = op_heap_top(&endings);
@@ -316,6 +327,18 @@ static void finish_real_time(struct op *op, uint64_t now_ns)
 	drain_unblocked();
 	pthread_once(&progress_once, progress_init);
 	pthread_cond_broadcast(&progress);
+}
+
+void timeline_advance(uint64_t now_ns)
+{
+	struct op *satisfied;
+
+	take_steps(now_ns);
+	while (!finishing && (satisfied = watch_satisfied())) {
+		finish_real_time(satisfied, now_ns);
+		op_unref(satisfied);
+		take_steps(now_ns);
+	}
 }
 
 static __thread bool in_host_function;

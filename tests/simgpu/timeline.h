@@ -7,6 +7,7 @@
  *     copy on a copy engine:                placed when the clock reaches ready, behind what the engine has by then
  *     these two, devices being shared:      started when the process has its turn (turns.h)
  *     host function, transfer > 64 KiB:     takes real time too: its end is known only once it has really been done
+ *     wait for a value in memory:           the same: it ends when somebody finds the value there
  *   end known ── the clock reaches it ──> done: bytes of small transfers moved, logged
  *
  * Nothing happens by itself: whoever calls in advances the model to now. Only work that takes real time, and data nobody
@@ -38,6 +39,14 @@ struct host_call {
 	CUcontext context;
 };
 
+/* A wait for memory to hold a value: CUstreamWaitValue_flags without FLUSH. */
+struct memory_watch {
+	const void *address; /* NULL: none */
+	uint64_t value;
+	unsigned condition;
+	uint8_t bytes; /* 4 or 8 */
+};
+
 struct op {
 	enum op_kind kind;
 	enum copy_kind copy;
@@ -63,6 +72,7 @@ struct op {
 	const char *name;
 	struct transfer transfer;
 	struct host_call call;
+	struct memory_watch watch;
 	struct op **waiters; /* operations to tell once the end is known */
 	unsigned waiter_count, waiter_room;
 	struct op *next;     /* in whichever queue it stands */
