@@ -204,6 +204,9 @@ void bounds_free(struct device_work *d)
 		free(d->streams[i].ops);
 		free(d->streams[i].held);
 	}
+	for (size_t i = 0; i < d->n_relays; i++)
+		free(d->relays[i].held);
+	free(d->relays);
 	free(d->streams);
 	free(d->stretches);
 	intervals_free(&d->busy);

@@ -57,6 +57,8 @@ struct stream_work {
 struct device_work { /* one device, over all processes */
 	struct stream_work *streams;
 	size_t n, cap;
+	struct stream_work *relays; /* without work, but others wait for what they wait for; of all devices, the first one keeps them */
+	size_t n_relays;
 	struct stretch *stretches;
 	size_t n_stretches, cap_stretches;
 	struct intervals busy; /* surely */

@@ -26,7 +26,7 @@ static void set_latest_starts(const struct device_work *d, struct stream_work *w
 		until_ns = waits_until(d, w, op, max64(entry, host_done));
 		if (until_ns > max64(entry, host_done))
 			op->held_until_ns = max64(op->held_until_ns, until_ns);
-		op->latest_start_ns = clamp64(later(max64(op->call->end_ns, op->held_until_ns), LATENCY_NS),
+		op->latest_start_ns = clamp64(later(max64(op->call->end_ns, op->held_until_ns), w->facts->latency_ns),
 					      op->earliest_start_ns, op->latest_end_ns);
 		op->earliest_end_ns = op->earliest_start_ns;
 		if (op->hostfn)
@@ -55,10 +55,10 @@ static bool is_legacy(const struct stream_work *w)
 }
 
 /* Whatever was put into the stream from then on has no part in what this fact says. */
-static int64_t about_until(const struct pending *p)
+static int64_t about_until(const struct stream_work *w, const struct pending *p)
 {
 	if (p->known_by == PENDING_EDGE || p->known_by == PENDING_WAKE)
-		return p->asked_ns - LATENCY_NS; /* the edge was recorded, the call entered */
+		return p->asked_ns - w->facts->latency_ns; /* the edge was recorded, the call entered */
 	return p->at_ns + EVENT_NS;
 }
 
@@ -75,16 +75,17 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 		return true;
 	if (p->known_by == PENDING_OWN) {
 		op->earliest_start_ns = clamp64(p->entered_ns, op->earliest_start_ns, op->latest_end_ns);
-		op->latest_start_ns = clamp64(max64(p->asked_ns, later(max64(op->held_until_ns, 0), LATENCY_NS)),
-					      op->earliest_start_ns, max64(op->latest_start_ns, op->earliest_start_ns));
+		op->latest_start_ns =
+			clamp64(max64(p->asked_ns, later(max64(op->held_until_ns, 0), w->facts->latency_ns)),
+				op->earliest_start_ns, max64(op->latest_start_ns, op->earliest_start_ns));
 		op->earliest_end_ns = max64(op->earliest_end_ns, op->earliest_start_ns);
 	}
-	if (waits_between(w, op->call->begin_ns, about_until(p), p->at_ns) ||
+	if (waits_between(w, op->call->begin_ns, about_until(w, p), p->at_ns) ||
 	    ((p->known_by == PENDING_EDGE || p->known_by == PENDING_WAKE) &&
 	     legacy_met(d, w, op->call->begin_ns, p->asked_ns)))
 		return op->hostfn || add_busy(d, w,
 					      max64(max64(p->asked_ns, op->latest_start_ns),
-						    later(waits_away(d, w, about_until(p)), LATENCY_NS)),
+						    later(waits_away(d, w, about_until(w, p)), w->facts->latency_ns)),
 					      p->at_ns, waits_hosts(d, w, op, p->at_ns));
 	op->earliest_end_ns = max64(op->earliest_end_ns, at);
 	return op->hostfn || add_busy(d, w, op->latest_start_ns, at, waits_hosts(d, w, op, at));
@@ -126,7 +127,7 @@ static int64_t context_from(const struct device_work *d, const struct trace *t, 
 			return INT64_MAX;
 		if (from_ns == INT64_MAX)
 			from_ns = p->asked_ns;
-		from_ns = max64(from_ns, later(waits_away(d, w, p->at_ns), LATENCY_NS));
+		from_ns = max64(from_ns, later(waits_away(d, w, p->at_ns), w->facts->latency_ns));
 	}
 	return from_ns;
 }

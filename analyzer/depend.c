@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#define DEPTH 4     /* streams that only pass a wait on */
+#define DEPTH 4      /* streams that only pass a wait on */
 #define LOOK_BACK 64 /* waits of one stream */
 
 /* ---- host functions --------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "facts.h"
 
 #include "alloc.h"
+#include "latency.h"
 #include "timeline.h"
 
 #include <stdlib.h>
@@ -104,19 +105,6 @@ static bool add_edge_across(struct builder *b, const struct edge *edge, int64_t 
 	return true;
 }
 
-/* Only where the device's clock says when. */
-static bool add_start(struct builder *b, const struct edge *edge, const struct firing *f)
-{
-	struct facts *out = b->out;
-
-	if (edge->kind != GST_EDGE_START || !f->exact || f->time_ns < edge->begin_ns)
-		return true;
-	if (!array_room(out->starts, out->n_starts, out->cap_starts))
-		return false;
-	out->starts[out->n_starts++] = (struct start){ edge->stream, f->time_ns - edge->begin_ns };
-	return true;
-}
-
 static bool add_edge(struct builder *b, const struct edge *edge, const struct firing *f)
 {
 	struct facts *out = b->out;
@@ -136,15 +124,14 @@ static bool add_edge(struct builder *b, const struct edge *edge, const struct fi
 	if (!array_room(out->order, out->n_order, out->cap_order))
 		return false;
 	out->order[out->n_order++] = (struct order){ edge->stream, edge->end_ns, first };
-	if (!add_finished(b, edge->stream, edge->covers, last, BOUNDARY_EDGE) || !add_edge_across(b, edge, last) ||
-	    !add_start(b, edge, f))
+	if (!add_finished(b, edge->stream, edge->covers, last, BOUNDARY_EDGE) || !add_edge_across(b, edge, last))
 		return false;
 	/* later than an event on an empty stream would have: it waited for the work before it */
-	if (first - EVENT_NS > edge->end_ns + LATENCY_NS)
+	if (first - EVENT_NS > edge->end_ns + out->latency_ns)
 		return add_pending(b, (struct pending){ .stream = edge->stream,
 							.covers = edge->covers,
 							.at_ns = first - EVENT_NS,
-							.asked_ns = edge->end_ns + LATENCY_NS,
+							.asked_ns = edge->end_ns + out->latency_ns,
 							.known_by = PENDING_EDGE });
 	return true;
 }
@@ -219,7 +206,7 @@ static int64_t entered_ns(const struct builder *b, const struct call *c)
 static bool add_blocked(struct builder *b, const struct call *c, uint32_t stream, uint64_t covers, uint64_t context)
 {
 	int64_t wake = wake_ns(b, c);
-	struct pending p = { stream,  covers,       c->end_ns - wake, c->begin_ns + LATENCY_NS,
+	struct pending p = { stream,  covers,       c->end_ns - wake, c->begin_ns + b->out->latency_ns,
 			     context, PENDING_WAKE, INT64_MIN };
 
 	if (!is_submission(c))
@@ -229,7 +216,7 @@ static bool add_blocked(struct builder *b, const struct call *c, uint32_t stream
 	if (p.entered_ns == INT64_MIN)
 		return true; /* its own two ends bound it, and rest on no allowance */
 	/* a wait for a CPU delays the copy; a short call's return bounds it without any allowance */
-	p.asked_ns = p.entered_ns + BLOCKING_START_NS + LATENCY_NS + wake - WAKE_NS;
+	p.asked_ns = p.entered_ns + BLOCKING_START_NS + b->out->latency_ns + wake - WAKE_NS;
 	if (c->end_ns - p.entered_ns < SHORT_CALL_NS)
 		p.asked_ns = c->end_ns;
 	return add_pending(b, p);
@@ -475,7 +462,7 @@ static bool collect(struct builder *b)
 {
 	const struct trace *t = b->t;
 
-	if (!make_ended(b) || !make_events(b))
+	if (!make_ended(b) || !make_events(b) || !latency_find(b->out, t, b->firings))
 		return false;
 	for (size_t i = 0; i < t->n_edges; i++)
 		if (!add_edge(b, &t->edges[i], &b->firings[i]))
@@ -562,10 +549,10 @@ static bool ordered_before(const void *element, const void *key)
 bool facts_edge_near(const struct facts *f, uint32_t stream, int64_t time_ns)
 {
 	size_t first = facts_first_order(f, stream), end = facts_first_order(f, stream + 1);
-	int64_t from_ns = time_ns - LATENCY_NS;
+	int64_t from_ns = time_ns - f->latency_ns;
 
 	if (first == end)
 		return false;
 	first += array_first(f->order + first, end - first, sizeof(*f->order), ordered_before, &from_ns);
-	return first < end && f->order[first].after_ns < time_ns + LATENCY_NS;
+	return first < end && f->order[first].after_ns < time_ns + f->latency_ns;
 }

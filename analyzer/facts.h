@@ -13,7 +13,8 @@
 #include "trace.h"
 
 /* Work on an empty stream of an idle device starts at most this long after its call returned. Launch latency is 5 to 10 us
- * on current devices, more under load; an event that fires this much later than it was recorded did wait for work before it. */
+ * on current devices, more under load; an event that fires this much later than it was recorded did wait for work before it. Where
+ * the run itself shows that starts take longer (latency.h), facts.latency_ns is that. */
 #define LATENCY_NS 25000
 
 /* A blocking call returns at most this long after the work it waited for ended, besides the time the kernel says the thread
@@ -77,6 +78,7 @@ struct facts { /* of one trace; each array by stream, then by covers or after_ns
 	struct order *order;        size_t n_order, cap_order;
 	struct wait *waits;         size_t n_waits, cap_waits;
 	struct start *starts;       size_t n_starts, cap_starts; /* in the order of time */
+	int64_t latency_ns;          /* the allowance for a start */
 	int64_t worst_edge_error_ns; /* of the edges used */
 };
 

@@ -8,6 +8,10 @@
 
 #include <stdlib.h>
 
+/* How far back what is waited for is looked for through streams that wait themselves: more only tightens. */
+#define DEPTH 3
+#define LOOK_BACK 3
+
 struct place { /* of a stream's work among all devices' */
 	const struct trace *trace;
 	struct stream_work *work;
@@ -83,13 +87,71 @@ static bool link_wait(struct links *l, struct stream_work *w, const struct wait 
 	return true;
 }
 
-static bool link_waits(struct links *l, struct device_work *devices, size_t n)
+/* The stream's device among the run's; n if its process put no work there. */
+static size_t device_of(const struct device_work *devices, size_t n, const struct trace *t, uint32_t stream)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < devices[i].n; k++)
+			if (devices[i].streams[k].trace == t && devices[i].streams[k].stream != GST_NONE &&
+			    t->streams[devices[i].streams[k].stream].device == t->streams[stream].device)
+				return i;
+	return n;
+}
+
+static bool has_memory_waits(const struct trace *t)
+{
+	for (size_t i = 0; i < t->n_calls; i++)
+		if (t->calls[i].family == GST_FAMILY_MEMOP)
+			return true;
+	return false;
+}
+
+/* Streams of this process that wait for events and have no work. */
+static bool add_relays(struct links *l, struct device_work *devices, size_t n, const struct stream_work *of)
+{
+	const struct facts *f = of->facts;
+	bool opaque = has_memory_waits(of->trace);
+	size_t cap = devices[0].n_relays;
+
+	for (size_t k = 0; k < f->n_waits; k++) {
+		uint32_t stream = f->waits[k].stream;
+
+		if ((k && f->waits[k - 1].stream == stream) || work_of(l, of->trace, stream))
+			continue;
+		if (!array_room(devices[0].relays, devices[0].n_relays, cap))
+			return false;
+		devices[0].relays[devices[0].n_relays++] =
+			(struct stream_work){ .trace = of->trace,
+					      .facts = f,
+					      .stream = stream,
+					      .device = (uint32_t)device_of(devices, n, of->trace, stream),
+					      .opaque = opaque };
+	}
+	return true;
+}
+
+static bool add_all_relays(struct links *l, struct device_work *devices, size_t n)
+{
+	const struct trace *seen = NULL;
+	size_t with_work = l->n_places;
+
+	for (size_t i = 0; i < with_work; i++) {
+		if (l->places[i].trace != seen && !add_relays(l, devices, n, l->places[i].work))
+			return false;
+		seen = l->places[i].trace;
+	}
+	return true;
+}
+
+static bool list_places(struct links *l, struct device_work *devices, size_t n)
 {
 	size_t streams = 0;
 
 	for (size_t i = 0; i < n; i++)
 		streams += devices[i].n;
-	l->places = array_new(streams, sizeof(*l->places));
+	free(l->places);
+	l->n_places = 0;
+	l->places = array_new(streams + (n ? devices[0].n_relays : 0), sizeof(*l->places));
 	if (!l->places)
 		return false;
 	for (size_t i = 0; i < n; i++)
@@ -100,7 +162,19 @@ static bool link_waits(struct links *l, struct device_work *devices, size_t n)
 			if (w->stream != GST_NONE)
 				l->places[l->n_places++] = (struct place){ w->trace, w, w->stream };
 		}
+	for (size_t i = 0; n && i < devices[0].n_relays; i++) {
+		struct stream_work *w = &devices[0].relays[i];
+
+		l->places[l->n_places++] = (struct place){ w->trace, w, w->stream };
+	}
 	array_sort(l->places, l->n_places, sizeof(*l->places), by_trace_and_stream);
+	return true;
+}
+
+static bool link_waits(struct links *l, struct device_work *devices, size_t n)
+{
+	if (!list_places(l, devices, n) || !add_all_relays(l, devices, n) || !list_places(l, devices, n))
+		return false;
 	for (size_t i = 0; i < l->n_places; i++) {
 		struct stream_work *w = l->places[i].work;
 		const struct facts *f = w->facts;
@@ -142,14 +216,6 @@ static void tighten(struct link *link)
 			link->producer->ops[i].latest_end_ns = link->producer->ops[i - 1].latest_end_ns;
 }
 
-/* Did the stream wait for something before time_ns that is not known to be over? It has no work of its own to tell. */
-static bool relays(const struct facts *f, uint32_t stream, int64_t time_ns)
-{
-	size_t i = facts_first_wait(f, stream);
-
-	return i < f->n_waits && f->waits[i].stream == stream && f->waits[i].at_ns < time_ns;
-}
-
 /* When the producer's first `covers` ops had finished at the latest. */
 static int64_t finished_by(const struct stream_work *w, size_t covers)
 {
@@ -173,11 +239,8 @@ static struct held resolve(const struct link *link, bool several)
 			     .covers = link->covers };
 	size_t behind = first_behind(w, wait), n = 0;
 
-	if (!p) {
-		bool nothing = wait->producer != GST_NONE && wait->seq == 0 &&
-			       !relays(w->facts, wait->producer, wait->recorded_ns);
-
-		held.until_ns = nothing ? INT64_MIN : INT64_MAX;
+	if (!p) { /* a stream that never had work, nor waited: its event is over at once */
+		held.until_ns = wait->producer != GST_NONE && wait->seq == 0 ? INT64_MIN : INT64_MAX;
 		held.away_ns = several ? held.until_ns : INT64_MIN;
 	} else {
 		held.until_ns = finished_by(p, link->may_cover);
@@ -253,15 +316,24 @@ bool links_find(struct device_work *devices, size_t n)
 	return ok;
 }
 
+/* What the wait was for had not ended before this, as far as it is looked for. */
+static int64_t not_over_before(const struct held *held, int depth)
+{
+	const struct stream_work *p = held->producer;
+	int64_t from_ns = p && held->covers ? p->ops[held->covers - 1].earliest_end_ns : INT64_MIN;
+	size_t n = p && depth ? waits_before(p, held->wait->recorded_ns) : 0;
+
+	for (size_t back = 0; back < LOOK_BACK && n-- > 0; back++)
+		from_ns = max64(from_ns, not_over_before(&p->held[n], depth - 1));
+	return from_ns;
+}
+
 /* Raises the earliest starts behind a wait. */
 static bool order_behind(struct stream_work *w, const struct held *held)
 {
-	int64_t from_ns;
+	int64_t from_ns = not_over_before(held, DEPTH);
 	bool changed = false;
 
-	if (!held->producer || held->covers == 0)
-		return false;
-	from_ns = held->producer->ops[held->covers - 1].earliest_end_ns;
 	for (size_t i = first_behind(w, held->wait); i < w->n && w->ops[i].earliest_start_ns < from_ns; i++) {
 		int64_t start_ns = min64(from_ns, w->ops[i].latest_end_ns);
 

@@ -5,12 +5,11 @@
 #include "bounds.h"
 #include "depend.h"
 #include "gaps.h"
+#include "latency.h"
 #include "place.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define FEW_STARTS 4 /* fewer say nothing of a device's latency */
 
 struct member { /* a process's view of a device */
 	size_t trace;
@@ -121,14 +120,6 @@ static enum err_kind gather(struct device_work *work, const struct builder *b, c
 	return ERR_NONE;
 }
 
-static int by_length(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* A device that others use too starts some work late: the lower quartile of all starts seen is its own doing. */
 static bool set_latency(struct device_timeline *out, const struct builder *b, const struct group *g)
 {
 	int64_t *seen = NULL;
@@ -147,9 +138,8 @@ static bool set_latency(struct device_timeline *out, const struct builder *b, co
 				seen[n++] = f->starts[k].latency_ns;
 		}
 	}
-	array_sort(seen, n, sizeof(*seen), by_length);
 	out->n_latencies = (uint32_t)n;
-	out->latency_ns = n < FEW_STARTS ? 0 : seen[n / 4];
+	out->latency_ns = latency_quartile(seen, n);
 	free(seen);
 	return ok;
 }

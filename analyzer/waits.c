@@ -101,7 +101,7 @@ const struct intervals *waits_hosts(const struct device_work *d, const struct st
 bool waits_between(const struct stream_work *w, int64_t begin_ns, int64_t end_ns, int64_t at_ns)
 {
 	for (size_t i = waits_before(w, end_ns); i-- > 0 && w->held[i].at_ns >= begin_ns;)
-		if (w->held[i].until_ns > at_ns - EVENT_NS - LATENCY_NS)
+		if (w->held[i].until_ns > at_ns - EVENT_NS - w->facts->latency_ns)
 			return true;
 	return false;
 }

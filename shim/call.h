@@ -13,6 +13,7 @@ enum call_role { /* what the call means for its stream, set by capture.c, acted 
 	CALL_SUBMITS, /* puts work into call.stream */
 	CALL_AWAITS,  /* returns when the stream (or, without one, the context) is done */
 	CALL_QUERIES, /* success means the stream is done */
+	CALL_WAITS,   /* what is put into the stream from now on stands behind another's */
 };
 
 struct call {

@@ -279,7 +279,18 @@ void wait_value(struct call *c, CUstream handle)
 		set_stream(c, s);
 }
 
+/* What it waits for may be another device's, while this one stands idle: where the stream's earlier work ended and where the wait was
+ * over. Not where there is but one context, as a stream then waits for work of its own device, which shows. */
 void wait_event(struct call *c, CUstream handle, CUevent e)
 {
+	struct stream *s;
+
 	record_event(c, handle, e);
+	s = c->stream;
+	if (!s || (c->record.flags & GST_CAPTURED) || !edges_several_contexts())
+		return;
+	if (stream_covers(s) > s->marked)
+		edge_record_warm(c->thread, s, GST_EDGE_BLOCK, stream_covers(s));
+	c->role = CALL_WAITS;
+	c->edge_after = true;
 }

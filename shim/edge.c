@@ -57,19 +57,34 @@ static struct pool *pool_of(uint64_t context)
 	return NULL;
 }
 
+bool edges_several_contexts(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < POOLS && n < 2; i++) {
+		uint64_t context = __atomic_load_n(&pools[i].context, __ATOMIC_RELAXED);
+
+		if (!context)
+			break;
+		n += context != POOL_GONE;
+	}
+	return n > 1;
+}
+
 static bool slot_change(struct slot *s, uint32_t from, uint32_t to)
 {
 	return __atomic_compare_exchange_n(&s->state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* A slot with an event of this context (which is current). Low slots first: few events are made and they stay warm. */
-static struct slot *slot_take(struct pool *p)
+/* A slot with an event of this context (which is current). Low slots first: few events are made and they stay warm. make: one may be
+ * created. */
+static struct slot *slot_take(struct pool *p, bool make)
 {
 	for (uint32_t i = 0; i < POOL_EVENTS; i++) {
 		struct slot *s = &p->slots[i];
 		uint32_t state = __atomic_load_n(&s->state, __ATOMIC_RELAXED);
 
-		if (state > SLOT_FREE || !slot_change(s, state, SLOT_TAKEN))
+		if (state > SLOT_FREE || (state == SLOT_NEW && !make) || !slot_change(s, state, SLOT_TAKEN))
 			continue;
 		if (state == SLOT_FREE || INJECT(cuEventCreate, &s->event, CU_EVENT_DEFAULT) == CUDA_SUCCESS)
 			return s;
@@ -86,7 +101,7 @@ static bool may_touch(struct thread *t, const struct stream *s)
 	       (s->kind != GST_STREAM_PER_THREAD || s->tid == t->tid);
 }
 
-void edge_record(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers)
+static void record(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers, bool make)
 {
 	struct pool *p;
 	struct slot *slot = NULL;
@@ -102,10 +117,10 @@ void edge_record(struct thread *t, struct stream *s, enum gst_edge_kind kind, ui
 	}
 	begin = clock_ticks();
 	p = pool_of(s->context);
-	slot = p ? slot_take(p) : NULL;
+	slot = p ? slot_take(p, make) : NULL;
 	if (p && !slot) { /* more edges than the helper reads: read some here */
 		edges_harvest(&t->ring, edges_context_is_current);
-		slot = slot_take(p);
+		slot = slot_take(p, make);
 	}
 	if (slot)
 		rc = INJECT(cuEventRecord, slot->event, (CUstream)(uintptr_t)s->handle);
@@ -133,6 +148,16 @@ void edge_record(struct thread *t, struct stream *s, enum gst_edge_kind kind, ui
 	}
 	__atomic_fetch_add(&file_counters()->injected_ticks, end - begin, __ATOMIC_RELAXED);
 	gate_leave();
+}
+
+void edge_record(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers)
+{
+	record(t, s, kind, covers, true);
+}
+
+void edge_record_warm(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers)
+{
+	record(t, s, kind, covers, false);
 }
 
 struct block {

@@ -16,6 +16,13 @@
  * context's stream. */
 void edge_record(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers);
 
+/* The same with an event that exists already, or not at all: where the program's own event is named in the call at hand, a new one could
+ * get the handle of one that it destroyed. */
+void edge_record_warm(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers);
+
+/* Has the program put work into more than one context? */
+bool edges_several_contexts(void);
+
 /* The host is about to wait for `awaited` (NULL: for the whole context): an edge on every stream with unmarked work, on the
  * legacy default stream only if it is itself awaited. */
 void edges_before_block(struct thread *t, const struct stream *awaited);

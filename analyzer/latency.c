@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "latency.h"
+
+#include "alloc.h"
+#include "ns.h"
+
+#include <stdlib.h>
+
+#define FEW 4 /* starts say nothing of a device's latency */
+
+static int by_length(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int64_t latency_quartile(int64_t *seen, size_t n)
+{
+	array_sort(seen, n, sizeof(*seen), by_length);
+	return n < FEW ? 0 : seen[n / 4];
+}
+
+/* Only where the device's clock says when. */
+static bool add_start(struct facts *out, const struct edge *edge, const struct firing *f)
+{
+	if (edge->kind != GST_EDGE_START || edge->stream == GST_NONE || !f->exact || f->time_ns < edge->begin_ns)
+		return true;
+	if (!array_room(out->starts, out->n_starts, out->cap_starts))
+		return false;
+	out->starts[out->n_starts++] = (struct start){ edge->stream, f->time_ns - edge->begin_ns };
+	return true;
+}
+
+bool latency_find(struct facts *out, const struct trace *t, const struct firing *firings)
+{
+	int64_t *seen, quartile_ns;
+
+	for (size_t i = 0; i < t->n_edges; i++)
+		if (!add_start(out, &t->edges[i], &firings[i]))
+			return false;
+	seen = array_new(out->n_starts, sizeof(*seen));
+	if (!seen)
+		return false;
+	for (size_t i = 0; i < out->n_starts; i++)
+		seen[i] = out->starts[i].latency_ns;
+	quartile_ns = latency_quartile(seen, out->n_starts);
+	out->latency_ns = max64(LATENCY_NS, quartile_ns + quartile_ns / 2);
+	free(seen);
+	return true;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* latency.h: what a start takes, as seen in the run itself: an edge put into a stream known to be empty fires when the device gets to it.
+ * Where others use the device too, some starts are late for that reason: the lower quartile is the device's own doing. */
+#pragma once
+
+#include "facts.h"
+
+/* Fills out->starts and out->latency_ns. False: no memory. */
+bool latency_find(struct facts *out, const struct trace *t, const struct firing *firings);
+
+/* The lower quartile, 0 of too few. Sorts. */
+int64_t latency_quartile(int64_t *seen, size_t n);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* waits_linked CASE ROUNDS: a device stands idle although work for it is queued, for a reason that is known.
+ *   devices   the second device's kernel waits for an event behind a longer one of the first
+ *   relay     … and a third device's for the second's, which does no work of its own in between
+ *   streams   a kernel waits for an event in another stream, where a host function holds it up
+ *   latency   a kernel is queued while another stream's runs; the device takes long to start it (SIMGPU_LATENCY_US)
+ *   alone     a kernel, a synchronise, a pause: what another process on the device does to it */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEVICES 3
+
+static struct device {
+	CUcontext context;
+	CUfunction shorter, longer;
+	CUstream stream, other;
+	CUevent event;
+} devices[DEVICES];
+
+static void check(CUresult rc, const char *what)
+{
+	if (rc == CUDA_SUCCESS)
+		return;
+	fprintf(stderr, "%s: error %d\n", what, rc);
+	exit(1);
+}
+
+static long now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static void compute_until(long us)
+{
+	while (now_us() < us)
+		;
+}
+
+static void start(int n)
+{
+	CUmodule module;
+
+	check(cuInit(0), "cuInit");
+	for (int i = 0; i < n; i++) {
+		struct device *d = &devices[i];
+
+		check(cuDevicePrimaryCtxRetain(&d->context, i), "retain");
+		check(cuCtxSetCurrent(d->context), "set current");
+		check(cuModuleLoadData(&module, "x"), "load");
+		check(cuModuleGetFunction(&d->shorter, module, "shorter__50us"), "function");
+		check(cuModuleGetFunction(&d->longer, module, "longer__1500us"), "function");
+		check(cuStreamCreate(&d->stream, CU_STREAM_NON_BLOCKING), "create");
+		check(cuStreamCreate(&d->other, CU_STREAM_NON_BLOCKING), "create");
+		check(cuEventCreate(&d->event, CU_EVENT_DISABLE_TIMING), "event");
+	}
+}
+
+static void launch(struct device *d, CUfunction f, CUstream s)
+{
+	check(cuCtxSetCurrent(d->context), "set current");
+	check(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, s, NULL, NULL), "launch");
+}
+
+static void finish(struct device *d)
+{
+	check(cuCtxSetCurrent(d->context), "set current");
+	check(cuCtxSynchronize(), "synchronise");
+}
+
+/* n devices, each behind the one before; those between do nothing in `other`, through which the wait goes on. */
+static void devices_round(int n)
+{
+	struct device *first = &devices[0], *last = &devices[n - 1];
+
+	launch(last, last->shorter, last->stream);
+	launch(first, first->longer, first->stream);
+	check(cuEventRecord(first->event, first->stream), "record");
+	for (int i = 1; i < n; i++) {
+		struct device *d = &devices[i];
+		CUstream s = d == last ? d->stream : d->other;
+
+		check(cuCtxSetCurrent(d->context), "set current");
+		check(cuStreamWaitEvent(s, devices[i - 1].event, 0), "wait");
+		if (d == last)
+			launch(d, d->shorter, s);
+		else
+			check(cuEventRecord(d->event, s), "record");
+	}
+	finish(last);
+	finish(first);
+}
+
+static void CUDA_CB sleep_a_while(void *arg)
+{
+	(void)arg;
+	usleep(1500);
+}
+
+static void streams_round(void)
+{
+	struct device *d = &devices[0];
+
+	launch(d, d->shorter, d->other);
+	check(cuLaunchHostFunc(d->other, sleep_a_while, NULL), "host function");
+	check(cuEventRecord(d->event, d->other), "record");
+	check(cuStreamWaitEvent(d->stream, d->event, 0), "wait");
+	launch(d, d->shorter, d->stream);
+	finish(d);
+}
+
+/* The second launch comes half the latency before the first kernel ends: the device is idle for the other half. The program asks when the
+ * first is done: an event of the recorder's, as before a synchronise, would take as long to fire as the second kernel to start. */
+static void latency_round(void)
+{
+	struct device *d = &devices[0];
+	long begin_us = now_us(), latency_us = atol(getenv("SIMGPU_LATENCY_US"));
+
+	launch(d, d->longer, d->stream);
+	compute_until(begin_us + latency_us / 2 + 1500);
+	launch(d, d->shorter, d->other);
+	while (cuStreamQuery(d->stream) == CUDA_ERROR_NOT_READY)
+		;
+	finish(d);
+}
+
+static void alone_round(void)
+{
+	launch(&devices[0], devices[0].shorter, devices[0].stream);
+	finish(&devices[0]);
+	usleep(105000); /* the recorder looks at a start ten times a second */
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc == 3 ? argv[1] : "";
+	long rounds = argc == 3 ? atol(argv[2]) : 0;
+	int n = strcmp(name, "devices") == 0 ? 2 : strcmp(name, "relay") == 0 ? 3 : 1;
+
+	if (!rounds)
+		return 2;
+	start(n);
+	for (int i = 0; i < n; i += n > 1 ? n - 1 : 1) { /* warm */
+		launch(&devices[i], devices[i].shorter, devices[i].stream);
+		finish(&devices[i]);
+	}
+	while (rounds-- > 0) {
+		if (n > 1)
+			devices_round(n);
+		else if (strcmp(name, "streams") == 0)
+			streams_round();
+		else if (strcmp(name, "latency") == 0)
+			latency_round();
+		else
+			alone_round();
+	}
+	return 0;
+}
