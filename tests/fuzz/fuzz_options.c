@@ -64,9 +64,7 @@ static void check_error(const struct error *e)
 
 static void parse(bool ends, int n, char *words[])
 {
-	const struct option_set set = {
-		"PATH... [options]", rows, sizeof(rows) / sizeof(rows[0]), 1, 3, NULL, ends
-	};
+	const struct option_set set = { "PATH... [options]", rows, sizeof(rows) / sizeof(rows[0]), 1, 3, NULL, ends };
 	struct values v = { .few = 5, .run = OPTION_RUN_LAST };
 	char *before[WORDS_MAX + 1], help[4096];
 	int first = 0, wants_help = 0;

@@ -6,26 +6,26 @@
 
 #include "common.h"
 
+#define INPUT_MAX (1u << 20)
+
 static bool replay(const char *path)
 {
 	FILE *file = fopen(path, "rb");
-	uint8_t *bytes = NULL;
-	size_t n = 0, room = 0, got;
+	uint8_t *bytes = malloc(INPUT_MAX);
+	size_t n;
 
 	puts(path);
 	fflush(stdout);
-	if (!file)
-		return false;
-	do {
-		if (n == room && !(bytes = realloc(bytes, room = room * 2 + 4096)))
-			abort();
-		got = fread(bytes + n, 1, room - n, file);
-		n += got;
-	} while (got);
-	fclose(file);
-	LLVMFuzzerTestOneInput(bytes, n);
+	if (file && bytes) {
+		n = fread(bytes, 1, INPUT_MAX, file);
+		bytes = realloc(bytes, n ? n : 1); /* exactly as long as it is, so that a read beyond it is seen */
+		require(bytes != NULL);
+		LLVMFuzzerTestOneInput(bytes, n);
+	}
 	free(bytes);
-	return true;
+	if (file)
+		fclose(file);
+	return file != NULL;
 }
 
 int main(int argc, char **argv)
