@@ -53,10 +53,20 @@ static const char *ending(const struct summary *s)
 	return s->running ? ", still running" : s->cut ? ", cut short" : s->unknown ? ", cut short or still going" : "";
 }
 
+/* The command, without the folder of its program: an interpreter's is long, and what comes after it tells more. */
+static const char *title(const struct trace *t)
+{
+	const char *command = t->header.cmdline[0] ? t->header.cmdline : t->header.exe;
+	size_t program = strcspn(command, " ");
+
+	while (program > 0 && command[program - 1] != '/')
+		program--;
+	return command[0] ? command + program : text_base(t->path);
+}
+
 static void head(const struct page *p, const struct summary *s)
 {
 	const struct trace *t = s->run->traces[0];
-	const char *title;
 	char command[512], host[64], length[TEXT_SHORT];
 	int64_t begin = t->begin_ns, end = t->end_ns;
 
@@ -68,9 +78,7 @@ static void head(const struct page *p, const struct summary *s)
 		begin = other->begin_ns < begin ? other->begin_ns : begin;
 		end = other->end_ns > end ? other->end_ns : end;
 	}
-	title = t->header.cmdline[0] ? t->header.cmdline : t->header.exe;
-	page_ink(p, INK_TITLE, "%s\n",
-		 text_clean(command, sizeof(command), title[0] ? title : text_base(t->path), p->style->columns));
+	page_ink(p, INK_TITLE, "%s\n", text_clean(command, sizeof(command), title(t), p->style->columns));
 	fprintf(p->out, "%zu process%s on %s, recorded for %s%s\n", s->run->n_traces, s->run->n_traces == 1 ? "" : "es",
 		text_clean(host, sizeof(host), t->header.host[0] ? t->header.host : "an unnamed host", 40),
 		text_duration(length, end - begin), ending(s));

@@ -77,8 +77,8 @@ static void cause_lines(const struct page *p, const struct gap *g, const struct 
 {
 	char from[TEXT_SHORT], length[TEXT_SHORT], share[TEXT_SHORT], state[64];
 
-	fprintf(p->out, "  +%-10s ", text_duration(from, c->begin_ns - g->begin_ns));
-	page_bar(p, INK_CAUSE, c->end_ns - c->begin_ns, g->end_ns - g->begin_ns, 14);
+	fprintf(p->out, "  %-13s ", text_offset(from, c->begin_ns - g->begin_ns));
+	page_bar(p, INK_CAUSE, c->end_ns - c->begin_ns, g->end_ns - g->begin_ns, 12);
 	fprintf(p->out, " %10s %8s  ", text_duration(length, c->end_ns - c->begin_ns),
 		text_percent(share, c->end_ns - c->begin_ns, g->end_ns - g->begin_ns));
 	page_ink(p, INK_CAUSE, "%s", cause_name(c->cause));
@@ -105,7 +105,7 @@ static void calls(const struct page *p, const struct gap_view *v)
 	for (size_t i = first; i < v->n_calls; i++) {
 		const struct call *c = v->calls[i];
 
-		fprintf(p->out, "  %11s  %-32s %10s", text_duration(at, c->begin_ns - v->gap->begin_ns),
+		fprintf(p->out, "  %15s  %-32s %10s", text_offset(at, c->begin_ns - v->gap->begin_ns),
 			text_clean(name, sizeof(name), call_name(v->trace, c), 32),
 			text_duration(took, c->end_ns - c->begin_ns));
 		if (c->result)

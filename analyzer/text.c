@@ -52,6 +52,16 @@ const char *text_count(char buf[TEXT_SHORT], uint64_t n)
 	return buf;
 }
 
+const char *text_offset(char buf[TEXT_SHORT], int64_t ns)
+{
+	uint64_t tenths = ((ns < 0 ? -(uint64_t)ns : (uint64_t)ns) + 50) / 100;
+	char whole[TEXT_SHORT];
+
+	snprintf(buf, TEXT_SHORT, "%c%.24s.%d us", ns < 0 && tenths ? '-' : '+', text_count(whole, tenths / 10),
+		 (int)(tenths % 10));
+	return buf;
+}
+
 const char *text_percent(char buf[TEXT_SHORT], int64_t part, int64_t whole)
 {
 	snprintf(buf, TEXT_SHORT, "%.1f %%", whole > 0 ? (double)part * 100 / (double)whole : 0.0);

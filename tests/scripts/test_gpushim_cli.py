@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -69,8 +70,35 @@ def test_an_unknown_command_gets_a_hint(call):
 
 def test_a_path_that_is_not_there(call, tmp_path):
     done = call("report", tmp_path / "none")
-    assert done.returncode in (3, 4) and "none: " in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 3 and done.stderr == f"gpushim: {tmp_path}/none: cannot open: No such file or directory\n"
+    (tmp_path / "file").touch()
+    assert call("report", tmp_path / "file" / "none").returncode == 3
 
+
+def test_a_path_that_the_system_refuses(call, tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    done = call("report", tmp_path / "loop")
+    assert done.returncode == 4 and "Too many levels of symbolic links" in done.stderr
+
+
+def test_a_directory_without_a_trace(call, tmp_path):
+    done = call("report", tmp_path)
+    assert done.returncode == 3 and done.stderr == f"gpushim: {tmp_path}: no .gst file in this directory\n"
+
+
+def test_json_has_every_story(call, allocator):
+    done = call("report", allocator, "--json", "--why", "0")
+    assert done.returncode == 2 and "--json has every gap's story" in done.stderr and not done.stdout
+
+
+def test_offsets_tell_calls_apart(call, allocator):
+    """Two calls of one millisecond are not both at 2.0 ms."""
+    lines = call("report", allocator, "--why", "0").stdout.split("what thread")[1].splitlines()[1:]
+    offsets = [line.split(" us")[0].strip() for line in lines if " us" in line and "cu" in line]
+    assert len(offsets) > 1 and len(set(offsets)) == len(offsets)
+    assert all(re.fullmatch(r"[+-][\d,]+\.\d", offset) for offset in offsets)
+    begins = [float(offset.replace(",", "")) for offset in offsets]
+    assert begins == sorted(begins)
 
 def test_what_is_no_trace(call, tmp_path):
     (tmp_path / "x.gst").write_text("no trace " * 1000)

@@ -196,6 +196,18 @@ def test_an_id_that_was_given_is_kept(run):
     assert run.report()["run"]["processes"] == 2
 
 
+def test_without_an_id_lifetimes_tell_runs_apart(run, shim):
+    """As LD_PRELOAD alone records: a launcher that starts four ranks at once, twice."""
+    rank = f"{sys.executable} -c '{WORK}time.sleep(0.2)' & "
+    for _ in range(2):
+        done = subprocess.run(["sh", "-c", 4 * rank + "wait"], cwd=run.folder, capture_output=True, timeout=60,
+                              env=run.environment(LD_PRELOAD=shim, GPUSHIM_OUT=run.out))
+        assert done.returncode == 0 and done.stderr == b""
+        time.sleep(0.1)
+    assert [run.report("--run", n)["run"]["processes"] for n in ("0", "1", "all")] == [4, 4, 8]
+    assert run.report()["run"] | {"index": 1, "runs": 2} == run.report()["run"]
+
+
 def test_runs_that_interleave_do_not_mix(run):
     held = run.start(sys.executable, "-c", WORK + "print('ready', flush=True); sys.stdin.read(1)\n"
                      "end = time.monotonic() + 20\nwhile not os.path.exists('go') and time.monotonic() < end: time.sleep(0.01)\n" + WORK)

@@ -221,6 +221,11 @@ static void test_text_for_people(void **state)
 	assert_string_equal(text_duration(buf, 170300000), "170.3 ms");
 	assert_string_equal(text_duration(buf, -1500), "-1.5 us");
 	assert_string_equal(text_duration(buf, INT64_MIN), "-9223372037 s");
+	assert_string_equal(text_offset(buf, 0), "+0.0 us");
+	assert_string_equal(text_offset(buf, -2041349), "-2,041.3 us");
+	assert_string_equal(text_offset(buf, 1234567890123), "+1,234,567,890.1 us");
+	assert_string_equal(text_offset(buf, -49), "+0.0 us");
+	assert_string_equal(text_offset(buf, INT64_MIN), "-9,223,372,036,854,775.8 us");
 	assert_string_equal(text_bytes(buf, 0), "0 B");
 	assert_string_equal(text_bytes(buf, UINT64_MAX), "16.0 EiB");
 	assert_string_equal(text_count(buf, 1234567), "1,234,567");
