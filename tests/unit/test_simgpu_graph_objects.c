@@ -311,7 +311,7 @@ static void references(void)
 	OK(cuUserObjectRetain(o, 2));
 	OK(cuUserObjectRelease(o, 2));
 	graph = new_graph();
-	kernel(graph, "long__2000us", NULL);
+	kernel(graph, "long__300000us", NULL);
 	OK(cuGraphRetainUserObject(graph, o, 1, CU_GRAPH_USER_OBJECT_MOVE)); /* now the graph's alone */
 	OK(cuGraphRetainUserObject(graph, o, 2, 0));
 	EXPECT(CUDA_ERROR_INVALID_VALUE, cuGraphReleaseUserObject(graph, o, 4));
