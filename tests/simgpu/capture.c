@@ -79,13 +79,20 @@ CUresult capture_refuse_event(CUevent event)
 	return CUDA_ERROR_CAPTURED_EVENT;
 }
 
-CUresult capture_check_context(CUcontext context)
+CUresult capture_refuse_context(CUcontext context)
 {
 	CUresult result = CUDA_SUCCESS;
 
 	for (struct CUstream_st *stream = context->streams; stream; stream = stream->next)
 		if (stream->capture)
 			result = capture_refuse(stream);
+	return result;
+}
+
+CUresult capture_check_context(CUcontext context)
+{
+	CUresult result = capture_refuse_context(context);
+
 	return result ? result : capture_forbids_wait();
 }
 
@@ -137,17 +144,23 @@ void capture_list_remove(struct capture *capture)
 
 /* ---- operations -------------------------------------------------------------------------------------------- */
 
-CUresult capture_add(struct CUstream_st *stream, CUgraphNodeParams *params)
+CUresult capture_add_node(struct CUstream_st *stream, CUgraphNodeParams *params, CUgraphNode *node)
 {
-	CUgraphNode node;
-	CUresult result = graph_node_add(stream->capture->graph, &stream->frontier, params, &node);
+	CUresult result = graph_node_add(stream->capture->graph, &stream->frontier, params, node);
 
 	if (result)
 		return result;
-	if (params->type == CU_GRAPH_NODE_TYPE_KERNEL && !attributes_set_priority(node, stream->priority))
+	if (params->type == CU_GRAPH_NODE_TYPE_KERNEL && !attributes_set_priority(*node, stream->priority))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	stream->frontier.count = 0;
-	return node_list_add(&stream->frontier, node) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	return node_list_add(&stream->frontier, *node) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult capture_add(struct CUstream_st *stream, CUgraphNodeParams *params)
+{
+	CUgraphNode node;
+
+	return capture_add_node(stream, params, &node);
 }
 
 CUresult capture_alloc(struct CUstream_st *stream, size_t bytes, int device, CUdeviceptr *address)

@@ -32,6 +32,7 @@ struct capture {
 CUresult capture_check_use(struct CUstream_st *stream); /* enqueues to it: the legacy stream beside a blocking capture */
 CUresult capture_refuse(struct CUstream_st *stream);    /* does what no graph can hold; CUDA_SUCCESS where nothing captures */
 CUresult capture_refuse_event(CUevent event);           /* of a captured event: CUDA_ERROR_CAPTURED_EVENT */
+CUresult capture_refuse_context(CUcontext context);     /* orders with everything in it */
 CUresult capture_check_context(CUcontext context);      /* waits for everything in it */
 CUresult capture_forbids_wait(void);                    /* this thread may not wait at all */
 CUresult capture_forbids_unsafe(void);                  /* the same; takes the lock */
@@ -39,6 +40,7 @@ CUresult capture_forbids_unsafe(void);                  /* the same; takes the l
 /* An operation enqueued to a stream that captures becomes a node with a copy of these parameters, which have been checked; the
  * address of an allocation is left in them. */
 CUresult capture_add(struct CUstream_st *stream, CUgraphNodeParams *params);
+CUresult capture_add_node(struct CUstream_st *stream, CUgraphNodeParams *params, CUgraphNode *node);
 CUresult capture_alloc(struct CUstream_st *stream, size_t bytes, int device, CUdeviceptr *address);
 CUresult capture_free(struct CUstream_st *stream, CUdeviceptr address); /* CUDA_ERROR_INVALID_VALUE: not of a graph */
 CUresult capture_record_event(struct CUstream_st *stream, CUevent event, bool external);

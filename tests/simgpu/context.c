@@ -136,6 +136,8 @@ void context_stop(CUcontext context)
 		stream_free(context->streams);
 	op_unref(context->legacy.last);
 	context->legacy.last = NULL;
+	op_unref(context->barrier);
+	context->barrier = NULL;
 	for (unsigned i = 0; i < context->orphan_count; i++)
 		op_unref(context->orphans[i].op);
 	free(context->orphans);

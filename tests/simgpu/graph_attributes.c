@@ -70,6 +70,18 @@ static bool known(CUkernelNodeAttrID id)
 	}
 }
 
+bool attributes_set_launch(CUgraphNode node, const CUlaunchAttribute *attributes, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (!known(attributes[i].id))
+			continue;
+		if (!make(node))
+			return false;
+		node->attributes->values[attributes[i].id] = attributes[i].value;
+	}
+	return true;
+}
+
 static CUresult check(CUgraphNode node)
 {
 	if (!node_valid(node))

@@ -13,4 +13,5 @@ struct node_attributes {
 
 bool attributes_copy(CUgraphNode to, CUgraphNode from); /* false: out of memory */
 bool attributes_set_priority(CUgraphNode node, int priority);
+bool attributes_set_launch(CUgraphNode node, const CUlaunchAttribute *attributes, unsigned count); /* of a captured launch */
 bool attributes_may_become(CUgraphNode old, CUgraphNode new, bool node_priorities); /* of kernel nodes */

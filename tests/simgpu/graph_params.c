@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* graph_params.c: a node owns what its parameters point to: a kernel's `extra` bytes, a child graph, its part of
- * an allocation.
- * An array of kernelParams has no length here, because a simulated kernel has no signature: the client's pointer is kept and
- * given back, not what it points to. */
+/* graph_params.c: a node owns what its parameters point to: a kernel's arguments, a child graph, its part of an allocation. */
 #include "graph_params.h"
 
 #include "graph.h"
+#include "graph_kernel.h"
 #include "graph_memory.h"
 #include "graph_op.h"
 #include "launch.h"
@@ -13,68 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { EXTRA_WORDS = 16 }; /* an `extra` array this long has lost its end */
-
-/* What `extra` becomes in a node: one block. */
-struct extra_copy {
-	void *words[5];
-	size_t bytes;
-	unsigned char buffer[];
-};
-
-/* False: not an array as cuLaunchKernel documents it. */
-static bool extra_parse(void **extra, const void **buffer, size_t *bytes)
-{
-	*buffer = NULL;
-	*bytes = 0;
-	for (unsigned i = 0; i < EXTRA_WORDS; i += 2) {
-		if (extra[i] == CU_LAUNCH_PARAM_END)
-			return true;
-		if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
-			*buffer = extra[i + 1];
-		else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE)
-			*bytes = *(const size_t *)extra[i + 1];
-		else
-			return false;
-	}
-	return false;
-}
-
-static bool extra_copy(void ***to, void **from)
-{
-	const void *buffer;
-	struct extra_copy *copy;
-	size_t bytes;
-
-	if (!from || !extra_parse(from, &buffer, &bytes)) {
-		*to = NULL;
-		return true;
-	}
-	copy = malloc(sizeof(*copy) + bytes);
-	if (!copy)
-		return false;
-	copy->bytes = bytes;
-	if (buffer)
-		memcpy(copy->buffer, buffer, bytes);
-	copy->words[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
-	copy->words[1] = copy->buffer;
-	copy->words[2] = CU_LAUNCH_PARAM_BUFFER_SIZE;
-	copy->words[3] = &copy->bytes;
-	copy->words[4] = CU_LAUNCH_PARAM_END;
-	*to = copy->words;
-	return true;
-}
-
-static CUresult check_kernel(const CUDA_KERNEL_NODE_PARAMS_v3 *kernel)
-{
-	const void *buffer;
-	size_t bytes;
-
-	if (kernel->extra && !extra_parse(kernel->extra, &buffer, &bytes))
-		return CUDA_ERROR_INVALID_VALUE;
-	return launch_check(kernel);
-}
 
 static CUresult check_child(const CUDA_CHILD_GRAPH_NODE_PARAMS *child)
 {
@@ -89,7 +25,7 @@ CUresult graph_params_check(const CUgraphNodeParams *params)
 {
 	switch (params->type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
-		return check_kernel(&params->kernel);
+		return graph_kernel_check(&params->kernel);
 	case CU_GRAPH_NODE_TYPE_MEMCPY:
 		return graph_op_check_copy(&params->memcpy);
 	case CU_GRAPH_NODE_TYPE_MEMSET:
@@ -132,7 +68,7 @@ bool graph_params_copy(CUgraphNodeParams *to, const CUgraphNodeParams *from)
 	*to = *from;
 	switch (from->type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
-		return extra_copy(&to->kernel.extra, from->kernel.extra);
+		return graph_kernel_copy(to, from);
 	case CU_GRAPH_NODE_TYPE_GRAPH:
 		to->graph.graph = graph_copy(from->graph.graph, false);
 		return to->graph.graph;
@@ -151,7 +87,7 @@ void graph_params_free(CUgraphNodeParams *params)
 {
 	switch (params->type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
-		free(params->kernel.extra);
+		graph_kernel_free(params);
 		break;
 	case CU_GRAPH_NODE_TYPE_GRAPH:
 		if (params->graph.graph)
@@ -173,8 +109,10 @@ CUresult graph_params_replace(CUgraphNodeParams *old, const CUgraphNodeParams *p
 {
 	CUgraphNodeParams copy;
 
-	if (!graph_params_copy(&copy, params))
+	if (!graph_params_copy(&copy, params)) {
+		graph_params_free(&copy);
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
 	graph_params_free(old);
 	*old = copy;
 	return CUDA_SUCCESS;

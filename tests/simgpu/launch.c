@@ -5,6 +5,7 @@
 #include "capture.h"
 #include "context.h"
 #include "function.h"
+#include "graph_attributes.h"
 #include "settings.h"
 #include "stream.h"
 
@@ -50,10 +51,31 @@ CUresult launch_op(const CUDA_KERNEL_NODE_PARAMS_v3 *k, struct op **op)
 	return CUDA_SUCCESS;
 }
 
-/* A kernel that belongs to no context runs in the stream's. */
-static CUresult submit_kernel(const struct call *call, const CUDA_KERNEL_NODE_PARAMS_v3 *asked, CUstream s)
+/* A launch as it was asked for. */
+struct launch {
+	CUDA_KERNEL_NODE_PARAMS_v3 kernel;
+	const CUlaunchAttribute *attributes;
+	unsigned attribute_count;
+};
+
+static CUresult capture_kernel(struct CUstream_st *stream, const CUDA_KERNEL_NODE_PARAMS_v3 *k,
+			       const struct launch *launch)
 {
-	CUDA_KERNEL_NODE_PARAMS_v3 kernel = *asked, *k = &kernel;
+	CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_KERNEL };
+	CUgraphNode node = NULL;
+	CUresult result;
+
+	params.kernel = *k;
+	result = capture_add_node(stream, &params, &node);
+	if (!result && !attributes_set_launch(node, launch->attributes, launch->attribute_count))
+		result = CUDA_ERROR_OUT_OF_MEMORY;
+	return result;
+}
+
+/* A kernel that belongs to no context runs in the stream's. */
+static CUresult submit_kernel(const struct call *call, const struct launch *launch, CUstream s)
+{
+	CUDA_KERNEL_NODE_PARAMS_v3 kernel = launch->kernel, *k = &kernel;
 	struct CUstream_st *stream;
 	struct op *op;
 	CUresult result = launch_check(k);
@@ -65,12 +87,8 @@ static CUresult submit_kernel(const struct call *call, const CUDA_KERNEL_NODE_PA
 	k->func = function_in(k->func, stream->context);
 	if (!k->func || k->func->module->context != stream->context)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (stream->capture) {
-		CUgraphNodeParams node = { .type = CU_GRAPH_NODE_TYPE_KERNEL };
-
-		node.kernel = *k;
-		return capture_add(stream, &node);
-	}
+	if (stream->capture)
+		return capture_kernel(stream, k, launch);
 	result = launch_op(k, &op);
 	if (result)
 		return result;
@@ -81,12 +99,12 @@ static CUresult submit_kernel(const struct call *call, const CUDA_KERNEL_NODE_PA
 	return CUDA_SUCCESS;
 }
 
-static CUresult launch(const struct call *call, const CUDA_KERNEL_NODE_PARAMS_v3 *k, CUstream s)
+static CUresult run(const struct call *call, const struct launch *launch, CUstream s)
 {
 	CUresult result;
 
 	sim_lock();
-	result = submit_kernel(call, k, s);
+	result = submit_kernel(call, launch, s);
 	sim_unlock();
 	if (!result)
 		clock_spin_until(call->entry_ns + settings()->launch_ns);
@@ -96,23 +114,33 @@ static CUresult launch(const struct call *call, const CUDA_KERNEL_NODE_PARAMS_v3
 CUresult api_launch(CALL, CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
 		    unsigned int by, unsigned int bz, unsigned int shared, CUstream s, void **params, void **extra)
 {
-	const CUDA_KERNEL_NODE_PARAMS_v3 kernel = { f, gx, gy, gz, bx, by, bz, shared, params, extra, NULL, NULL };
+	const struct launch launch = { .kernel = { f, gx, gy, gz, bx, by, bz, shared, params, extra, NULL, NULL } };
 
-	return launch(call, &kernel, s);
+	return run(call, &launch, s);
 }
 
 CUresult api_launch_ex(CALL, const CUlaunchConfig *c, CUfunction f, void **params, void **extra)
 {
+	struct launch launch;
+
 	if (!c || (c->numAttrs && !c->attrs))
 		return CUDA_ERROR_INVALID_VALUE;
-	return api_launch(call, f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ,
-			  c->sharedMemBytes, c->hStream, params, extra);
+	launch = (struct launch){ .kernel = { f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY,
+					      c->blockDimZ, c->sharedMemBytes, params, extra, NULL, NULL },
+				  .attributes = c->attrs,
+				  .attribute_count = c->numAttrs };
+	return run(call, &launch, c->hStream);
 }
 
 CUresult api_launch_cooperative(CALL, CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
 				unsigned int by, unsigned int bz, unsigned int shared, CUstream s, void **params)
 {
-	return api_launch(call, f, gx, gy, gz, bx, by, bz, shared, s, params, NULL);
+	const CUlaunchAttribute cooperative = { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value = { .cooperative = 1 } };
+	const struct launch launch = { .kernel = { f, gx, gy, gz, bx, by, bz, shared, params, NULL, NULL, NULL },
+				       .attributes = &cooperative,
+				       .attribute_count = 1 };
+
+	return run(call, &launch, s);
 }
 
 CUresult launch_host_op(const struct host_call *host, int device, struct op **op)

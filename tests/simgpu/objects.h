@@ -56,6 +56,7 @@ struct CUctx_st {
 	struct orphan *orphans;
 	unsigned orphan_count, orphan_room;
 	struct CUmod_st *modules;
+	struct op *barrier; /* of cuCtxWaitEvent: what streams created later wait for; NULL: nothing */
 };
 
 struct CUevent_st {

@@ -23,6 +23,8 @@ static struct CUstream_st *stream_new(CUcontext context, unsigned flags, int pri
 	stream->flags = flags;
 	stream->priority = priority;
 	stream->next = context->streams;
+	if (context->barrier)
+		stream->last = op_ref(context->barrier);
 	context->streams = stream;
 	return stream;
 }

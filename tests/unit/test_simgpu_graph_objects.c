@@ -350,10 +350,13 @@ static void attributes(void)
 {
 	CUgraphExecUpdateResultInfo info;
 	CUkernelNodeAttrValue value = { 0 };
-	CUgraphNode one, other, empty;
+	CUlaunchAttribute cluster = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+				      .value = { .clusterDim = { 2, 1, 1 } } };
+	CUlaunchConfig config = { 2, 1, 1, 32, 1, 1, 0, NULL, &cluster, 1 };
+	CUgraphNode one, other, empty, nodes[3];
 	CUgraph graph, second;
 	CUgraphExec exec;
-	size_t count = 1;
+	size_t count = 3;
 	CUstream s;
 
 	start();
@@ -390,10 +393,19 @@ static void attributes(void)
 	OK(cuStreamCreateWithPriority(&s, CU_STREAM_NON_BLOCKING, -2));
 	OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
 	launch("k", s);
+	OK(cuLaunchCooperativeKernel(function("k"), 1, 1, 1, 32, 1, 1, 0, s, NULL));
+	config.hStream = s;
+	OK(cuLaunchKernelEx(&config, function("k"), NULL, NULL));
 	OK(cuStreamEndCapture(s, &second));
-	OK(cuGraphGetNodes(second, &one, &count));
-	OK(cuGraphKernelNodeGetAttribute(one, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value));
+	OK(cuGraphGetNodes(second, nodes, &count));
+	OK(cuGraphKernelNodeGetAttribute(nodes[0], CU_LAUNCH_ATTRIBUTE_PRIORITY, &value));
 	EXPECT(-2, value.priority);
+	OK(cuGraphKernelNodeGetAttribute(nodes[0], CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
+	EXPECT(0, value.cooperative);
+	OK(cuGraphKernelNodeGetAttribute(nodes[1], CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
+	EXPECT(1, value.cooperative);
+	OK(cuGraphKernelNodeGetAttribute(nodes[2], CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value));
+	EXPECT(2, value.clusterDim.x);
 }
 
 static void attributes_are_kept_and_forbid_updates(void **state)

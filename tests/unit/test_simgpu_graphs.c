@@ -293,7 +293,7 @@ static void queue(void)
 	start();
 	graph = new_graph();
 	for (unsigned i = 0; i < 8; i++)
-		kernel(graph, "k__3000us", NULL, NULL);
+		kernel(graph, "k__50000us", NULL, NULL); /* longer than a busy machine holds a thread up */
 	for (unsigned i = 0; i < 3; i++)
 		execs[i] = instantiate(graph);
 	for (unsigned i = 0; i < 3; i++)
@@ -572,6 +572,50 @@ static void parameters(void)
 	OK(cuGraphDestroy(graph));
 }
 
+static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+			  ".visible .entry typed(.param .u64 a, .param .u32 b) { ret; }\n";
+
+static void arguments(void)
+{
+	CUDA_KERNEL_NODE_PARAMS params, got;
+	unsigned long long a = 7;
+	void *args[] = { &a, &(unsigned){ 9 } };
+	CUgraphNode node;
+	CUgraphExec exec;
+	CUgraph graph;
+	CUmodule typed;
+
+	start();
+	OK(cuModuleLoadData(&typed, ptx));
+	params = kernel_params("k");
+	params.kernelParams = args;
+	OK(cuModuleGetFunction(&params.func, typed, "typed"));
+	graph = new_graph();
+	OK(cuGraphAddKernelNode(&node, graph, NULL, 0, &params));
+	a = 0;
+	args[1] = NULL;
+	OK(cuGraphKernelNodeGetParams(node, &got));
+	EXPECT(1, got.kernelParams != args && got.ctx == context);
+	EXPECT(7, *(unsigned long long *)got.kernelParams[0]);
+	EXPECT(9, *(unsigned *)got.kernelParams[1]);
+	got.gridDimX = 3;
+	OK(cuGraphKernelNodeSetParams(node, &got));
+	OK(cuGraphKernelNodeGetParams(node, &got));
+	EXPECT(3, got.gridDimX);
+	EXPECT(9, *(unsigned *)got.kernelParams[1]);
+	exec = instantiate(graph);
+	OK(cuGraphDestroy(graph));
+	OK(cuModuleUnload(typed));
+	EXPECT(CUDA_ERROR_INVALID_HANDLE, cuGraphLaunch(exec, NULL)); /* its code is gone */
+	OK(cuGraphExecDestroy(exec));
+}
+
+static void arguments_of_known_kernels_are_copied(void **state)
+{
+	(void)state;
+	run_in_child(arguments, NULL);
+}
+
 static void parameters_are_copied_checked_and_given_back(void **state)
 {
 	(void)state;
@@ -800,6 +844,7 @@ int main(void)
 		cmocka_unit_test(a_cycle_cannot_be_instantiated),
 		cmocka_unit_test(a_clone_lives_on_its_own),
 		cmocka_unit_test(parameters_are_copied_checked_and_given_back),
+		cmocka_unit_test(arguments_of_known_kernels_are_copied),
 		cmocka_unit_test(nodes_of_an_executable_graph_change_alone),
 		cmocka_unit_test(an_update_needs_the_same_topology),
 		cmocka_unit_test(a_kernel_keeps_its_context),
