@@ -82,7 +82,7 @@ AN_C     := $(wildcard analyzer/*.c)
 AN_CLI_C := $(filter analyzer/main.c analyzer/cmd_%.c,$(AN_C))
 AN_LIB_C := $(filter-out $(AN_CLI_C),$(AN_C))
 AN_A     := $(if $(AN_LIB_C),$(BUILD)/libanalyzer.a)
-AN_LIBS  := -lyajl -lm
+AN_LIBS  := -lyajl -lz -lm
 GPUSHIM  := $(if $(filter analyzer/main.c,$(AN_C)),$(BUILD)/gpushim)
 
 $(BUILD)/obj/analyzer/%.o: ALL_CFLAGS += -iquote analyzer
@@ -93,7 +93,7 @@ $(BUILD)/gpushim: $(call obj,$(AN_CLI_C)) $(AN_A)
 
 $(BUILD)/gpushim-static: $(call obj,$(AN_CLI_C)) $(AN_A)
 	$(call say,LINK)
-	$(Q)$(LINK) -static -o $@ $^ -l:libyajl_s.a -lm
+	$(Q)$(LINK) -static -o $@ $^ -l:libyajl_s.a -lz -lm
 
 $(BUILD)/libanalyzer.a: $(call obj,$(AN_LIB_C))
 $(BUILD)/libshim_test.a: $(SHIM_OBJ)

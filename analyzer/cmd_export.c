@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "export.h"
+#include "gzip.h"
 
 struct export_opts {
 	const char *chrome;
@@ -17,7 +18,7 @@ struct export_opts {
 
 static const struct option_row rows[] = {
 	{ "chrome", 'c', OPT_TEXT, offsetof(struct export_opts, chrome), "FILE",
-	  "a timeline for ui.perfetto.dev and chrome://tracing; - is standard output", 0, 0 },
+	  "a timeline for ui.perfetto.dev and chrome://tracing; *.gz is packed, - is standard output", 0, 0 },
 	{ "all", 'a', OPT_FLAG, offsetof(struct export_opts, all), NULL,
 	  "every event of a long run, not only those around the longest gaps", 0, 0 },
 	{ "run", 'r', OPT_RUN, offsetof(struct export_opts, run), "N|all", "of several runs in a directory (the last)",
@@ -47,6 +48,13 @@ static bool is_recording(const struct run *run, const char *path)
 	return false;
 }
 
+static FILE *create(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 3 && strcmp(path + n - 3, ".gz") == 0 ? gzip_create(path) : fopen(path, "we");
+}
+
 static int write_chrome(const struct summary *s, const void *arg)
 {
 	const struct export_opts *o = arg;
@@ -60,7 +68,7 @@ static int write_chrome(const struct summary *s, const void *arg)
 		err_set(&e, ERR_USAGE, o->chrome, ERR_NO_BYTE, "is part of the recording; choose another name");
 		return cmd_fail(&e, NULL);
 	}
-	out = standard ? stdout : fopen(o->chrome, "we");
+	out = standard ? stdout : create(o->chrome);
 	if (!out) {
 		err_set(&e, ERR_SYSTEM, o->chrome, ERR_NO_BYTE, "cannot write: %s", strerror(errno));
 		return cmd_fail(&e, NULL);

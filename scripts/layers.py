@@ -24,7 +24,7 @@ FOLDERS = [
 
 # Stages within the analyzer, in the order data takes. A stage includes itself and the stages above it.
 STAGES = [
-    "error alloc arena interval ns duration text json syscall_names",  # tools, of no stage
+    "error alloc arena interval ns duration text json gzip syscall_names",  # tools, of no stage
     "reader import_*",
     "trace life clock device_clock edge_done names sequence",
     "run run_files",

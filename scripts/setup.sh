@@ -86,6 +86,7 @@ build)
 	need python3 has python3
 	need libc6-dev has_header stdlib.h
 	need libyajl-dev has_header yajl/yajl_gen.h
+	need zlib1g-dev has_header zlib.h
 	need uthash-dev has_header uthash.h
 	need libcmocka-dev has_header cmocka.h
 	install_missing

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The gpushim program as scripts call it: what goes where, and the exit status."""
 
+import gzip
 import json
 import os
 import re
+import resource
+import signal
 import subprocess
 from pathlib import Path
 
@@ -143,6 +146,24 @@ def test_no_device_work(call, write):
     assert done.returncode == 0 and json.loads(done.stdout)["devices"] == []
     done = call("export", folder, "--chrome", "-")
     assert done.returncode == 0 and json.loads(done.stdout)["traceEvents"]
+
+
+def test_export_packs_by_name(call, allocator, tmp_path):
+    plain, packed = tmp_path / "t.json", tmp_path / "t.json.gz"
+    assert call("export", allocator, "--chrome", plain).returncode == call("export", allocator, "--chrome", packed).returncode == 0
+    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
+    assert call("export", allocator, "--chrome", tmp_path / "none/t.json.gz").returncode == 4
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.json.gz"])
+def test_an_export_that_finds_no_room_says_so(gpushim, allocator, tmp_path, name):
+    def little_room():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
+
+    done = subprocess.run([gpushim, "export", allocator, "--chrome", tmp_path / name], capture_output=True, text=True,
+                          preexec_fn=little_room)
+    assert done.returncode == 4 and done.stderr == f"gpushim: {tmp_path}/{name}: cannot write: File too large\n"
 
 
 def test_damage(call, allocator):

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gzip.h: a file whose content is packed on its way. */
+#pragma once
+
+#include <stdio.h>
+
+/* As fopen(path, "we"). What cannot be written shows as with any FILE: ferror, and fclose fails with errno set. */
+FILE *gzip_create(const char *path);
