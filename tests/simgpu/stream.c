@@ -110,6 +110,8 @@ void stream_submit(const struct call *call, struct CUstream_st *stream, struct o
 		op->ready_ns = ready_ns;
 	op->submit_ns = call->entry_ns;
 	op->stream_number = stream->number;
+	if (op->kind == OP_EVENT && stream->last)
+		op->after_copy = stream->last->engine || stream->last->after_copy;
 	op_after(op, stream->last);
 	order_with_legacy(stream, op);
 	op_unref(stream->last);

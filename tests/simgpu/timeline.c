@@ -50,17 +50,23 @@ static void progress_init(void)
 
 struct engine *timeline_engine(int device, enum copy_kind copy)
 {
+	struct engine *engine;
+
 	switch (copy) {
 	case COPY_H2D_PAGEABLE:
 	case COPY_H2D_PINNED:
-		return &devices[device].to_device;
+		engine = &devices[device].to_device;
+		break;
 	case COPY_D2H_PAGEABLE:
 	case COPY_D2H_PINNED:
 	case COPY_PEER:
-		return &devices[device].to_host;
+		engine = &devices[device].to_host;
+		break;
 	default:
 		return NULL;
 	}
+	engine->device = device;
+	return engine;
 }
 
 /* The slot that has been free for the shortest time, or else the first to become free. */
@@ -182,7 +188,7 @@ static void begin(struct op *op)
 		schedule(op, STAGE_SCHEDULED, op->start_ns);
 		return;
 	}
-	if (!op->engine)
+	if (!op->engine && op->kind != OP_EVENT)
 		take_kernel_slot(op);
 	resolve(op, op->start_ns + op->duration_ns);
 	if (op->transfer.bytes && !op->awaited)
@@ -191,6 +197,10 @@ static void begin(struct op *op)
 
 static void take_next_step(struct op *op)
 {
+	if (turns_concern(op)) {
+		turns_submit(op);
+		return;
+	}
 	switch (op->kind) {
 	case OP_EVENT:
 	case OP_WAIT:
@@ -207,9 +217,7 @@ static void take_next_step(struct op *op)
 		schedule(op, STAGE_SCHEDULED, op->ready_ns);
 		break;
 	default:
-		if (turns_concern(op)) {
-			turns_submit(op);
-		} else if (op->engine && can_place_now(op)) {
+		if (op->engine && can_place_now(op)) {
 			place(op);
 		} else if (op->engine) {
 			op->engine->approaching++;

@@ -58,6 +58,7 @@ struct op {
 	bool internal;      /* a host function of the driver's own: in no log */
 	bool awaited;       /* the submitting thread waits for it: no need to wake the driver thread, which takes a while */
 	bool counted;       /* holds one of the device's launch slots */
+	bool after_copy;    /* an event whose stream used a copy engine last */
 	int device;
 	unsigned stream_number;
 	uint64_t sequence;
@@ -83,6 +84,7 @@ struct op_queue {
 };
 
 struct engine {
+	int device;
 	uint64_t free_ns;     /* end of the last operation placed */
 	struct op *holder;    /* placed, its end not yet known */
 	struct op_queue queue; /* ready, behind the holder */

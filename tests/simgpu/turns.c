@@ -25,12 +25,18 @@ static bool closed;
 
 bool turns_concern(const struct op *op)
 {
-	return shared_on() && (op->kind == OP_KERNEL || op->engine);
+	return shared_on() && (op->kind == OP_KERNEL || op->engine || (op->kind == OP_EVENT && !op->after_copy));
+}
+
+/* What it takes turns for; a copy between devices needs an engine of the one that sends. */
+static int gate_device(const struct op *op)
+{
+	return op->engine ? op->engine->device : op->device;
 }
 
 static enum gate_kind gate_kind(const struct op *op)
 {
-	if (op->kind == OP_KERNEL)
+	if (!op->engine)
 		return GATE_KERNELS;
 	return op->copy == COPY_H2D_PAGEABLE || op->copy == COPY_H2D_PINNED ? GATE_TO_DEVICE : GATE_TO_HOST;
 }
@@ -81,15 +87,19 @@ static bool my_turn_is_next(struct gate *gate, uint64_t moment_ns, uint64_t now_
 /* In the turn of this process. */
 static bool may_go_on(struct gate *gate, const struct op *op, uint64_t now_ns, uint64_t *when_ns)
 {
-	bool kernel = op->kind == OP_KERNEL;
+	bool engine = op->engine != NULL;
 	uint64_t soon_ns = now_ns + settings()->latency_ns; /* nothing submitted from now on is ready earlier */
 	uint64_t ready_ns = later(op->ready_ns, gate->begin_ns);
-	uint64_t from_ns = kernel ? timeline_slot_free_ns(op->device, ready_ns) : later(ready_ns, gate->busy_until_ns);
+	uint64_t from_ns = engine                  ? later(ready_ns, gate->busy_until_ns)
+			   : op->kind == OP_KERNEL ? timeline_slot_free_ns(op->device, ready_ns)
+						   : ready_ns;
 	bool no_idle = ready_ns <= gate->busy_until_ns;
 	uint64_t moment_ns = ready_ns;
 
 	*when_ns = from_ns;
-	if (no_idle && from_ns < gate->turn_end_ns && (kernel || ready_ns <= soon_ns))
+	if (no_idle && op->kind == OP_EVENT)
+		return true;
+	if (no_idle && from_ns < gate->turn_end_ns && (!engine || ready_ns <= soon_ns))
 		return true;
 	if (no_idle && from_ns >= gate->turn_end_ns)
 		moment_ns = later(ready_ns, gate->turn_end_ns);
@@ -141,19 +151,20 @@ static bool ask(struct gate *gate, const struct op *op, uint64_t now_ns, uint64_
 
 /* ---- the queue of this process --------------------------------------------------------------------------- */
 
-static void look_at(struct turn_queue *queue, const struct op *waiting, uint64_t when_ns, uint64_t now_ns)
+static void look_at(int device, enum gate_kind kind, uint64_t when_ns, uint64_t now_ns)
 {
+	struct turn_queue *queue = &queues[device][kind];
 	struct op *look;
 
 	if (when_ns > now_ns + LOOK_NS)
 		when_ns = now_ns + LOOK_NS;
 	if (queue->look_ns && queue->look_ns <= when_ns)
 		return;
-	look = op_new(OP_WAIT, waiting->device);
+	look = op_new(OP_WAIT, device);
 	if (!look)
 		return;
 	queue->look_ns = when_ns;
-	look->gate = (uint8_t)gate_kind(waiting);
+	look->gate = (uint8_t)kind;
 	timeline_look_at(look, when_ns);
 	op_unref(look);
 }
@@ -192,7 +203,7 @@ static void decide(int device, enum gate_kind kind)
 	}
 	gate->wanted_ns[shared_slot()] = op ? op->ready_ns : 0;
 	if (op) {
-		look_at(queue, op, when_ns, now_ns);
+		look_at(device, kind, when_ns, now_ns);
 		reap_now_and_then(now_ns);
 	}
 	shared_unlock();
@@ -201,23 +212,24 @@ static void decide(int device, enum gate_kind kind)
 
 void turns_submit(struct op *op)
 {
+	int device = gate_device(op);
 	enum gate_kind kind = gate_kind(op);
 
 	op->stage = STAGE_TURN;
 	op->due_ns = op->ready_ns;
-	op_heap_push(&queues[op->device][kind].waiting, op_ref(op));
-	decide(op->device, kind);
+	op_heap_push(&queues[device][kind].waiting, op_ref(op));
+	decide(device, kind);
 }
 
 void turns_end(struct op *op)
 {
-	struct gate *gate = shared_gate(op->device, gate_kind(op));
+	struct gate *gate = shared_gate(gate_device(op), gate_kind(op));
 
 	shared_lock();
 	gate->busy_until_ns = op->end_ns;
 	gate->open = 0;
 	shared_unlock();
-	decide(op->device, gate_kind(op));
+	decide(gate_device(op), gate_kind(op));
 }
 
 void turns_look(const struct op *look)

@@ -11,13 +11,15 @@
  *   - A start is decided when its time has come, or within the turn when the device has no idle time before it: never is the
  *     device promised beyond the turn. A process that is late (its host thread got no CPU) starts in the past, where
  *     the device has been kept for it; it is passed over when it is more than ABSENT_NS late.
- * Only kernels and copies by an engine take turns; memsets and copies on the device run beside them, as in one process. Stream
- * priorities mean nothing between processes. All locked. */
+ *   - A context that is switched out does nothing at all: an event fires in a turn too, unless it stands behind a copy in
+ *     its stream (those have channels of their own) or behind a kernel that just ended.
+ * Memsets and copies on the device take no turns: they run beside kernels, as in one process. Stream priorities mean nothing
+ * between processes. All locked. */
 #pragma once
 
 #include "timeline.h"
 
-bool turns_concern(const struct op *op); /* SIMGPU_SHARED is set, and it is a kernel or needs an engine */
+bool turns_concern(const struct op *op); /* SIMGPU_SHARED is set, and it takes turns */
 void turns_submit(struct op *op);        /* ready at a known time: has it started when its turn comes */
 void turns_end(struct op *op);           /* one that took real time has ended at end_ns */
 void turns_look(const struct op *look);  /* the moment to look again has come */

@@ -278,6 +278,58 @@ static void kernels_of_one_process_still_run_together(void **state)
 	end_case();
 }
 
+static void holds_the_device(void)
+{
+	start();
+	meet(2);
+	launch("long__60000us", NULL);
+	next_step();
+	OK(cuCtxSynchronize());
+}
+
+static void times_a_kernel(void)
+{
+	CUevent before, after, copied;
+	CUdeviceptr to;
+	void *from;
+	CUstream s;
+	float ms;
+
+	start();
+	s = stream(CU_STREAM_NON_BLOCKING);
+	OK(cuEventCreate(&before, 0));
+	OK(cuEventCreate(&after, 0));
+	OK(cuEventCreate(&copied, 0));
+	to = device_memory(4096);
+	from = pinned_memory(4096);
+	meet(2);
+	wait_for_step(1);
+	OK(cuEventRecord(before, NULL));
+	launch("short__1000us", NULL);
+	OK(cuEventRecord(after, NULL));
+	EXPECT(CUDA_ERROR_NOT_READY, cuEventQuery(before));
+	OK(cuMemcpyHtoDAsync(to, from, 4096, s));
+	OK(cuEventRecord(copied, s));
+	OK(cuEventSynchronize(copied));
+	EXPECT(CUDA_ERROR_NOT_READY, cuEventQuery(before));
+	OK(cuEventSynchronize(after));
+	OK(cuEventElapsedTime(&ms, before, after));
+	EXPECT(1, ms > 0.998f && ms < 1.002f);
+}
+
+/* A context that is switched out does not even take the time: an event before a kernel fires when the turn comes, one behind it
+ * when it ends. A copy has its own way, and so has the event behind it. */
+static void events_wait_for_the_turn(void **state)
+{
+	void (*const bodies[])(void) = { holds_the_device, times_a_kernel };
+
+	(void)state;
+	begin_case();
+	run_together(2, bodies);
+	assert_true(truth_find(&truths[1], "short__1000us")->start_ns >= truths[0].ops[0].end_ns + SWITCH_NS);
+	end_case();
+}
+
 static void on_device(int device)
 {
 	OK(cuInit(0));
@@ -346,6 +398,64 @@ static void a_copy_engine_does_one_copy_at_a_time(void **state)
 		switches += merged[i].process != merged[i - 1].process;
 	}
 	assert_true(switches >= 6);
+	end_case();
+}
+
+static void copies_between_devices(void)
+{
+	CUdeviceptr from, to;
+	CUcontext sender;
+
+	OK(cuInit(0));
+	OK(cuDevicePrimaryCtxRetain(&sender, 0));
+	OK(cuCtxSetCurrent(sender));
+	from = device_memory(32 << 10);
+	OK(cuDevicePrimaryCtxRetain(&context, 1));
+	OK(cuCtxSetCurrent(context));
+	to = device_memory(32 << 10);
+	meet(2);
+	for (int i = 0; i < 20; i++)
+		OK(cuMemcpyPeerAsync(to, context, from, sender, 32 << 10, NULL));
+	OK(cuCtxSynchronize());
+}
+
+static void copies_back(void)
+{
+	CUdeviceptr from;
+	void *to;
+
+	start();
+	from = device_memory(32 << 10);
+	to = pinned_memory(32 << 10);
+	meet(2);
+	for (int i = 0; i < 20; i++)
+		OK(cuMemcpyDtoHAsync(to, from, 32 << 10, NULL));
+	OK(cuCtxSynchronize());
+}
+
+static void a_copy_to_another_device_needs_the_senders_engine(void **state)
+{
+	void (*const bodies[])(void) = { copies_between_devices, copies_back };
+	long long end_ns = 0;
+	unsigned at[2] = { 0 };
+
+	(void)state;
+	begin_case();
+	setenv("SIMGPU_DEVICES", "2", 1);
+	setenv("SIMGPU_H2D_GBPS", "0.1", 1); /* 328 us a copy */
+	run_together(2, bodies);
+	assert_int_equal(truths[0].count, 20);
+	assert_int_equal(truths[1].count, 20);
+	while (at[0] < 20 || at[1] < 20) {
+		unsigned next =
+			at[1] == 20 || (at[0] < 20 && truths[0].ops[at[0]].start_ns < truths[1].ops[at[1]].start_ns)
+				? 0
+				: 1;
+		const struct truth_op *op = &truths[next].ops[at[next]++];
+
+		assert_true(op->start_ns >= end_ns);
+		end_ns = op->end_ns;
+	}
 	end_case();
 }
 
@@ -736,8 +846,10 @@ int main(void)
 		cmocka_unit_test(two_long_queues_share_the_device_half_and_half),
 		cmocka_unit_test(a_long_queue_does_not_starve_another_process),
 		cmocka_unit_test(kernels_of_one_process_still_run_together),
+		cmocka_unit_test(events_wait_for_the_turn),
 		cmocka_unit_test(each_device_has_turns_of_its_own),
 		cmocka_unit_test(a_copy_engine_does_one_copy_at_a_time),
+		cmocka_unit_test(a_copy_to_another_device_needs_the_senders_engine),
 		cmocka_unit_test(memory_is_one_and_comes_back_at_exit),
 		cmocka_unit_test(memory_of_a_killed_process_comes_back),
 		cmocka_unit_test(a_killed_holder_does_not_keep_the_device),
