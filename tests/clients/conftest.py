@@ -35,6 +35,13 @@ def bindings(recorder, build):
 
 
 @pytest.fixture(scope="session")
+def drjit(recorder, build):
+    """The command that runs drjit_fit.py."""
+    need("drjit", build)
+    return recorder.command("drjit_fit.py")
+
+
+@pytest.fixture(scope="session")
 def outcome():
     """What a user sees of a run."""
     return lambda run: (run.status, run.stdout, run.stderr)

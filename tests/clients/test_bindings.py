@@ -6,7 +6,7 @@ import pytest
 import truth
 
 SECTIONS = {
-    "basics": ["devices", "contexts", "streams_and_events", "default_stream", "errors"],
+    "basics": ["devices", "contexts", "libraries", "streams_and_events", "default_stream", "errors"],
     "copies": ["copies", "pitched", "boxes", "host_memory"],
     "pools": ["pools", "virtual"],
     "second-device": ["second_device"],
