@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE /* MAP_32BIT */
 #include "address_space.h"
 
 #include "settings.h"
@@ -7,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, LOW_BYTES = 256 << 20 };
 
 struct piece {
 	uintptr_t base;
@@ -16,28 +17,36 @@ struct piece {
 
 static struct piece *pieces; /* by base */
 static unsigned piece_count, piece_room;
-static uintptr_t arena;
-static size_t arena_bytes;
+struct arena {
+	uintptr_t base; /* 0: not there yet */
+	size_t bytes;
+};
+
+static struct arena arena, low_arena;
 
 /* Pages are never committed in advance: room for reservations many times the device's memory costs nothing. */
-static bool arena_map(void)
+static bool arena_map(struct arena *a, size_t bytes, int flags)
 {
-	size_t bytes = (size_t)settings()->memory_bytes * (size_t)settings()->devices * 4 + (1ull << 40);
 	void *memory;
 
-	if (arena)
+	if (a->base)
 		return true;
-	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
 	if (memory == MAP_FAILED)
 		return false;
-	arena = ((uintptr_t)memory + ADDRESS_ALIGN_LARGE - 1) & ~(uintptr_t)(ADDRESS_ALIGN_LARGE - 1);
-	arena_bytes = bytes - ADDRESS_ALIGN_LARGE;
+	a->base = ((uintptr_t)memory + ADDRESS_ALIGN_LARGE - 1) & ~(uintptr_t)(ADDRESS_ALIGN_LARGE - 1);
+	a->bytes = bytes - ADDRESS_ALIGN_LARGE;
 	return true;
+}
+
+static bool inside(const struct arena *a, uintptr_t address)
+{
+	return a->base && address - a->base < a->bytes;
 }
 
 bool address_within(uintptr_t address)
 {
-	return arena && address - arena < arena_bytes;
+	return inside(&arena, address) || inside(&low_arena, address);
 }
 
 /* The number of pieces that begin at or before the address. */
@@ -60,31 +69,27 @@ static bool is_free(uintptr_t base, size_t bytes)
 {
 	unsigned after = upper_bound(base + bytes - 1);
 
-	return base >= arena && bytes <= arena_bytes && base - arena <= arena_bytes - bytes &&
+	return base >= arena.base && bytes <= arena.bytes && base - arena.base <= arena.bytes - bytes &&
 	       (!after || pieces[after - 1].base + pieces[after - 1].bytes <= base);
 }
 
 /* First fit; 0: none. */
-static uintptr_t find_room(size_t bytes, size_t align)
+static uintptr_t find_room(const struct arena *a, size_t bytes, size_t align)
 {
-	uintptr_t at = (arena + align - 1) & ~(uintptr_t)(align - 1);
+	uintptr_t at = (a->base + align - 1) & ~(uintptr_t)(align - 1);
 
-	for (unsigned i = 0; i < piece_count; i++) {
+	for (unsigned i = upper_bound(a->base - 1); i < piece_count && inside(a, pieces[i].base); i++) {
 		if (pieces[i].base >= at && pieces[i].base - at >= bytes)
 			break;
 		at = (pieces[i].base + pieces[i].bytes + align - 1) & ~(uintptr_t)(align - 1);
 	}
-	return bytes <= arena_bytes && at - arena <= arena_bytes - bytes ? at : 0;
+	return bytes <= a->bytes && at - a->base <= a->bytes - bytes ? at : 0;
 }
 
-uintptr_t address_take(size_t bytes, size_t align, uintptr_t wish)
+static uintptr_t keep(uintptr_t base, size_t bytes)
 {
-	uintptr_t base;
 	unsigned at;
 
-	if (!bytes || !arena_map())
-		return 0;
-	base = wish && !(wish & (align - 1)) && is_free(wish, bytes) ? wish : find_room(bytes, align);
 	if (!base)
 		return 0;
 	if (piece_count == piece_room) {
@@ -101,6 +106,23 @@ uintptr_t address_take(size_t bytes, size_t align, uintptr_t wish)
 	pieces[at] = (struct piece){ base, bytes };
 	piece_count++;
 	return base;
+}
+
+uintptr_t address_take(size_t bytes, size_t align, uintptr_t wish)
+{
+	size_t room = (size_t)settings()->memory_bytes * (size_t)settings()->devices * 4 + (1ull << 40);
+
+	if (!bytes || !arena_map(&arena, room, 0))
+		return 0;
+	return keep(wish && !(wish & (align - 1)) && is_free(wish, bytes) ? wish : find_room(&arena, bytes, align),
+		    bytes);
+}
+
+uintptr_t address_take_low(size_t bytes)
+{
+	return bytes && arena_map(&low_arena, LOW_BYTES, MAP_32BIT)
+		       ? keep(find_room(&low_arena, bytes, ADDRESS_ALIGN), bytes)
+		       : 0;
 }
 
 void address_give(uintptr_t base)

@@ -204,3 +204,31 @@ CUresult api_array_descriptor(CALL, CUDA_ARRAY_DESCRIPTOR *descriptor, CUarray a
 		*descriptor = (CUDA_ARRAY_DESCRIPTOR){ full.Width, full.Height, full.Format, full.NumChannels };
 	return result;
 }
+
+/* What only arrays of kinds that are not made here can answer: planes, tiles, memory to be mapped. */
+static CUresult not_of_that_kind(const void *out, CUarray array)
+{
+	CUresult result;
+
+	sim_lock();
+	result = slab_holds(&array_slab, array) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
+	sim_unlock();
+	return out ? result : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult api_array_plane(CALL, CUarray *plane, CUarray array, unsigned int index)
+{
+	(void)index;
+	return not_of_that_kind(plane, array);
+}
+
+CUresult api_array_sparse_properties(CALL, CUDA_ARRAY_SPARSE_PROPERTIES *properties, CUarray array)
+{
+	return not_of_that_kind(properties, array);
+}
+
+CUresult api_array_requirements(CALL, CUDA_ARRAY_MEMORY_REQUIREMENTS *requirements, CUarray array, CUdevice dev)
+{
+	(void)dev;
+	return not_of_that_kind(requirements, array);
+}

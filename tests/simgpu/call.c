@@ -15,11 +15,13 @@
 
 enum { MAX_FAILURES = 32 };
 
-/* name:call:code of SIMGPU_FAIL: the name's call-th call returns code. */
+/* name:call:code of SIMGPU_FAIL: the name's call-th call returns code. With :late behind it that call succeeds, and the next
+ * one of its context returns the code, as with a kernel that fails while it runs. */
 struct failure {
 	char name[96];
 	unsigned long long at;
 	CUresult code;
+	bool late;
 	atomic_ullong seen;
 };
 
@@ -33,10 +35,12 @@ static void failures_load(void)
 
 	while (text && *text && failure_count < MAX_FAILURES) {
 		struct failure *failure = &failures[failure_count];
+		char when[8] = "";
 		int code;
 
-		if (sscanf(text, "%95[^:,]:%llu:%d", failure->name, &failure->at, &code) == 3) {
+		if (sscanf(text, "%95[^:,]:%llu:%d:%7[a-z]", failure->name, &failure->at, &code, when) >= 3) {
 			failure->code = (CUresult)code;
+			failure->late = !strcmp(when, "late");
 			failure_count++;
 		}
 		text = strchr(text, ',');
@@ -54,13 +58,13 @@ static bool names_call(const char *name, const char *exported)
 		(exported[length] == '_' && (exported[length + 1] == 'v' || exported[length + 1] == 'p')));
 }
 
-static CUresult injected(unsigned call_id)
+static const struct failure *injected(unsigned call_id)
 {
 	for (unsigned i = 0; i < failure_count; i++)
 		if (names_call(failures[i].name, call_name(call_id)) &&
 		    atomic_fetch_add(&failures[i].seen, 1) + 1 == failures[i].at)
-			return failures[i].code;
-	return CUDA_SUCCESS;
+			return &failures[i];
+	return NULL;
 }
 
 /* Errors after which a real context is of no use any more. */
@@ -88,6 +92,7 @@ CUresult call_enter(struct call *call, unsigned call_id, unsigned needs, bool pe
 {
 	const enum need need = needs & NEED_MASK;
 	CUresult result = CUDA_SUCCESS, current;
+	const struct failure *failure;
 
 	truth_log_count(call_id);
 	call->entry_ns = clock_now_ns();
@@ -112,8 +117,11 @@ CUresult call_enter(struct call *call, unsigned call_id, unsigned needs, bool pe
 				return result;
 		}
 	}
-	if (failure_count)
-		result = injected(call_id);
+	failure = failure_count ? injected(call_id) : NULL;
+	if (failure && failure->late && call->context)
+		__atomic_store_n(&call->context->sticky, failure->code, __ATOMIC_RELAXED);
+	else if (failure)
+		result = failure->code;
 	if (!result && (needs & UNSAFE))
 		result = capture_forbids_unsafe();
 	if (result && call->context && sticky(result))

@@ -9,6 +9,7 @@
  *   d2h pinned       returns when done                             at once
  *   d2d              at once                                       at once
  *   peer             at once                                       at once
+ *   with SYNC_MEMOPS of either end   returns when done              as above
  *   host to host     by the calling thread, behind the stream's prior work; no device operation
  *
  * In a capture an asynchronous call becomes a node, and its bytes are read when the graph runs: nothing is staged.
@@ -134,7 +135,8 @@ static CUresult copy_host_only(const struct call *call, struct CUstream_st *stre
 static CUresult submit(const struct call *call, struct CUstream_st *stream, const struct copy *copy, bool async)
 {
 	bool staged = copy->kind == COPY_H2D_PAGEABLE && copy_bytes(copy) <= SIM_STAGE_BYTES;
-	bool wait = caller_waits(copy, async);
+	bool to_the_end = !async && (copy->to.place.synchronous || copy->from.place.synchronous);
+	bool wait = to_the_end || caller_waits(copy, async);
 	CUresult result = CUDA_SUCCESS;
 	struct op *op;
 
@@ -150,13 +152,13 @@ static CUresult submit(const struct call *call, struct CUstream_st *stream, cons
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	op->owned = op->takes_real_time && wait;
-	op->awaited = wait && !staged;
+	op->awaited = wait && (!staged || to_the_end);
 	stream_submit(call, stream, op);
 	if (op->owned)
 		op_run_owned(op);
-	if (copy->kind == COPY_H2D_PAGEABLE && op->owned)
+	if (copy->kind == COPY_H2D_PAGEABLE && op->owned && !to_the_end)
 		wait_until_staged(op);
-	else if (wait && !staged)
+	else if (wait && (!staged || to_the_end))
 		op_wait(op, context_wait_how(stream->context));
 	op_unref(op);
 	return CUDA_SUCCESS;

@@ -62,7 +62,7 @@ static CUresult place_in_array(const struct end *end, const struct copy *copy, s
 	side->pitch = shape->row_bytes;
 	side->slice = shape->row_bytes * shape->rows;
 	side->at = shape->base + end->z * side->slice + end->y * side->pitch + end->x;
-	side->place = (struct memory_place){ MEMORY_DEVICE, shape->device, UINT32_MAX, UINT32_MAX };
+	side->place = (struct memory_place){ MEMORY_DEVICE, shape->device, UINT32_MAX, UINT32_MAX, false };
 	return CUDA_SUCCESS;
 }
 

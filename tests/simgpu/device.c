@@ -157,3 +157,43 @@ CUresult api_profiler_stop(CALL)
 {
 	return CUDA_SUCCESS;
 }
+
+CUresult api_device_properties(CALL, CUdevprop *properties, CUdevice dev)
+{
+	static const CUdevice_attribute attributes[] = {
+		CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+		CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+		CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+		CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
+		CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+		CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+		CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
+		CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK,
+		CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY,
+		CU_DEVICE_ATTRIBUTE_WARP_SIZE,
+		CU_DEVICE_ATTRIBUTE_MAX_PITCH,
+		CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK,
+		CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
+		CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT,
+	};
+	int values[sizeof(attributes) / sizeof(*attributes)];
+	CUresult result = properties ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+
+	_Static_assert(sizeof(values) == sizeof(*properties), "its members are these attributes, in this order");
+	for (unsigned i = 0; i < sizeof(attributes) / sizeof(*attributes) && !result; i++)
+		result = api_device_attribute(call, &values[i], attributes[i], dev);
+	if (!result)
+		memcpy(properties, values, sizeof(values));
+	return result;
+}
+
+/* Affinity is a matter of MPS, and there is none. */
+CUresult api_device_affinity(CALL, int *supported, CUexecAffinityType type, CUdevice dev)
+{
+	if (!supported || (unsigned)type >= CU_EXEC_AFFINITY_TYPE_MAX)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!device_exists(dev))
+		return CUDA_ERROR_INVALID_DEVICE;
+	*supported = 0;
+	return CUDA_SUCCESS;
+}

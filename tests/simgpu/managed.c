@@ -39,8 +39,11 @@ static CUresult check_location(const CUmemLocation *location)
 /* The first forms of the calls named a device, or the CPU. */
 static CUmemLocation location_of(CUdevice device)
 {
-	return device == CU_DEVICE_CPU ? (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST }
-				       : (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device };
+	CUmemLocation location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device };
+
+	if (device == CU_DEVICE_CPU)
+		location.type = CU_MEM_LOCATION_TYPE_HOST;
+	return location;
 }
 
 static CUresult mark(const struct call *call, struct CUstream_st *stream)

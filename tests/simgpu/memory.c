@@ -68,12 +68,13 @@ CUresult memory_classify(uintptr_t address, size_t bytes, struct memory_place *p
 	const struct memory_range *range = memory_find(address);
 	size_t left;
 
-	*place = (struct memory_place){ MEMORY_PAGEABLE, NO_DEVICE, UINT32_MAX, UINT32_MAX };
+	*place = (struct memory_place){ MEMORY_PAGEABLE, NO_DEVICE, UINT32_MAX, UINT32_MAX, false };
 	if (!range)
 		return !address || address_within(address) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 	left = range->bytes - (address - range->base);
 	place->kind = range->kind;
 	place->device = range->device;
+	place->synchronous = range->synchronous;
 	if (range->mapped) {
 		place->readable = range->readable;
 		place->writable = range->writable;
@@ -123,14 +124,15 @@ const struct memory_range *memory_range_overlapping(uintptr_t base, size_t bytes
 	return &ranges[after - 1];
 }
 
-CUresult memory_take(CUcontext context, size_t bytes, enum memory_kind kind, CUdeviceptr *address)
+static CUresult take(CUcontext context, size_t bytes, enum memory_kind kind, bool low, CUdeviceptr *address)
 {
 	size_t reserved = (bytes + ADDRESS_ALIGN - 1) & ~(size_t)(ADDRESS_ALIGN - 1);
+	size_t align = reserved >= ADDRESS_ALIGN_LARGE ? ADDRESS_ALIGN_LARGE : ADDRESS_ALIGN;
 	uintptr_t base;
 
 	if (reserved < bytes || !device_memory_take(context->device, reserved))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	base = address_take(reserved, reserved >= ADDRESS_ALIGN_LARGE ? ADDRESS_ALIGN_LARGE : ADDRESS_ALIGN, 0);
+	base = low ? address_take_low(reserved) : address_take(reserved, align, 0);
 	if (!base || !memory_range_add((struct memory_range){ .base = base,
 							      .bytes = bytes,
 							      .reserved = reserved,
@@ -144,6 +146,16 @@ CUresult memory_take(CUcontext context, size_t bytes, enum memory_kind kind, CUd
 	}
 	*address = base;
 	return CUDA_SUCCESS;
+}
+
+CUresult memory_take(CUcontext context, size_t bytes, enum memory_kind kind, CUdeviceptr *address)
+{
+	return take(context, bytes, kind, false, address);
+}
+
+CUresult memory_take_low(CUcontext context, size_t bytes, CUdeviceptr *address)
+{
+	return take(context, bytes, MEMORY_DEVICE, true, address);
 }
 
 void memory_release(CUdeviceptr address)

@@ -28,6 +28,7 @@ struct memory_range {
 	struct allocation *mapped; /* physical memory, vmm.h; NULL: not mapped by cuMemMap */
 	uint32_t readable, writable; /* a bit for each device; only of mapped memory */
 	struct managed_hints hints;
+	bool synchronous; /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
 	bool graph; /* allocated by a launch of a graph, graph_memory.h */
 };
 
@@ -39,6 +40,7 @@ struct memory_place {
 	enum memory_kind kind;
 	int device; /* NO_DEVICE: host memory */
 	uint32_t readable, writable; /* devices that may */
+	bool synchronous; /* a synchronous call returns only when it is done, whatever else it may do */
 };
 
 /* What [address, address + bytes) is; CUDA_ERROR_INVALID_VALUE if it begins in a range and leaves it, or is inside the
@@ -46,6 +48,7 @@ struct memory_place {
 CUresult memory_classify(uintptr_t address, size_t bytes, struct memory_place *place);
 
 CUresult memory_take(CUcontext context, size_t bytes, enum memory_kind kind, CUdeviceptr *address);
+CUresult memory_take_low(CUcontext context, size_t bytes, CUdeviceptr *address); /* device memory below 4 GiB */
 void memory_release(CUdeviceptr address);
 void memory_free_all(CUcontext context);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* memset.c: memsets. They return at once, except one of host memory by a synchronous call, which returns when it is done.
+/* memset.c: memsets. They return at once, except one of host memory, or of memory with
+ * SYNC_MEMOPS, by a synchronous call, which returns when it is done.
  * They need no copy engine: they run beside kernels, in a kernel's slot if they are small. */
 #include "memset.h"
 
@@ -58,7 +59,7 @@ struct op *set_op(const struct set *set, int device)
 
 static CUresult submit(const struct call *call, struct CUstream_st *stream, const struct set *set, bool async)
 {
-	bool wait = !async && !memory_on_device(set->place.kind);
+	bool wait = !async && (set->place.synchronous || !memory_on_device(set->place.kind));
 	struct op *op = set_op(set, stream->context->device);
 
 	if (!op)

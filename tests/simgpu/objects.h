@@ -49,6 +49,7 @@ struct CUctx_st {
 	unsigned flags;
 	bool primary;
 	bool destroyed;
+	unsigned attached; /* by cuCtxAttach */
 	CUresult sticky; /* the error every call returns from now on */
 	unsigned long long limits[CU_LIMIT_MAX];
 	struct CUstream_st legacy;

@@ -62,6 +62,15 @@ static int owner_device(const struct memory_range *range)
 	return range->device == NO_DEVICE ? range->context->device : range->device;
 }
 
+/* Of the device the memory is on. */
+static int access_flags(const struct memory_range *range)
+{
+	if (!range->mapped || (range->writable & 1u << range->device))
+		return CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+	return range->readable & 1u << range->device ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ
+						     : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
+}
+
 /* The attribute's bytes, or how many there are if the address is not ours: zeroes then. */
 static size_t read_attribute(const struct memory_range *range, CUpointer_attribute attribute, CUdeviceptr address,
 			     uint64_t *value)
@@ -81,6 +90,7 @@ static size_t read_attribute(const struct memory_range *range, CUpointer_attribu
 		*value = is_host(range) || (range && range->kind == MEMORY_MANAGED) ? address : 0;
 		return sizeof(void *);
 	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+		*value = range && range->synchronous;
 		return sizeof(int);
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
 		*value = range ? range->id : 0;
@@ -92,14 +102,23 @@ static size_t read_attribute(const struct memory_range *range, CUpointer_attribu
 		*value = range ? (unsigned)owner_device(range) : (unsigned)CU_DEVICE_INVALID;
 		return sizeof(int);
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
 		*value = range ? range->base : 0;
 		return sizeof(void *);
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
 		*value = range ? range->bytes : 0;
 		return sizeof(size_t);
 	case CU_POINTER_ATTRIBUTE_MAPPED:
 		*value = range != NULL;
 		return sizeof(bool);
+	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+		*value = range && range->mapped ? (uintptr_t)range->mapped : range ? range->id : 0;
+		return sizeof(unsigned long long);
+	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+		*value = range ? access_flags(range) : 0;
+		return sizeof(int);
+	case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
 		return sizeof(bool);
@@ -152,4 +171,20 @@ CUresult api_pointer_attributes(CALL, unsigned int count, CUpointer_attribute *a
 	}
 	sim_unlock();
 	return result;
+}
+
+CUresult api_pointer_set_attribute(CALL, const void *value, CUpointer_attribute attribute, CUdeviceptr address)
+{
+	struct memory_range *range;
+	unsigned on;
+
+	if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(&on, value, sizeof(on));
+	sim_lock();
+	range = memory_change((uintptr_t)address);
+	if (range)
+		range->synchronous = on != 0;
+	sim_unlock();
+	return range ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -94,7 +94,7 @@ CUresult api_stream_set_attribute(CALL, CUstream s, CUstreamAttrID id, const CUs
 /* Both must be of one context. A priority is no attribute to be copied: it was chosen when the stream was made. */
 CUresult api_stream_copy_attributes(CALL, CUstream to, CUstream from)
 {
-	struct CUstream_st *one, *other;
+	struct CUstream_st *one = NULL, *other = NULL;
 	CUresult result;
 
 	sim_lock();
