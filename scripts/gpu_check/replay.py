@@ -8,7 +8,8 @@ A case finds: the primary context of device 0, retained and current (`context`),
     ptx, damaged                  the text of kernels.ptx, and that text cut in the middle; addresses
     usleep, asks_driver           functions for cuLaunchHostFunc: libc's; one that calls cuCtxGetDevice and stores the result as 32 bits
     zeros(N), host(N)             N bytes of zeroed memory, page-aligned and pageable; their address
-    words(…), ints(…), floats(…)  an array of 64-bit, 32-bit values; its address
+    words(…), ints(…)             an array of 64-bit, 32-bit values; its address
+    location(TYPE, ID)            a CUmemLocation passed by value
     word(A, I), dword(A, I), byte(A, I), poke(A, I, V)   what stands at an address; poke sets a byte and gives 0
     NULL, and every enumerator by its name"""
 
@@ -135,7 +136,7 @@ class Replay:
         self.case, self.memory, self.threads = case, Memory(), {}
         self.names = dict(CONSTANTS, NULL=0, zeros=self.memory.zeros, host=self.memory.zeros, words=self.memory.words, ints=self.memory.ints,
                           word=read(ctypes.c_uint64), dword=read(ctypes.c_uint32), byte=read(ctypes.c_uint8), poke=poke,
-                          attribute=self.attribute, device=0)
+                          attribute=self.attribute, location=lambda kind, number: kind | number << 32, device=0)
 
     def attribute(self, number):
         value = ctypes.c_int()

@@ -42,6 +42,8 @@ CUmemAllocationProp = make("CUmemAllocationProp", (c_int, "type requestedHandleT
 
 CUmemAccessDesc = make("CUmemAccessDesc", (CUmemLocation, "location"), (c_int, "flags"))
 
+CUmemcpyAttributes = make("CUmemcpyAttributes", (c_int, "srcAccessOrder"), (CUmemLocation, "srcLocHint dstLocHint"), (c_uint, "flags"))
+
 CUmemPoolProps = make("CUmemPoolProps", (c_int, "allocType handleTypes"), (CUmemLocation, "location"), (c_void_p, "win32SecurityAttributes"),
                       (c_size_t, "maxSize"), (c_ushort, "usage"), (c_ubyte * 54, "reserved"))
 

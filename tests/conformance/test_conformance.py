@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-FILES = ["capture", "contexts", "copies", "events", "graphs", "libraries", "memory", "modules", "peer", "pools", "streams"]
+FILES = ["capture", "contexts", "copies", "events", "graphs", "libraries", "managed", "memops", "memory", "modules", "peer", "pools", "streams",
+         "vmm"]
 
 
 @pytest.fixture
