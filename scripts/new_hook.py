@@ -90,12 +90,12 @@ def rule(name, args):
         "cuEventQuery": ("QUERY_EVENT", "name_event(&c, hEvent)", ""),
         "cuEventRecord": ("EVENT_RECORD", f"record_event(&c, {stream}, hEvent)", ""),
         "cuEventRecordWithFlags": ("EVENT_RECORD", f"record_event(&c, {stream}, hEvent)", ""),
-        "cuStreamWaitEvent": ("STREAM_WAIT", f"wait_event(&c, {stream}, hEvent)", ""),
-        "cuStreamBeginCapture": ("CAPTURE", "capture_begin(&c)", "capture_began(&c, rc)"),
-        "cuStreamBeginCaptureToGraph": ("CAPTURE", "capture_begin(&c)", "capture_began(&c, rc)"),
-        "cuStreamEndCapture": ("CAPTURE", "", "capture_ended(&c, hStream)"),
+        "cuStreamWaitEvent": ("STREAM_WAIT", f"wait_event(&c, {stream}, hEvent)", "wait_began(&c, rc)"),
+        "cuStreamBeginCapture": ("CAPTURE", "capture_begin(&c)", f"capture_began(&c, rc, {stream})"),
+        "cuStreamBeginCaptureToGraph": ("CAPTURE", "capture_begin(&c)", f"capture_began(&c, rc, {stream})"),
+        "cuStreamEndCapture": ("CAPTURE", "", f"capture_ended(&c, rc, {stream})"),
         "cuDevicePrimaryCtxRetain": ("CONTEXT", "", "primary_retained(&c, rc, pctx, dev)"),
-        "cuStreamDestroy": ("STREAM", "stream_destroy(&c, hStream)", "stream_destroyed(&c)"),
+        "cuStreamDestroy": ("STREAM", "stream_destroy(&c, hStream)", "stream_destroyed(&c, rc)"),
         "cuCtxDestroy": ("CONTEXT", "context_destroy(&c, ctx)", "context_destroyed(&c, rc)"),
         "cuDevicePrimaryCtxReset": ("CONTEXT", "context_release(&c, dev)", "context_released(&c, rc, dev)"),
         "cuDevicePrimaryCtxRelease": ("CONTEXT", "context_release(&c, dev)", "context_released(&c, rc, dev)"),
@@ -104,9 +104,22 @@ def rule(name, args):
         "cuKernelGetFunction": ("MODULE", "", "function_alias(&c, rc, pFunc, kernel)"),
         "cuGetProcAddress": ("LOOKUP", "", "entry_point_found(&c, rc, symbol, pfn)"),
         "cuInit": ("CONTEXT", "", ""),
+        "cuGraphInstantiate": ("GRAPH", "", "graph_instantiated(&c, rc, phGraphExec, hGraph, 0)"),
+        "cuGraphInstantiateWithFlags": ("GRAPH", "", "graph_instantiated(&c, rc, phGraphExec, hGraph, flags)"),
+        "cuGraphInstantiateWithParams": ("GRAPH", "", "graph_instantiated(&c, rc, phGraphExec, hGraph, "
+                                         "instantiateParams ? instantiateParams->flags : 0)"),
+        "cuGraphExecUpdate": ("GRAPH", "", "graph_updated(&c, rc, hGraphExec, hGraph)"),
+        "cuGraphExecDestroy": ("GRAPH", "graph_exec_destroy(&c, hGraphExec)", "graph_exec_destroyed(&c, rc, hGraphExec)"),
+        "cuGraphExecChildGraphNodeSetParams": ("GRAPH", "", "changed_child(&c, rc, hGraphExec, hNode)"),
     }
     if base in table:
         return table[base]
+    m = re.match(r"cuGraph(?:Exec)?(\w*?)Node(SetParams|SetEvent|SetEnabled)$", base)
+    if m and args[0] == "hGraphExec":
+        kind = {"Kernel": "kernel" if name.endswith("_v2") else "kernel_v1", "Memcpy": "copy", "Memset": "memset", "": "any"}
+        change = {"SetEvent": "event", "SetEnabled": "enabled"}.get(m.group(2)) or kind.get(m.group(1))
+        if change:
+            return "GRAPH_CHANGE", f"change_{change}(&c, hGraphExec, hNode, {args[2]})", ""
     if re.match(r"cuMemAlloc(Managed|Pitch)?$", base):
         bytes_ = "WidthInBytes * Height" if "Pitch" in base else size
         return "ALLOC", "", f"allocated(&c, rc, (uintptr_t *)dptr, {bytes_})" if "_v" in name or "Managed" in base else ""

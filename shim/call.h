@@ -53,7 +53,8 @@ static inline void call_exit(struct call *c, CUresult rc)
 
 	if (__builtin_expect(!t, 0))
 		return;
-	c->record.end = clock_ticks();
+	if (!c->record.end)
+		c->record.end = clock_ticks();
 	c->record.result = (int32_t)rc;
 	if (c->role != CALL_PLAIN || c->account)
 		call_exit_slow(c);

@@ -4,7 +4,7 @@
 
 #include "edge.h"
 #include "gate.h"
-#include "memory_kind.h"
+#include "graph.h"
 #include "names.h"
 #include "stream.h"
 
@@ -84,7 +84,10 @@ void launch_host_function(struct call *c, CUstream s, void *function)
 
 void launch_graph(struct call *c, CUstream s, CUgraphExec exec)
 {
+	if (!c->thread)
+		return;
 	submit(c, s, 0);
+	c->record.name = graph_of(exec);
 	c->record.args[0] = (uintptr_t)exec;
 }
 
@@ -93,35 +96,6 @@ void memset_work(struct call *c, CUstream s, CUdeviceptr to, size_t bytes)
 	submit(c, s, 0);
 	c->record.args[0] = bytes;
 	c->record.args[1] = to;
-}
-
-static enum gst_copy_kind copy_kind(struct thread *t, enum copy_direction direction, uintptr_t dst, uintptr_t src)
-{
-	enum memory_kind from, to;
-
-	switch (direction) {
-	case COPY_H2D:
-		return memory_kind(t, src) == MEMORY_PAGEABLE ? GST_COPY_H2D_PAGEABLE : GST_COPY_H2D_PINNED;
-	case COPY_D2H:
-		return memory_kind(t, dst) == MEMORY_PAGEABLE ? GST_COPY_D2H_PAGEABLE : GST_COPY_D2H_PINNED;
-	case COPY_D2D:
-		return GST_COPY_D2D;
-	case COPY_PEER:
-		return GST_COPY_PEER;
-	case COPY_OTHER:
-		return GST_COPY_UNKNOWN;
-	case COPY_ANY:
-		break;
-	}
-	from = memory_kind(t, src);
-	to = memory_kind(t, dst);
-	if (from == MEMORY_DEVICE && to == MEMORY_DEVICE)
-		return GST_COPY_D2D;
-	if (to == MEMORY_DEVICE)
-		return from == MEMORY_PAGEABLE ? GST_COPY_H2D_PAGEABLE : GST_COPY_H2D_PINNED;
-	if (from == MEMORY_DEVICE)
-		return to == MEMORY_PAGEABLE ? GST_COPY_D2H_PAGEABLE : GST_COPY_D2H_PINNED;
-	return GST_COPY_H2H;
 }
 
 /* CUDA driver API, "API synchronization behavior". */
@@ -167,36 +141,16 @@ void copy(struct call *c, CUstream s, enum copy_direction direction, uintptr_t d
 			  mode);
 }
 
-static enum gst_copy_kind kind_between(struct thread *t, CUmemorytype from_type, const void *from_host,
-				       CUdeviceptr from, CUmemorytype to_type, const void *to_host, CUdeviceptr to)
-{
-	if (from_type == CU_MEMORYTYPE_HOST && to_type == CU_MEMORYTYPE_HOST)
-		return GST_COPY_H2H;
-	if (from_type == CU_MEMORYTYPE_HOST)
-		return copy_kind(t, COPY_H2D, 0, (uintptr_t)from_host);
-	if (to_type == CU_MEMORYTYPE_HOST)
-		return copy_kind(t, COPY_D2H, (uintptr_t)to_host, 0);
-	if (from_type == CU_MEMORYTYPE_UNIFIED || to_type == CU_MEMORYTYPE_UNIFIED)
-		return copy_kind(t, COPY_ANY, to, from);
-	return GST_COPY_D2D;
-}
-
 void copy_2d(struct call *c, CUstream s, const CUDA_MEMCPY2D *p, enum copy_mode mode)
 {
 	if (c->thread && p)
-		copy_work(c, s,
-			  kind_between(c->thread, p->srcMemoryType, p->srcHost, p->srcDevice, p->dstMemoryType,
-				       p->dstHost, p->dstDevice),
-			  p->dstDevice, p->WidthInBytes * p->Height, mode);
+		copy_work(c, s, copy_kind_2d(c->thread, p), p->dstDevice, p->WidthInBytes * p->Height, mode);
 }
 
 void copy_3d(struct call *c, CUstream s, const CUDA_MEMCPY3D *p, enum copy_mode mode)
 {
 	if (c->thread && p)
-		copy_work(c, s,
-			  kind_between(c->thread, p->srcMemoryType, p->srcHost, p->srcDevice, p->dstMemoryType,
-				       p->dstHost, p->dstDevice),
-			  p->dstDevice, p->WidthInBytes * p->Height * p->Depth, mode);
+		copy_work(c, s, copy_kind_3d(c->thread, p), p->dstDevice, p->WidthInBytes * p->Height * p->Depth, mode);
 }
 
 /* ---- waiting and asking ---------------------------------------------------------------------------------------------- */
@@ -275,8 +229,11 @@ void wait_value(struct call *c, CUstream handle)
 {
 	struct stream *s = c->thread ? stream_get(c->thread, handle) : NULL;
 
-	if (s)
-		set_stream(c, s);
+	if (!s)
+		return;
+	set_stream(c, s);
+	if (being_captured(s))
+		c->record.flags |= GST_CAPTURED;
 }
 
 /* What it waits for may be another device's, while this one stands idle: where the stream's earlier work ended and where the wait was
@@ -293,4 +250,11 @@ void wait_event(struct call *c, CUstream handle, CUevent e)
 		edge_record_warm(c->thread, s, GST_EDGE_BLOCK, stream_covers(s));
 	c->role = CALL_WAITS;
 	c->edge_after = true;
+}
+
+/* A wait for an event of a capture takes its stream into the capture. */
+void wait_began(struct call *c, CUresult rc)
+{
+	if (c->thread && c->stream && rc == CUDA_SUCCESS && being_captured(c->stream))
+		c->record.flags |= GST_CAPTURED;
 }

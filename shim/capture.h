@@ -4,6 +4,7 @@
 #pragma once
 
 #include "call.h"
+#include "copy_kind.h"
 
 #define LEGACY ((CUstream)0)
 #define PER_THREAD CU_STREAM_PER_THREAD
@@ -14,7 +15,6 @@ static inline CUstream per_thread(CUstream s)
 	return s ? s : PER_THREAD;
 }
 
-enum copy_direction { COPY_H2D, COPY_D2H, COPY_D2D, COPY_PEER, COPY_ANY, COPY_OTHER };
 enum copy_mode { WAITS, ASYNC }; /* cuMemcpyX, cuMemcpyXAsync */
 
 /* ---- before: work for the device ------------------------------------------------------------------------------------- */
@@ -37,6 +37,7 @@ void query_stream(struct call *c, CUstream s);
 void name_event(struct call *c, CUevent e);
 void record_event(struct call *c, CUstream s, CUevent e);
 void wait_event(struct call *c, CUstream s, CUevent e);
+void wait_began(struct call *c, CUresult rc);
 void wait_value(struct call *c, CUstream s); /* for memory or a semaphore: the device cannot be known busy behind it */
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------- */
@@ -58,7 +59,22 @@ void primary_retained(struct call *c, CUresult rc, CUcontext *context, CUdevice 
 void context_release(struct call *c, CUdevice device); /* … of a primary context, which may have other users */
 void context_released(struct call *c, CUresult rc, CUdevice device);
 void stream_destroy(struct call *c, CUstream s); /* closes the gate; stream_destroyed opens it */
-void stream_destroyed(struct call *c);
+void stream_destroyed(struct call *c, CUresult rc);
+
+/* ---- captures and graphs ------------------------------------------------------------------------------------------------ */
 void capture_begin(struct call *c); /* closes the gate; capture_began opens it */
-void capture_began(struct call *c, CUresult rc);
-void capture_ended(struct call *c, CUstream stream);
+void capture_began(struct call *c, CUresult rc, CUstream s);
+void capture_ended(struct call *c, CUresult rc, CUstream s);
+void graph_instantiated(struct call *c, CUresult rc, const CUgraphExec *exec, CUgraph graph, unsigned long long flags);
+void graph_updated(struct call *c, CUresult rc, CUgraphExec exec, CUgraph graph);
+void graph_exec_destroy(struct call *c, CUgraphExec exec);
+void graph_exec_destroyed(struct call *c, CUresult rc, CUgraphExec exec);
+/* one node of an executable graph */
+void change_kernel_v1(struct call *c, CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *p);
+void change_kernel(struct call *c, CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *p);
+void change_copy(struct call *c, CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *p);
+void change_memset(struct call *c, CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *p);
+void change_event(struct call *c, CUgraphExec exec, CUgraphNode node, CUevent event);
+void change_enabled(struct call *c, CUgraphExec exec, CUgraphNode node, bool on);
+void change_any(struct call *c, CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams *p);
+void changed_child(struct call *c, CUresult rc, CUgraphExec exec, CUgraphNode node);

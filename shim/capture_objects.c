@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory, names, contexts, streams and captures: see capture.h. */
+/* Memory, names, contexts and streams: see capture.h. */
 #include "capture.h"
 
+#include "captures.h"
 #include "edge.h"
 #include "file.h"
 #include "gate.h"
@@ -94,6 +95,7 @@ static void context_gone(struct call *c)
 	edges_context_gone(c->record.args[0]);
 	helper_context_gone(c->record.args[0]);
 	streams_retire(c->record.args[0], 0);
+	captures_context_gone(c->record.args[0]);
 	c->thread->last_stream = NULL;
 	memory_kinds_changed();
 }
@@ -162,36 +164,13 @@ void stream_destroy(struct call *c, CUstream handle)
 	c->thread->last_stream = NULL;
 }
 
-void stream_destroyed(struct call *c)
+void stream_destroyed(struct call *c, CUresult rc)
 {
-	if (c->thread)
-		gate_open();
-}
+	struct stream_key key = { .handle = c->thread ? c->record.args[0] : 0 };
 
-void capture_begin(struct call *c)
-{
-	if (c->thread)
-		gate_close();
-}
-
-void capture_began(struct call *c, CUresult rc)
-{
 	if (!c->thread)
 		return;
 	if (rc == CUDA_SUCCESS)
-		__atomic_fetch_add(&gate.captures, 1, __ATOMIC_SEQ_CST);
+		captures_remove(&key); /* a capture that began in it is gone too */
 	gate_open();
-}
-
-void capture_ended(struct call *c, CUstream stream)
-{
-	uint32_t n = __atomic_load_n(&gate.captures, __ATOMIC_SEQ_CST);
-	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-
-	/* A capture may end by an error too; the stream itself knows. */
-	if (!c->thread || !n ||
-	    (INJECT(cuStreamIsCapturing, stream, &status) == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE))
-		return;
-	while (n && !__atomic_compare_exchange_n(&gate.captures, &n, n - 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-		;
 }

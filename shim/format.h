@@ -68,7 +68,8 @@ struct gst_counters {
 	uint64_t helper_cpu_ns;        /* CPU time of our helper thread */
 	uint64_t last_ticks;           /* last sign of life (helper heartbeat, exit) */
 	uint64_t exited;               /* 1: the process ended through exit(), all pending edges were read */
-	uint64_t zero[24];
+	uint64_t graphs_untracked; /* executable graphs whose structure is not known: the table is full, the driver did not say */
+	uint64_t zero[23];
 	uint64_t injected[GST_HOOK_MAX]; /* driver calls we added, by hook id */
 };
 _Static_assert(sizeof(struct gst_counters) == GST_COUNTERS_BYTES, "counters");
@@ -136,6 +137,9 @@ enum gst_type {
 	GST_SAMPLE = 8,
 	GST_USAGE = 9,
 	GST_THREAD = 10,
+	GST_GRAPH = 11,
+	GST_GRAPH_NODES = 12,
+	GST_GRAPH_EDGES = 13,
 };
 
 /* What a call does; decides the meaning of gst_call.seq, detail, name and args (FORMAT.md, "Families"). */
@@ -144,10 +148,10 @@ enum gst_type {
 	X(SYNC_CONTEXT, 7) X(SYNC_EVENT, 8) X(QUERY_STREAM, 9) X(QUERY_EVENT, 10) X(EVENT_RECORD, 11)          \
 	X(STREAM_WAIT, 12) X(ALLOC, 13) X(FREE, 14) X(HOST_ALLOC, 15) X(HOST_FREE, 16) X(MODULE, 17)           \
 	X(CONTEXT, 18) X(STREAM, 19) X(EVENT, 20) X(CAPTURE, 21) X(LOOKUP, 22) X(GRAPH, 23) X(MEMOP, 24)       \
-	X(POOL, 25) X(VMM, 26) X(IPC, 27)
+	X(POOL, 25) X(VMM, 26) X(IPC, 27) X(GRAPH_CHANGE, 28)
 
 #define GST_FAMILY_ENUM(name, value) GST_FAMILY_##name = value,
-enum gst_family { GST_FAMILIES(GST_FAMILY_ENUM) GST_FAMILY_COUNT = 28 };
+enum gst_family { GST_FAMILIES(GST_FAMILY_ENUM) GST_FAMILY_COUNT = 29 };
 
 enum gst_copy_kind { /* gst_call.detail of a COPY */
 	GST_COPY_UNKNOWN = 0,
@@ -158,6 +162,11 @@ enum gst_copy_kind { /* gst_call.detail of a COPY */
 	GST_COPY_D2D = 5,
 	GST_COPY_PEER = 6,
 	GST_COPY_H2H = 7,
+};
+
+enum gst_change { /* gst_call.detail of a GRAPH_CHANGE that is none of a copy's */
+	GST_CHANGE_OFF = 256, /* the node does nothing from now on */
+	GST_CHANGE_ON = 257,
 };
 
 enum gst_call_flags {
@@ -304,3 +313,47 @@ struct gst_thread { /* a segment changed hands: what follows in it is of this th
 	char name[16];
 };
 _Static_assert(sizeof(struct gst_thread) == 32, "thread");
+
+enum gst_graph_flags {
+	GST_GRAPH_OPEN = 1,     /* what a launch runs is decided on the device */
+	GST_GRAPH_NO_EDGES = 2, /* the dependencies are not known */
+	GST_GRAPH_SAME = 4,     /* an update: nodes and edges as in `base`, names and sizes perhaps not */
+};
+
+struct gst_graph { /* what an executable graph holds; its nodes and edges stand before it */
+	struct gst_record record;
+	uint32_t graph; /* 1, 2, 3 … */
+	uint32_t base;  /* structure it replaces, 0 none */
+	uint64_t exec;
+	uint64_t end;   /* ticks */
+	uint32_t nodes;
+	uint32_t work;  /* kernels, copies, memsets among them */
+	uint32_t described; /* entries in GST_GRAPH_NODES */
+	uint32_t edges;     /* … in GST_GRAPH_EDGES */
+	uint16_t flags;     /* enum gst_graph_flags */
+	uint8_t zero[6];
+};
+_Static_assert(sizeof(struct gst_graph) == 56, "graph");
+
+struct gst_graph_node {
+	uint64_t node;
+	uint64_t parent; /* the child graph node it stands in, 0 none */
+	uint64_t arg;    /* bytes; event */
+	uint32_t name;   /* GST_SPACE_KERNEL, 0 none */
+	uint8_t type;    /* CUgraphNodeType */
+	uint8_t zero;
+	uint16_t kind;   /* enum gst_copy_kind */
+};
+_Static_assert(sizeof(struct gst_graph_node) == 32, "graph node");
+
+struct gst_graph_edge {
+	uint64_t from, to;
+};
+
+/* Both lists: this header, then `count` entries. */
+struct gst_graph_list {
+	struct gst_record record;
+	uint32_t graph;
+	uint32_t count;
+};
+_Static_assert(sizeof(struct gst_graph_list) == 16, "graph list");

@@ -6,9 +6,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "captures.h"
 #include "clock.h"
 #include "edge.h"
 #include "file.h"
+#include "graph.h"
 #include "helper.h"
 #include "names.h"
 #include "once.h"
@@ -62,6 +64,8 @@ static void forget_parent(void)
 	edges_forget();
 	streams_forget();
 	names_forget();
+	graphs_forget();
+	captures_forget();
 	rings_forget();
 	stock_forget();
 	threads_forget();

@@ -18,34 +18,31 @@ static struct set busy;     /* has work that is not known to have finished */
 static uint32_t last_id;
 static uint32_t inserting; /* spin lock, held only while a new stream is entered */
 
-struct key {
-	uint64_t handle, context;
-	uint32_t tid;
-};
-
-static struct key key_of(struct thread *t, uint64_t handle)
+struct stream_key stream_key_of(struct thread *t, CUstream stream)
 {
+	uint64_t handle = (uintptr_t)stream;
+
 	if (handle <= (uintptr_t)CU_STREAM_LEGACY)
-		return (struct key){ (uintptr_t)CU_STREAM_LEGACY, thread_context(t), 0 };
+		return (struct stream_key){ (uintptr_t)CU_STREAM_LEGACY, thread_context(t), 0 };
 	if (handle == (uintptr_t)CU_STREAM_PER_THREAD)
-		return (struct key){ handle, thread_context(t), t->tid };
-	return (struct key){ handle, 0, 0 };
+		return (struct stream_key){ handle, thread_context(t), t->tid };
+	return (struct stream_key){ handle, 0, 0 };
 }
 
-static inline struct stream *probe(const struct key *k, unsigned i)
+static inline struct stream *probe(const struct stream_key *k, unsigned i)
 {
 	uint64_t h = (k->handle ^ k->context ^ k->tid) * 0x9e3779b97f4a7c15u >> 45;
 
 	return &table[(h + i) % STREAM_TABLE];
 }
 
-static bool matches(const struct stream *s, const struct key *k)
+static bool matches(const struct stream *s, const struct stream_key *k)
 {
 	return __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == STREAM_LIVE && s->handle == k->handle &&
 	       (!k->context || s->context == k->context) && s->tid == k->tid;
 }
 
-static struct stream *find(const struct key *k)
+static struct stream *find(const struct stream_key *k)
 {
 	for (unsigned i = 0; i < PROBES; i++) {
 		struct stream *s = probe(k, i);
@@ -58,7 +55,7 @@ static struct stream *find(const struct key *k)
 	return NULL;
 }
 
-static struct stream *claim(const struct key *k)
+static struct stream *claim(const struct stream_key *k)
 {
 	for (unsigned i = 0; i < PROBES; i++) {
 		struct stream *s = probe(k, i);
@@ -100,7 +97,7 @@ static bool describe(struct thread *t, struct stream *s, struct gst_stream *r)
 }
 
 /* NULL: no such stream, or no place for it (counted). */
-static struct stream *insert(struct thread *t, const struct key *k)
+static struct stream *insert(struct thread *t, const struct stream_key *k)
 {
 	struct gst_stream r = { .handle = k->handle };
 	struct stream *s;
@@ -152,22 +149,22 @@ static struct stream *cached(struct thread *t, uint64_t handle)
 struct stream *stream_find(struct thread *t, CUstream handle)
 {
 	struct stream *s = cached(t, (uintptr_t)handle);
-	struct key k;
+	struct stream_key k;
 
 	if (s)
 		return s;
-	k = key_of(t, (uintptr_t)handle);
+	k = stream_key_of(t, handle);
 	return find(&k);
 }
 
 struct stream *stream_get(struct thread *t, CUstream handle)
 {
 	struct stream *s = cached(t, (uintptr_t)handle);
-	struct key k;
+	struct stream_key k;
 
 	if (s)
 		return s;
-	k = key_of(t, (uintptr_t)handle);
+	k = stream_key_of(t, handle);
 	if (!k.context && k.handle <= (uintptr_t)CU_STREAM_PER_THREAD)
 		return NULL; /* no context: the driver will say so */
 	s = find(&k);
@@ -299,7 +296,7 @@ static void retire(struct stream *s)
 
 void stream_retire(uint64_t handle)
 {
-	struct key k = { handle, 0, 0 };
+	struct stream_key k = { handle, 0, 0 };
 	struct stream *s = handle > (uintptr_t)CU_STREAM_PER_THREAD ? find(&k) : NULL;
 
 	if (s)

@@ -30,6 +30,14 @@ struct stream {
 	uint32_t last_class;  /* of its last submission: a large copy's kind, or 0 */
 } __attribute__((aligned(64)));
 
+/* What tells one stream from another: a handle means different default streams in different contexts and threads. */
+struct stream_key {
+	uint64_t handle;  /* normalised, as in struct stream */
+	uint64_t context; /* of a default stream, else 0 */
+	uint32_t tid;     /* of a per-thread default stream, else 0 */
+};
+struct stream_key stream_key_of(struct thread *t, CUstream handle);
+
 /* The stream the program means by this handle, now. NULL: no context, or the table is full (counted). */
 struct stream *stream_get(struct thread *t, CUstream handle);
 

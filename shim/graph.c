@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "graph.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "copy_kind.h"
+#include "file.h"
+#include "gate.h"
+#include "names.h"
+
+#define EXECS 4096 /* power of two: executable graphs that are remembered */
+#define PROBES 16
+#define DESCRIBED_MAX 32768u
+#define EDGES_MAX (4u * DESCRIBED_MAX)
+#define DEPTH_MAX 8 /* of child graphs within each other */
+#define BATCH 64
+#define EDGE_BATCH 1024u
+
+/* Updates in a hot loop must not cost the program a walk each: this much time for all, and a share of the run. */
+#define FREE_NS 20000000ull
+#define SHARE 64
+
+/* ---- which structure an executable graph has ------------------------------------------------------------------------- */
+
+static struct exec {
+	uint64_t handle; /* 0 free */
+	uint32_t id;
+} execs[EXECS];
+static uint32_t last_id;
+
+static struct exec *probe(CUgraphExec exec, unsigned i)
+{
+	return &execs[(((uintptr_t)exec * 0x9e3779b97f4a7c15u >> 40) + i) % EXECS];
+}
+
+static struct exec *find(CUgraphExec exec)
+{
+	for (unsigned i = 0; exec && i < PROBES; i++) {
+		struct exec *e = probe(exec, i);
+
+		if (__atomic_load_n(&e->handle, __ATOMIC_ACQUIRE) == (uintptr_t)exec)
+			return e;
+	}
+	return NULL;
+}
+
+uint32_t graph_of(CUgraphExec exec)
+{
+	const struct exec *e = find(exec);
+	uint32_t id = e ? __atomic_load_n(&e->id, __ATOMIC_ACQUIRE) : 0;
+
+	/* the place may have gone to another graph between the two */
+	return e && __atomic_load_n(&e->handle, __ATOMIC_ACQUIRE) == (uintptr_t)exec ? id : 0;
+}
+
+void graph_keep(CUgraphExec exec, uint32_t id)
+{
+	struct exec *e = find(exec), *oldest = probe(exec, 0);
+	uint64_t none = 0;
+
+	for (unsigned i = 0; !e && i < PROBES; i++, none = 0) {
+		struct exec *place = probe(exec, i);
+
+		if (__atomic_compare_exchange_n(&place->handle, &none, (uintptr_t)exec, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			e = place;
+		else if (__atomic_load_n(&place->id, __ATOMIC_RELAXED) <
+			 __atomic_load_n(&oldest->id, __ATOMIC_RELAXED))
+			oldest = place;
+	}
+	if (!e) {
+		e = oldest;
+		__atomic_store_n(&e->id, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&e->handle, (uintptr_t)exec, __ATOMIC_RELEASE);
+		__atomic_fetch_add(&file_counters()->graphs_untracked, 1, __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&e->id, id, __ATOMIC_RELEASE);
+}
+
+uint32_t graph_drop(CUgraphExec exec)
+{
+	struct exec *e = find(exec);
+	uint32_t id = e ? __atomic_exchange_n(&e->id, 0, __ATOMIC_ACQ_REL) : 0;
+
+	if (e)
+		__atomic_store_n(&e->handle, 0, __ATOMIC_RELEASE);
+	return id;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------------------------------- */
+
+struct walk {
+	struct thread *thread;
+	struct gst_graph graph;
+	bool describe, failed;
+	unsigned batched;
+	struct gst_graph_node batch[BATCH];
+};
+
+/* Room for n entries of a list, to be filled and committed; NULL: counted as dropped. */
+static void *list_new(struct walk *w, uint16_t type, uint32_t n, size_t each)
+{
+	struct gst_graph_list *list =
+		ring_reserve(&w->thread->ring, type, (uint16_t)(sizeof(struct gst_graph_list) + n * each));
+
+	if (!list)
+		return NULL;
+	list->graph = w->graph.graph;
+	list->count = n;
+	return list + 1;
+}
+
+static void list_end(void *entries)
+{
+	ring_commit((struct gst_graph_list *)entries - 1);
+}
+
+static void flush(struct walk *w)
+{
+	void *to = w->batched ? list_new(w, GST_GRAPH_NODES, w->batched, sizeof(w->batch[0])) : NULL;
+
+	if (to) {
+		memcpy(to, w->batch, w->batched * sizeof(w->batch[0]));
+		list_end(to);
+	}
+	w->batched = 0;
+}
+
+static void *pages(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void describe_kernel(struct walk *w, CUgraphNode node, struct gst_graph_node *n)
+{
+	CUDA_KERNEL_NODE_PARAMS_v2 p = { 0 };
+	CUlaunchAttributeValue updatable = { 0 };
+
+	if (INJECT(cuGraphKernelNodeGetParams_v2, node, &p) == CUDA_SUCCESS)
+		n->name = names_kernel(w->thread, p.func ? (const void *)p.func : (const void *)p.kern);
+	if (INJECT(cuGraphKernelNodeGetAttribute, node, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &updatable) ==
+		    CUDA_SUCCESS &&
+	    updatable.deviceUpdatableKernelNode.deviceUpdatable)
+		w->graph.flags |= GST_GRAPH_OPEN;
+}
+
+static void describe_node(struct walk *w, CUgraphNode node, struct gst_graph_node *n)
+{
+	CUDA_MEMCPY3D copy = { 0 };
+	CUDA_MEMSET_NODE_PARAMS_v1 set = { 0 };
+	CUevent event = NULL;
+
+	switch (n->type) {
+	case CU_GRAPH_NODE_TYPE_KERNEL:
+		describe_kernel(w, node, n);
+		break;
+	case CU_GRAPH_NODE_TYPE_MEMCPY:
+		if (INJECT(cuGraphMemcpyNodeGetParams, node, &copy) != CUDA_SUCCESS)
+			break;
+		n->arg = copy.WidthInBytes * copy.Height * copy.Depth;
+		n->kind = (uint16_t)copy_kind_3d(w->thread, &copy);
+		break;
+	case CU_GRAPH_NODE_TYPE_MEMSET:
+		if (INJECT(cuGraphMemsetNodeGetParams, node, &set) == CUDA_SUCCESS)
+			n->arg = set.width * set.height * set.elementSize;
+		break;
+	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+		if (INJECT(cuGraphEventRecordNodeGetEvent, node, &event) == CUDA_SUCCESS)
+			n->arg = (uintptr_t)event;
+		break;
+	case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+		if (INJECT(cuGraphEventWaitNodeGetEvent, node, &event) == CUDA_SUCCESS)
+			n->arg = (uintptr_t)event;
+		break;
+	default:
+		break;
+	}
+}
+
+static void walk_graph(struct walk *w, CUgraph graph, CUgraphNode parent, unsigned depth);
+
+static void add_node(struct walk *w, CUgraphNode node, CUgraphNode parent, unsigned depth)
+{
+	struct gst_graph_node n = { .node = (uintptr_t)node, .parent = (uintptr_t)parent };
+	CUgraphNodeType type;
+	CUgraph child = NULL;
+
+	if (INJECT(cuGraphNodeGetType, node, &type) != CUDA_SUCCESS) {
+		w->failed = true;
+		return;
+	}
+	n.type = (uint8_t)type;
+	w->graph.nodes++;
+	w->graph.work += type <= CU_GRAPH_NODE_TYPE_MEMSET;
+	if (type >= CU_GRAPH_NODE_TYPE_CONDITIONAL)
+		w->graph.flags |= GST_GRAPH_OPEN;
+	if (w->describe && w->graph.described < DESCRIBED_MAX) {
+		describe_node(w, node, &n);
+		w->graph.described++;
+		w->batch[w->batched++] = n;
+		if (w->batched == BATCH)
+			flush(w);
+	}
+	if (type != CU_GRAPH_NODE_TYPE_GRAPH)
+		return;
+	if (depth < DEPTH_MAX && INJECT(cuGraphChildGraphNodeGetGraph, node, &child) == CUDA_SUCCESS)
+		walk_graph(w, child, node, depth + 1);
+	else
+		w->failed = true;
+}
+
+/* Three arrays in one run of pages: from, to, and what the driver insists on telling of each edge. */
+static bool ask_edges(CUgraph graph, uint8_t *room, size_t *n)
+{
+	CUgraphNode *from = (CUgraphNode *)(void *)room, *to = from + *n;
+
+	return INJECT(cuGraphGetEdges_v2, graph, from, to, (CUgraphEdgeData *)(void *)(to + *n), n) == CUDA_SUCCESS ||
+	       INJECT(cuGraphGetEdges, graph, from, to, n) == CUDA_SUCCESS;
+}
+
+static void write_edges(struct walk *w, const CUgraphNode *from, const CUgraphNode *to, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		uint32_t count = n - i < EDGE_BATCH ? (uint32_t)(n - i) : EDGE_BATCH;
+		struct gst_graph_edge *e = list_new(w, GST_GRAPH_EDGES, count, sizeof(*e));
+
+		for (uint32_t k = 0; e && k < count; k++)
+			e[k] = (struct gst_graph_edge){ (uintptr_t)from[i + k], (uintptr_t)to[i + k] };
+		if (e)
+			list_end(e);
+		i += count;
+	}
+	w->graph.edges += (uint32_t)n;
+}
+
+static void walk_edges(struct walk *w, CUgraph graph)
+{
+	size_t n = 0, room, asked;
+	uint8_t *p;
+
+	if (!w->describe || (w->graph.flags & GST_GRAPH_NO_EDGES))
+		return;
+	if ((INJECT(cuGraphGetEdges_v2, graph, NULL, NULL, NULL, &n) != CUDA_SUCCESS &&
+	     INJECT(cuGraphGetEdges, graph, NULL, NULL, &n) != CUDA_SUCCESS) ||
+	    n > EDGES_MAX - w->graph.edges) {
+		w->graph.flags |= GST_GRAPH_NO_EDGES;
+		return;
+	}
+	if (n == 0)
+		return;
+	room = n * (2 * sizeof(CUgraphNode) + sizeof(CUgraphEdgeData));
+	asked = n;
+	p = pages(room);
+	if (p && ask_edges(graph, p, &n) && n <= asked)
+		write_edges(w, (CUgraphNode *)(void *)p, (CUgraphNode *)(void *)p + asked, n);
+	else
+		w->graph.flags |= GST_GRAPH_NO_EDGES;
+	if (p)
+		munmap(p, room);
+}
+
+static void walk_graph(struct walk *w, CUgraph graph, CUgraphNode parent, unsigned depth)
+{
+	size_t n = 0, room;
+	CUgraphNode *nodes;
+
+	if (INJECT(cuGraphGetNodes, graph, NULL, &n) != CUDA_SUCCESS) {
+		w->failed = true;
+		return;
+	}
+	if (n == 0)
+		return;
+	room = n * sizeof(*nodes);
+	nodes = pages(room);
+	if (nodes && INJECT(cuGraphGetNodes, graph, nodes, &n) == CUDA_SUCCESS && n * sizeof(*nodes) <= room) {
+		for (size_t i = 0; i < n && !w->failed; i++)
+			add_node(w, nodes[i], parent, depth);
+		walk_edges(w, graph);
+	} else {
+		w->failed = true;
+	}
+	if (nodes)
+		munmap(nodes, room);
+}
+
+/* ---- writing --------------------------------------------------------------------------------------------------------- */
+
+static uint64_t spent_ticks, first_ticks;
+
+static bool over_budget(uint64_t now)
+{
+	uint64_t first = __atomic_load_n(&first_ticks, __ATOMIC_RELAXED);
+
+	return first && __atomic_load_n(&spent_ticks, __ATOMIC_RELAXED) > clock_ticks_in(FREE_NS) + (now - first) / SHARE;
+}
+
+static void publish(struct walk *w)
+{
+	w->graph.end = clock_ticks();
+	ring_append(&w->thread->ring, GST_GRAPH, sizeof(w->graph), &w->graph);
+	graph_keep((CUgraphExec)(uintptr_t)w->graph.exec, w->graph.graph);
+}
+
+static struct gst_graph graph_new(CUgraphExec exec, uint32_t base, uint16_t flags)
+{
+	return (struct gst_graph){ .graph = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED),
+				   .base = base,
+				   .exec = (uintptr_t)exec,
+				   .flags = flags };
+}
+
+void graph_same(struct thread *t, CUgraphExec exec, uint32_t base)
+{
+	struct walk w = { .thread = t, .graph = graph_new(exec, base, GST_GRAPH_SAME) };
+
+	if (base)
+		publish(&w);
+}
+
+static void walk(struct walk *w, CUgraph graph)
+{
+	uint64_t begin = clock_ticks(), took, none = 0;
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	uint32_t captures = __atomic_load_n(&gate.captures, __ATOMIC_RELAXED);
+	int saved_errno = errno;
+
+	__atomic_compare_exchange_n(&first_ticks, &none, begin, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	if (captures) /* somebody's capture in mode `global` must not take our questions amiss */
+		INJECT(cuThreadExchangeStreamCaptureMode, &mode);
+	walk_graph(w, graph, NULL, 0);
+	if (captures)
+		INJECT(cuThreadExchangeStreamCaptureMode, &mode);
+	flush(w);
+	errno = saved_errno;
+	took = clock_ticks() - begin;
+	__atomic_fetch_add(&spent_ticks, took, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&file_counters()->injected_ticks, took, __ATOMIC_RELAXED);
+}
+
+void graph_describe(struct thread *t, CUgraphExec exec, CUgraph graph, uint32_t base, bool open)
+{
+	struct walk w = { .thread = t, .describe = !over_budget(clock_ticks()) };
+
+	if (base && !w.describe) {
+		graph_same(t, exec, base);
+		return;
+	}
+	w.graph = graph_new(exec, base, open ? GST_GRAPH_OPEN : 0);
+	walk(&w, graph);
+	if (!w.failed) {
+		publish(&w);
+		return;
+	}
+	graph_drop(exec);
+	__atomic_fetch_add(&file_counters()->graphs_untracked, 1, __ATOMIC_RELAXED);
+}
+
+void graphs_forget(void)
+{
+	memset(execs, 0, sizeof(execs));
+	last_id = 0;
+	spent_ticks = first_ticks = 0;
+}
