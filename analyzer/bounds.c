@@ -6,6 +6,7 @@
 #include "legacy.h"
 #include "links.h"
 #include "ns.h"
+#include "slack.h"
 #include "stretches.h"
 #include "timeline.h"
 #include "waits.h"
@@ -105,6 +106,17 @@ static bool on_device(const struct trace *t, const struct call *c, uint32_t devi
 	return (c->stream != GST_NONE ? t->streams[c->stream].device : c->device) == device;
 }
 
+/* A graph that holds no device work is like a host function: it takes its time, and the device has no part in it. */
+static struct work work_new(const struct trace *t, const struct call *c)
+{
+	const struct graph *g = c->family == GST_FAMILY_GRAPH_LAUNCH ? &t->graphs[c->graph] : NULL;
+
+	return (struct work){ .call = c,
+			      .hostfn = c->family == GST_FAMILY_HOSTFN || (g && g->counted && g->work == 0),
+			      .stalls = g && g->stalls,
+			      .slack_ns = g && !g->stalls ? (int64_t)g->levels * NODE_NS : 0 };
+}
+
 static bool collect(struct device_work *d, const struct trace *t, uint32_t device, size_t *at)
 {
 	for (size_t i = 0; i < t->n_calls; i++) {
@@ -117,7 +129,7 @@ static bool collect(struct device_work *d, const struct trace *t, uint32_t devic
 		w = work_of(d, t, c->stream, &at[slot]);
 		if (!w || !array_room(w->ops, w->n, w->cap))
 			return false;
-		w->ops[w->n++] = (struct work){ .call = c, .hostfn = c->family == GST_FAMILY_HOSTFN };
+		w->ops[w->n++] = work_new(t, c);
 	}
 	return true;
 }
@@ -157,7 +169,7 @@ static bool find_busy(struct device_work *devices, size_t n)
 
 	for (int round = 0; round < ROUNDS && changed; round++) {
 		for (size_t i = 0; i < n; i++) {
-			devices[i].busy.n = 0;
+			devices[i].busy.n = devices[i].stalled.n = 0;
 			for (size_t k = 0; k < devices[i].n; k++)
 				if (!busy_find(&devices[i], &devices[i].streams[k]))
 					return false;
@@ -183,7 +195,8 @@ static bool finish_device(struct device_work *d)
 		seen = w->trace;
 	}
 	intervals_merge(&d->busy);
-	return true;
+	intervals_merge(&d->stalled);
+	return slack_take(d);
 }
 
 enum err_kind bounds_finish(struct device_work *devices, size_t n, struct error *e)
@@ -210,6 +223,8 @@ void bounds_free(struct device_work *d)
 	free(d->streams);
 	free(d->stretches);
 	intervals_free(&d->busy);
+	intervals_free(&d->inside);
+	intervals_free(&d->stalled);
 	intervals_free(&d->host);
 	intervals_free(&d->host_blocking);
 	intervals_free(&d->holding);

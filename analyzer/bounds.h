@@ -7,7 +7,8 @@
  *  earliest_start                  latest_start  earliest_end       latest_end
  *
  * Pending work means a busy device: whatever it waits for in turn runs on the device. The exceptions are host functions, memory
- * waits and what waits for them; there nothing is claimed. */
+ * waits and what waits for them; there nothing is claimed. Nor is it for a graph that may stand still (host nodes, event waits, an unknown
+ * structure); and of any other graph's launch, NODE_NS for each node on the longest way through it may be idle. */
 #pragma once
 
 #include "facts.h"
@@ -19,6 +20,8 @@ struct work { /* one submission */
 	int64_t earliest_end_ns, latest_end_ns;
 	uint8_t known_by; /* enum boundary: what latest_end rests on */
 	bool hostfn;
+	bool stalls;      /* a graph that may stand still inside */
+	int64_t slack_ns; /* a graph: while it runs the device may be idle for so long, between its nodes */
 	int64_t held_until_ns; /* a host function before it, or a wait for another device, may take until then; INT64_MIN none */
 };
 
@@ -62,6 +65,8 @@ struct device_work { /* one device, over all processes */
 	struct stretch *stretches;
 	size_t n_stretches, cap_stretches;
 	struct intervals busy; /* surely */
+	struct intervals inside; /* busy but for the gaps between graphs' nodes, which may take it all */
+	struct intervals stalled; /* a graph that may stand still may run */
 	struct intervals host;    /* a host function may be running */
 	struct intervals host_blocking; /* … in a stream that blocks with the legacy stream */
 	struct intervals holding; /* one is queued or running: what waits for its stream stands still */

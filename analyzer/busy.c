@@ -29,7 +29,7 @@ static void set_latest_starts(const struct device_work *d, struct stream_work *w
 		op->latest_start_ns = clamp64(later(max64(op->call->end_ns, op->held_until_ns), w->facts->latency_ns),
 					      op->earliest_start_ns, op->latest_end_ns);
 		op->earliest_end_ns = op->earliest_start_ns;
-		if (op->hostfn)
+		if (op->hostfn || op->stalls)
 			host_done = max64(host_done, op->latest_end_ns);
 	}
 }
@@ -83,12 +83,13 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 	if (waits_between(w, op->call->begin_ns, about_until(w, p), p->at_ns) ||
 	    ((p->known_by == PENDING_EDGE || p->known_by == PENDING_WAKE) &&
 	     legacy_met(d, w, op->call->begin_ns, p->asked_ns)))
-		return op->hostfn || add_busy(d, w,
-					      max64(max64(p->asked_ns, op->latest_start_ns),
-						    later(waits_away(d, w, about_until(w, p)), w->facts->latency_ns)),
-					      p->at_ns, waits_hosts(d, w, op, p->at_ns));
+		return op->hostfn || op->stalls ||
+		       add_busy(d, w,
+				max64(max64(p->asked_ns, op->latest_start_ns),
+				      later(waits_away(d, w, about_until(w, p)), w->facts->latency_ns)),
+				p->at_ns, waits_hosts(d, w, op, p->at_ns));
 	op->earliest_end_ns = max64(op->earliest_end_ns, at);
-	return op->hostfn || add_busy(d, w, op->latest_start_ns, at, waits_hosts(d, w, op, at));
+	return op->hostfn || op->stalls || add_busy(d, w, op->latest_start_ns, at, waits_hosts(d, w, op, at));
 }
 
 bool busy_find(struct device_work *d, struct stream_work *w)
@@ -109,6 +110,9 @@ bool busy_find(struct device_work *d, struct stream_work *w)
 	for (size_t i = 1; i < w->n; i++)
 		w->ops[i].earliest_end_ns =
 			clamp64(w->ops[i - 1].earliest_end_ns, w->ops[i].earliest_end_ns, w->ops[i].latest_end_ns);
+	for (size_t i = 0; i < w->n && ok; i++)
+		if (w->ops[i].stalls && w->ops[i].latest_start_ns < w->ops[i].latest_end_ns)
+			ok = intervals_add(&d->stalled, w->ops[i].latest_start_ns, w->ops[i].latest_end_ns);
 	return ok;
 }
 

@@ -42,17 +42,13 @@ static const char *op_category(const struct op *op)
 
 static const char *op_name(const struct op *op)
 {
-	const struct call *c = op->call;
-
 	if (op->class == OP_COPY)
 		return copy_name(op->copy);
 	if (op->class == OP_MEMSET)
 		return "Memset (Device)";
-	if (c->family == GST_FAMILY_GRAPH_LAUNCH)
-		return "CUDA graph";
-	if (c->name > 0 && c->name < op->trace->n_kernels && op->trace->kernels[c->name][0])
-		return op->trace->kernels[c->name];
-	return "kernel without a name";
+	if (*op_kernel(op))
+		return op_kernel(op);
+	return op->call->family == GST_FAMILY_GRAPH_LAUNCH && !op->node ? "CUDA graph" : "kernel without a name";
 }
 
 static void timing_args(struct chrome *x, const struct op *op)
@@ -73,7 +69,7 @@ static void work_args(struct chrome *x, const struct op *op, uint32_t device, ui
 	json_key_int(j, "stream", (int64_t)stream);
 	json_key_int(j, "correlation", (int64_t)correlation);
 	if (op->class == OP_COPY || op->class == OP_MEMSET) {
-		json_key_int(j, "bytes", c->args[0] > INT64_MAX ? INT64_MAX : (int64_t)c->args[0]);
+		json_key_int(j, "bytes", op_bytes(op) > INT64_MAX ? INT64_MAX : (int64_t)op_bytes(op));
 	} else if (c->family == GST_FAMILY_LAUNCH) {
 		json_key_array(j, "grid");
 		json_int(j, (uint32_t)c->args[0]);
@@ -81,6 +77,12 @@ static void work_args(struct chrome *x, const struct op *op, uint32_t device, ui
 		json_int(j, (uint32_t)c->args[1]);
 		json_array_end(j);
 		json_key_int(j, "threads per block", (int64_t)(c->args[1] >> 32));
+	}
+	if (c->family == GST_FAMILY_GRAPH_LAUNCH) {
+		json_key_text(j, "graph", op->node ? "node: placed within the launch's stretch" : "launch");
+		json_key_int(j, "graph id", op->trace->graphs[c->graph].id);
+		if (!op->node)
+			json_key_int(j, "operations", op->count);
 	}
 	timing_args(x, op);
 }

@@ -15,11 +15,19 @@ struct ended { /* a submission's return, to ask what a context synchronise cover
 	uint64_t seq;   /* running maximum too */
 };
 
+/* An event recorded: by a call of its own, or by a node of the graph that a call launched. */
+struct recording {
+	uint64_t event;
+	const struct call *call;
+	uint64_t covers; /* submissions of the call's stream that the event stands behind */
+	bool inside;     /* of a graph: it fires before the launch is over */
+};
+
 struct builder {
 	struct facts *out;
 	const struct trace *t;
 	const struct firing *firings;
-	const struct call **events; /* EVENT_RECORDs by event, then time */
+	struct recording *events; /* by event, then time */
 	size_t n_events;
 	bool all_recordings;    /* of events are in the trace */
 	uint64_t *told;         /* per stream: what a context synchronise has said is over */
@@ -226,78 +234,83 @@ static bool add_blocked(struct builder *b, const struct call *c, uint32_t stream
 
 static int event_order(const void *a, const void *b)
 {
-	const struct call *x = *(const struct call *const *)a, *y = *(const struct call *const *)b;
+	const struct recording *x = a, *y = b;
 
-	if (x->args[0] != y->args[0])
-		return x->args[0] < y->args[0] ? -1 : 1;
-	return (x > y) - (x < y);
+	if (x->event != y->event)
+		return x->event < y->event ? -1 : 1;
+	return (x->call > y->call) - (x->call < y->call);
 }
 
 /* Of the same event as the call, made before it was over; or of a lower one. */
 static bool recorded_by(const void *element, const void *key)
 {
-	const struct call *r = *(const struct call *const *)element, *c = key;
+	const struct recording *r = element;
+	const struct call *c = key;
 
-	return r->args[0] < c->args[0] || (r->args[0] == c->args[0] && r->begin_ns < c->end_ns);
+	return r->event < c->args[0] || (r->event == c->args[0] && r->call->begin_ns < c->end_ns);
 }
 
 static bool lower_event(const void *element, const void *key)
 {
-	return (*(const struct call *const *)element)->args[0] < ((const struct call *)key)->args[0];
+	return ((const struct recording *)element)->event < ((const struct call *)key)->args[0];
 }
 
 /* The recording that a wait for or query of the event was about; NULL where two threads make that doubtful. */
-static const struct call *recorded_before(const struct builder *b, const struct call *c)
+static const struct recording *recorded_before(const struct builder *b, const struct call *c)
 {
 	size_t n = array_first(b->events, b->n_events, sizeof(*b->events), recorded_by, c);
-	const struct call *last = n ? b->events[n - 1] : NULL;
+	const struct recording *last = n ? &b->events[n - 1] : NULL;
 
-	if (!last || last->args[0] != c->args[0] || last->end_ns > c->begin_ns)
+	if (!last || last->event != c->args[0] || last->call->end_ns > c->begin_ns)
 		return NULL;
-	if (n > 1 && b->events[n - 2]->args[0] == c->args[0] && b->events[n - 2]->end_ns > last->begin_ns)
+	if (n > 1 && last[-1].event == c->args[0] && last[-1].call->end_ns > last->call->begin_ns)
 		return NULL;
 	return last;
 }
 
 static bool add_event_answer(struct builder *b, const struct call *c)
 {
-	const struct call *r = recorded_before(b, c);
+	const struct recording *r = recorded_before(b, c);
+	uint32_t stream = r ? r->call->stream : GST_NONE;
+	uint64_t until; /* what it waited for if it did: in a graph, some part of the launch itself */
 
-	if (!r || r->stream == GST_NONE)
+	if (stream == GST_NONE)
 		return true;
+	until = r->covers + r->inside;
 	if (c->result == NOT_READY)
-		return add_asked(b, r->stream, r->seq, c->begin_ns);
+		return add_asked(b, stream, until, c->begin_ns);
 	if (c->result != 0 ||
-	    !add_finished(b, r->stream, r->seq, c->end_ns,
+	    !add_finished(b, stream, r->covers, c->end_ns,
 			  c->family == GST_FAMILY_SYNC_EVENT ? BOUNDARY_BLOCKING_RETURN : BOUNDARY_QUERY))
 		return c->result != 0;
-	return c->family == GST_FAMILY_QUERY_EVENT || add_blocked(b, c, r->stream, r->seq, 0);
+	return c->family == GST_FAMILY_QUERY_EVENT || add_blocked(b, c, stream, until, 0);
 }
 
-/* An event that was never recorded holds nobody up, if all recordings are in the trace: none of another process, none in a graph. */
+/* An event that was never recorded holds nobody up, if all recordings are in the trace: none of another process, none in a graph that is
+ * not known. */
 static bool never_recorded(const struct builder *b, const struct call *c)
 {
 	size_t at = array_first(b->events, b->n_events, sizeof(*b->events), lower_event, c);
 
-	return b->all_recordings && (at == b->n_events || b->events[at]->args[0] != c->args[0]);
+	return b->all_recordings && (at == b->n_events || b->events[at].event != c->args[0]);
 }
 
 static bool add_wait(struct builder *b, const struct call *c)
 {
 	struct facts *f = b->out;
-	const struct call *r = recorded_before(b, c);
+	const struct recording *r = recorded_before(b, c);
 	struct wait w = { c->stream, GST_NONE, 0, c->begin_ns, c->end_ns, INT64_MIN, c };
 
-	if (c->stream == GST_NONE || c->result != 0)
+	if (c->stream == GST_NONE || c->result != 0 || (c->flags & GST_CAPTURED))
 		return true;
-	if (r && r->stream != GST_NONE) {
-		w.producer = r->stream;
-		w.seq = r->seq;
-		w.recorded_ns = r->end_ns;
+	if (r && r->call->stream != GST_NONE) {
+		w.producer = r->call->stream;
+		w.seq = r->covers;
+		w.recorded_ns = r->call->end_ns;
 	} else if (!r && never_recorded(b, c)) {
 		return true;
 	}
-	if (w.producer != GST_NONE && w.seq == 0 && submitted_before(b, w.producer, r->end_ns) != 0)
+	if (w.producer != GST_NONE && w.seq == 0 && !r->inside && submitted_before(b, w.producer, r->call->end_ns) != 0)
 		w.producer = GST_NONE; /* another thread was at it: what the event covers is not known */
 	if (!array_room(f->waits, f->n_waits, f->cap_waits))
 		return false;
@@ -388,6 +401,30 @@ static bool make_ended(struct builder *b)
 	return true;
 }
 
+/* Each recording that a call made; b->events NULL: only how many. */
+static size_t list_recordings(struct builder *b, const struct call *c)
+{
+	const struct graph *g = c->family == GST_FAMILY_GRAPH_LAUNCH ? &b->t->graphs[c->graph] : NULL;
+	size_t n = 0;
+
+	if (c->result != 0 || (c->flags & GST_CAPTURED))
+		return 0;
+	if (c->family == GST_FAMILY_EVENT_RECORD) {
+		if (b->events)
+			b->events[b->n_events++] = (struct recording){ c->args[0], c, c->seq, false };
+		return 1;
+	}
+	for (size_t i = 0; g && i < g->n; i++) {
+		if (g->nodes[i].type != NODE_EVENT_RECORD)
+			continue;
+		if (b->events)
+			b->events[b->n_events++] =
+				(struct recording){ g->nodes[i].arg, c, c->seq ? c->seq - 1 : 0, true };
+		n++;
+	}
+	return n;
+}
+
 static bool make_events(struct builder *b)
 {
 	const struct trace *t = b->t;
@@ -397,9 +434,9 @@ static bool make_events(struct builder *b)
 	for (size_t i = 0; i < t->n_calls; i++) {
 		const struct call *c = &t->calls[i];
 
-		n += c->family == GST_FAMILY_EVENT_RECORD;
+		n += list_recordings(b, c);
 		b->all_recordings &= c->family != GST_FAMILY_IPC &&
-				     !(c->family == GST_FAMILY_EVENT_RECORD && (c->flags & GST_CAPTURED));
+				     (c->family != GST_FAMILY_GRAPH_LAUNCH || t->graphs[c->graph].whole);
 	}
 	b->events = array_new(n, sizeof(*b->events));
 	b->usages = array_new(t->n_usages, sizeof(*b->usages));
@@ -408,14 +445,66 @@ static bool make_events(struct builder *b)
 	if (!b->events || !b->usages || !b->told || !b->told_by_edge)
 		return false;
 	for (size_t i = 0; i < t->n_calls; i++)
-		if (t->calls[i].family == GST_FAMILY_EVENT_RECORD && t->calls[i].result == 0 &&
-		    !(t->calls[i].flags & GST_CAPTURED))
-			b->events[b->n_events++] = &t->calls[i];
+		list_recordings(b, &t->calls[i]);
 	array_sort(b->events, b->n_events, sizeof(*b->events), event_order);
 	for (size_t i = 0; i < t->n_usages; i++)
 		b->usages[i] = &t->usages[i];
 	array_sort(b->usages, t->n_usages, sizeof(*b->usages), usage_by_thread);
 	return true;
+}
+
+/* ---- graphs ----------------------------------------------------------------------------------------- */
+
+static int by_exec(const void *a, const void *b)
+{
+	const struct call *x = *(const struct call *const *)a, *y = *(const struct call *const *)b;
+
+	if (x->args[0] != y->args[0])
+		return x->args[0] < y->args[0] ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* A launch stands behind the executable graph's launch before it, in whatever stream that was (CUDA driver API, cuGraphLaunch). */
+static bool add_launch_order(struct builder *b, const struct call *before, const struct call *c)
+{
+	struct facts *f = b->out;
+
+	if (before->args[0] != c->args[0] || before->stream == c->stream)
+		return true;
+	if (!array_room(f->waits, f->n_waits, f->cap_waits))
+		return false;
+	f->waits[f->n_waits++] = (struct wait){ .stream = c->stream,
+						.producer = before->stream,
+						.seq = before->seq,
+						.at_ns = c->begin_ns - 1,
+						.end_ns = c->begin_ns,
+						.recorded_ns = before->end_ns,
+						.call = c };
+	return true;
+}
+
+static bool add_launch_orders(struct builder *b)
+{
+	const struct trace *t = b->t;
+	const struct call **launches;
+	size_t n = 0;
+	bool ok = true;
+
+	for (size_t i = 0; i < t->n_calls; i++)
+		n += t->calls[i].family == GST_FAMILY_GRAPH_LAUNCH;
+	launches = array_new(n, sizeof(*launches));
+	if (!launches)
+		return false;
+	n = 0;
+	for (size_t i = 0; i < t->n_calls; i++)
+		if (t->calls[i].family == GST_FAMILY_GRAPH_LAUNCH && is_submission(&t->calls[i]) &&
+		    t->calls[i].stream != GST_NONE)
+			launches[n++] = &t->calls[i];
+	array_sort(launches, n, sizeof(*launches), by_exec);
+	for (size_t i = 1; i < n && ok; i++)
+		ok = add_launch_order(b, launches[i - 1], launches[i]);
+	free(launches);
+	return ok;
 }
 
 static int finished_order(const void *a, const void *b)
@@ -473,6 +562,8 @@ static bool collect(struct builder *b)
 	for (size_t i = 0; i < t->n_calls; i++)
 		if (!add_call(b, &t->calls[i]))
 			return false;
+	if (!add_launch_orders(b))
+		return false;
 	array_sort(b->out->finished, b->out->n_finished, sizeof(*b->out->finished), finished_order);
 	array_sort(b->out->pending, b->out->n_pending, sizeof(*b->out->pending), pending_order);
 	array_sort(b->out->waits, b->out->n_waits, sizeof(*b->out->waits), wait_order);

@@ -30,6 +30,10 @@
 /* An event fires at most this long after the work before it ended. */
 #define EVENT_NS 2000
 
+/* Within a graph a node begins at most this long after the last one it depends on ended: the device starts it itself. 0.5 to 1.5 us on
+ * current devices. */
+#define NODE_NS 2000
+
 struct finished {
 	uint32_t stream;
 	uint8_t known_by; /* enum boundary of timeline.h */

@@ -21,8 +21,8 @@ struct sweep {
 	struct stretch *stretches; /* by begin */
 	struct region *regions;
 	size_t n_regions, gaps_cap;
-	struct intervals busy, inner, candidates, unresolved;
-	size_t at_busy, at_inner, at_unresolved; /* cursors of the walk over regions */
+	struct intervals busy, inside, inner, candidates, unresolved;
+	size_t at_busy, at_inner, at_unresolved, at_inside, at_stalled; /* cursors of the walk over regions */
 };
 
 static int by_begin(const void *a, const void *b)
@@ -81,7 +81,8 @@ static bool make_busy(struct sweep *w)
 
 	for (size_t i = 0; i < w->n_regions && ok; i++)
 		ok = intervals_add(&outer, w->regions[i].begin_ns, w->regions[i].end_ns);
-	ok = ok && intervals_intersect(&w->busy, &w->d->busy, &outer);
+	ok = ok && intervals_intersect(&w->busy, &w->d->busy, &outer) &&
+	     intervals_intersect(&w->inside, &w->d->inside, &outer);
 	for (size_t i = 0, k = 0; i < w->busy.n && ok; i++) {
 		while (w->regions[k].end_ns < w->busy.at[i].end_ns)
 			k++;
@@ -104,6 +105,11 @@ static bool make_inner(struct sweep *w)
 		ok = intervals_add(&w->inner, s->latest_begin_ns, s->earliest_end_ns) &&
 		     intervals_add(&w->candidates, s->latest_begin_ns, s->last_latest_start_ns);
 	}
+	for (size_t i = 0; i < w->inside.n && ok; i++)
+		ok = intervals_add(&w->candidates, w->inside.at[i].begin_ns, w->inside.at[i].end_ns) &&
+		     intervals_add(&w->inner, w->inside.at[i].begin_ns, w->inside.at[i].end_ns);
+	for (size_t i = 0; i < w->d->stalled.n && ok; i++)
+		ok = intervals_add(&w->candidates, w->d->stalled.at[i].begin_ns, w->d->stalled.at[i].end_ns);
 	for (size_t i = 0; i < w->n_regions && ok; i++)
 		if (w->regions[i].latest_begin_ns <= w->regions[i].earliest_end_ns)
 			ok = intervals_add(&w->inner, w->regions[i].latest_begin_ns, w->regions[i].latest_begin_ns) &&
@@ -174,11 +180,14 @@ static int64_t add_holes(struct sweep *w, const struct region *r)
 
 /* ---- unresolved ------------------------------------------------------------------------------------- */
 
-/* Moves the region's unresolved intervals into the result, no more of them than lies between its submissions. Their length. */
+/* Moves the region's unresolved intervals into the result, no more of them than lies between its submissions and inside graphs. Their
+ * length. */
 static int64_t take_unresolved(struct sweep *w, const struct region *r)
 {
 	int64_t left = r->last_entry_ns - r->first_entry_ns, total = 0;
 
+	left += intervals_within(&w->inside, &w->at_inside, r->begin_ns, r->end_ns) +
+		intervals_within(&w->d->stalled, &w->at_stalled, r->begin_ns, r->end_ns);
 	for (; w->at_unresolved < w->unresolved.n && w->unresolved.at[w->at_unresolved].begin_ns < r->end_ns;
 	     w->at_unresolved++) {
 		struct interval u = w->unresolved.at[w->at_unresolved];
@@ -311,6 +320,7 @@ enum err_kind gaps_build(struct device_timeline *out, const struct device_work *
 	free(w.stretches);
 	free(w.regions);
 	intervals_free(&w.busy);
+	intervals_free(&w.inside);
 	intervals_free(&w.inner);
 	intervals_free(&w.candidates);
 	intervals_free(&w.unresolved);

@@ -13,7 +13,20 @@
 #define COPY_WEIGHT 5000.0    /* ns, a copy's fixed part */
 #define COPY_BYTES_PER_NS 16.0
 
+#define OPS_MAX \
+	((size_t)1 << 22) /* on one device: beyond, a graph's launch is one op that stands for its nodes (400 MB) */
+
 /* ---- what kind of work ------------------------------------------------------------------------------ */
+
+/* ncclKernel_… to 2.18, ncclDevKernel_… since; mangled C++ names begin with _Z and a length */
+static bool communicates(const struct trace *t, uint32_t kernel)
+{
+	const char *name = kernel < t->n_kernels ? t->kernels[kernel] : "";
+
+	if (strncmp(name, "_Z", 2) == 0)
+		name += 2 + strspn(name + 2, "0123456789");
+	return strncmp(name, "nccl", 4) == 0;
+}
 
 static enum op_class class_of(const struct call *c, const struct trace *t)
 {
@@ -22,28 +35,41 @@ static enum op_class class_of(const struct call *c, const struct trace *t)
 		return OP_COPY;
 	case GST_FAMILY_MEMSET:
 		return OP_MEMSET;
-	case GST_FAMILY_HOSTFN:
-		return OP_HOSTFN;
+	case GST_FAMILY_LAUNCH:
+		return communicates(t, c->name) ? OP_COMM : OP_KERNEL;
 	default:
-		break;
+		return OP_KERNEL;
 	}
-	/* ncclKernel_… to 2.18, ncclDevKernel_… since; mangled C++ names begin with _Z and a length */
-	if (c->family == GST_FAMILY_LAUNCH && c->name < t->n_kernels) {
-		const char *name = t->kernels[c->name];
+}
 
-		if (strncmp(name, "_Z", 2) == 0)
-			name += 2 + strspn(name + 2, "0123456789");
-		if (strncmp(name, "nccl", 4) == 0)
-			return OP_COMM;
-	}
-	return OP_KERNEL;
+static enum op_class class_of_node(const struct graph_node *n, const struct trace *t)
+{
+	if (n->type == NODE_COPY)
+		return OP_COPY;
+	if (n->type == NODE_MEMSET)
+		return OP_MEMSET;
+	return communicates(t, n->name) ? OP_COMM : OP_KERNEL;
+}
+
+const char *op_kernel(const struct op *op)
+{
+	uint32_t name = op->node ? op->node->name : op->call->family == GST_FAMILY_LAUNCH ? op->call->name : 0;
+
+	return (op->class == OP_KERNEL || op->class == OP_COMM) && name < op->trace->n_kernels
+		       ? op->trace->kernels[name]
+		       : "";
+}
+
+uint64_t op_bytes(const struct op *op)
+{
+	return op->node ? op->node->arg : op->call->args[0];
 }
 
 static double weight_of(const struct op *op)
 {
 	if (op->class == OP_COPY || op->class == OP_MEMSET)
-		return COPY_WEIGHT + (double)op->call->args[0] / COPY_BYTES_PER_NS;
-	return KERNEL_WEIGHT;
+		return COPY_WEIGHT + (double)op_bytes(op) / COPY_BYTES_PER_NS;
+	return KERNEL_WEIGHT * op->count;
 }
 
 /* ---- places ----------------------------------------------------------------------------------------- */
@@ -67,8 +93,8 @@ static void lay(struct op *ops, size_t n, int64_t begin_ns, int64_t end_ns)
 		ops[i].end_ns = i + 1 < n ? ops[i + 1].begin_ns : end_ns;
 }
 
-/* A stream's work, in parts between the instants at which its end is known. */
-static void place_stream(struct op *ops, const struct stream_work *w)
+/* A stream's work, in parts between the instants at which its end is known. first: of each submission, its first op; then the end. */
+static void place_stream(struct op *ops, const size_t *first_op, const struct stream_work *w)
 {
 	int64_t at = INT64_MIN;
 
@@ -87,11 +113,12 @@ static void place_stream(struct op *ops, const struct stream_work *w)
 			begin += (first->latest_start_ns - first->earliest_start_ns) / 2;
 		begin = max64(begin, at);
 		end = max64(begin, last->earliest_end_ns + (last->latest_end_ns - last->earliest_end_ns) / 2);
-		lay(ops + i, next - i, begin, end);
-		for (size_t k = i; k < next; k++) {
-			ops[k].stretch_begin_ns = w->ops[k].earliest_start_ns;
-			ops[k].stretch_end_ns = w->ops[k].latest_end_ns;
-		}
+		lay(ops + first_op[i], first_op[next] - first_op[i], begin, end);
+		for (size_t k = i; k < next; k++)
+			for (size_t m = first_op[k]; m < first_op[k + 1]; m++) {
+				ops[m].stretch_begin_ns = w->ops[k].earliest_start_ns;
+				ops[m].stretch_end_ns = w->ops[k].latest_end_ns;
+			}
 		at = end;
 	}
 }
@@ -140,7 +167,88 @@ static int by_begin(const void *a, const void *b)
 		return x->begin_ns < y->begin_ns ? -1 : 1;
 	if (x->call->begin_ns != y->call->begin_ns)
 		return x->call->begin_ns < y->call->begin_ns ? -1 : 1;
-	return (x->call > y->call) - (x->call < y->call);
+	if (x->call != y->call)
+		return x->call < y->call ? -1 : 1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+static const struct graph *graph_of(const struct work *op, const struct trace *t)
+{
+	return op->call->family == GST_FAMILY_GRAPH_LAUNCH ? &t->graphs[op->call->graph] : NULL;
+}
+
+/* A graph's nodes are ops of their own, as long as there is room for so many. */
+static bool is_unfolded(const struct graph *g, size_t n_ops)
+{
+	return g && g->whole && g->work && n_ops + g->work <= OPS_MAX;
+}
+
+static void add_call_op(struct device_timeline *out, const struct stream_work *w, const struct work *work)
+{
+	const struct graph *g = graph_of(work, w->trace);
+	const struct call *c = work->call;
+	struct op *op = &out->ops[out->n_ops++];
+
+	*op = (struct op){ .call = c, .trace = w->trace, .stream = w->stream, .count = g ? g->work : 1 };
+	op->class = work->hostfn ? OP_HOSTFN : (uint8_t)class_of(c, w->trace);
+	op->copy = op->class == OP_COPY && c->detail <= GST_COPY_H2H ? (uint8_t)c->detail : 0;
+}
+
+static void add_node_ops(struct device_timeline *out, const struct stream_work *w, const struct work *work)
+{
+	const struct graph *g = graph_of(work, w->trace);
+
+	for (size_t i = 0; i < g->n; i++) {
+		const struct graph_node *n = &g->nodes[i];
+		struct op *op = &out->ops[out->n_ops];
+
+		if (!graph_node_works(n))
+			continue;
+		*op = (struct op){ .call = work->call, .trace = w->trace, .node = n, .stream = w->stream, .count = 1 };
+		op->class = (uint8_t)class_of_node(n, w->trace);
+		op->copy = op->class == OP_COPY && n->kind <= GST_COPY_H2H ? (uint8_t)n->kind : 0;
+		out->n_ops++;
+	}
+}
+
+static size_t ops_of(const struct stream_work *w, size_t n_ops)
+{
+	size_t before = n_ops;
+
+	for (size_t k = 0; k < w->n; k++) {
+		const struct graph *g = graph_of(&w->ops[k], w->trace);
+
+		n_ops += is_unfolded(g, n_ops) ? g->work : 1;
+	}
+	return n_ops - before;
+}
+
+static bool add_stream_ops(struct device_timeline *out, const struct stream_work *w)
+{
+	size_t *first = array_new(w->n + 1, sizeof(*first)), begin = out->n_ops;
+
+	if (!first)
+		return false;
+	for (size_t k = 0; k < w->n; k++) {
+		const struct graph *g = graph_of(&w->ops[k], w->trace);
+
+		first[k] = out->n_ops;
+		if (is_unfolded(g, out->n_ops))
+			add_node_ops(out, w, &w->ops[k]);
+		else
+			add_call_op(out, w, &w->ops[k]);
+		out->operations_unlinked += w->stream == GST_NONE || (g && (!g->counted || g->open));
+	}
+	first[w->n] = out->n_ops;
+	place_stream(out->ops, first, w);
+	free(first);
+	for (size_t k = begin; k < out->n_ops; k++) {
+		if (out->ops[k].class == OP_HOSTFN)
+			continue;
+		out->operations += out->ops[k].count;
+		leave_gaps(&out->ops[k], out);
+	}
+	return true;
 }
 
 static bool make_ops(struct device_timeline *out, const struct device_work *d)
@@ -148,29 +256,13 @@ static bool make_ops(struct device_timeline *out, const struct device_work *d)
 	size_t total = 0;
 
 	for (size_t i = 0; i < d->n; i++)
-		total += d->streams[i].n;
+		total += ops_of(&d->streams[i], total);
 	out->ops = array_new(total, sizeof(*out->ops));
 	if (!out->ops)
 		return false;
-	for (size_t i = 0; i < d->n; i++) {
-		const struct stream_work *w = &d->streams[i];
-		struct op *ops = out->ops + out->n_ops;
-
-		for (size_t k = 0; k < w->n; k++) {
-			const struct call *c = w->ops[k].call;
-
-			ops[k] = (struct op){ .call = c, .trace = w->trace, .stream = w->stream };
-			ops[k].class = (uint8_t)class_of(c, w->trace);
-			ops[k].copy = ops[k].class == OP_COPY && c->detail <= GST_COPY_H2H ? (uint8_t)c->detail : 0;
-			out->operations += ops[k].class != OP_HOSTFN;
-			out->operations_unlinked += w->stream == GST_NONE;
-		}
-		place_stream(ops, w);
-		for (size_t k = 0; k < w->n; k++)
-			if (ops[k].class != OP_HOSTFN)
-				leave_gaps(&ops[k], out);
-		out->n_ops += w->n;
-	}
+	for (size_t i = 0; i < d->n; i++)
+		if (!add_stream_ops(out, &d->streams[i]))
+			return false;
 	array_sort(out->ops, out->n_ops, sizeof(*out->ops), by_begin);
 	return true;
 }

@@ -307,15 +307,23 @@ struct reader_counts reader_counts(const struct reader *r)
 	return r->counts;
 }
 
-/* The size a type must have; 0 for a type that is not known here. A name is longer than its smallest. */
+/* The size a type must have; 0 for a type that is not known here. A name or list is longer than its smallest. */
 static uint16_t type_size(uint16_t type)
 {
 	static const uint16_t size[] = {
-		[GST_CALL] = sizeof(struct gst_call),     [GST_NAME] = sizeof(struct gst_name),
-		[GST_STREAM] = sizeof(struct gst_stream), [GST_DEVICE] = sizeof(struct gst_device),
-		[GST_ANCHOR] = sizeof(struct gst_anchor), [GST_EDGE] = sizeof(struct gst_edge),
-		[GST_POLL] = sizeof(struct gst_poll),     [GST_SAMPLE] = sizeof(struct gst_sample),
-		[GST_USAGE] = sizeof(struct gst_usage),   [GST_THREAD] = sizeof(struct gst_thread),
+		[GST_CALL] = sizeof(struct gst_call),
+		[GST_NAME] = sizeof(struct gst_name),
+		[GST_STREAM] = sizeof(struct gst_stream),
+		[GST_DEVICE] = sizeof(struct gst_device),
+		[GST_ANCHOR] = sizeof(struct gst_anchor),
+		[GST_EDGE] = sizeof(struct gst_edge),
+		[GST_POLL] = sizeof(struct gst_poll),
+		[GST_SAMPLE] = sizeof(struct gst_sample),
+		[GST_USAGE] = sizeof(struct gst_usage),
+		[GST_THREAD] = sizeof(struct gst_thread),
+		[GST_GRAPH] = sizeof(struct gst_graph),
+		[GST_GRAPH_NODES] = sizeof(struct gst_graph_list),
+		[GST_GRAPH_EDGES] = sizeof(struct gst_graph_list),
 	};
 
 	return type < sizeof(size) / sizeof(size[0]) ? size[type] : 0;
@@ -333,18 +341,31 @@ static uint64_t record_ticks(const struct gst_record *h)
 		return ((const struct gst_usage *)h)->ticks;
 	case GST_SAMPLE:
 		return ((const struct gst_sample *)h)->ticks;
+	case GST_GRAPH:
+		return ((const struct gst_graph *)h)->end;
 	default:
 		return 0;
 	}
 }
 
-/* Does the payload's size suit the type? A name's text lies inside its record, everything else has one size. */
+static bool list_fits(const struct gst_record *h, size_t each)
+{
+	return h->size >= sizeof(struct gst_graph_list) &&
+	       (!h->commit ||
+		((const struct gst_graph_list *)h)->count == (h->size - sizeof(struct gst_graph_list)) / each);
+}
+
+/* Does the payload's size suit the type? A name's text and a list's entries lie inside their record, everything else has one size. */
 static bool size_suits_type(const struct gst_record *h)
 {
 	uint16_t size = type_size(h->type);
 
 	if (h->type == GST_NAME)
 		return h->size >= size && (!h->commit || ((const struct gst_name *)h)->length <= h->size - size);
+	if (h->type == GST_GRAPH_NODES)
+		return list_fits(h, sizeof(struct gst_graph_node));
+	if (h->type == GST_GRAPH_EDGES)
+		return list_fits(h, sizeof(struct gst_graph_edge));
 	return size == 0 || h->size == size;
 }
 

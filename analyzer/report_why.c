@@ -37,9 +37,7 @@ static const char *op_name(const struct op *op)
 	case OP_HOSTFN:
 		return "a host function";
 	default:
-		return op->call && op->call->name && op->call->name < op->trace->n_kernels
-			       ? op->trace->kernels[op->call->name]
-			       : "a kernel";
+		return *op_kernel(op) ? op_kernel(op) : op->count > 1 ? "a graph" : "a kernel";
 	}
 }
 
@@ -51,7 +49,7 @@ static void op_line(const struct page *p, const char *label, const struct op *op
 		return;
 	fprintf(p->out, "  %-8s %s", label, text_clean(name, sizeof(name), op_name(op), 80));
 	if (op->call && (op->class == OP_COPY || op->class == OP_MEMSET))
-		fprintf(p->out, " of %s", text_bytes(number, op->call->args[0]));
+		fprintf(p->out, " of %s", text_bytes(number, op_bytes(op)));
 	if (op->call) {
 		evidence_call(call, sizeof(call), op->trace, op->call);
 		page_ink(p, INK_DIM, "\n           submitted: %s", call);

@@ -8,6 +8,7 @@
  * From these, per device, two unions over all streams:
  *   outer = where work may have run (its complement is surely idle)
  *   inner = where work surely ran, or where this level cannot tell (`unresolved`, counted as busy)
+ * The inside of a graph's launch is `unresolved` as far as its nodes may leave the device idle (bounds.h).
  * A gap's stated ends lie midway between inner and outer, its errors are half the distance. */
 #pragma once
 
@@ -23,11 +24,18 @@ struct op {
 	int64_t stretch_begin_ns, stretch_end_ns; /* what is known: it ran inside */
 	const struct call *call;
 	const struct trace *trace;
+	const struct graph_node *node; /* of the graph that the call launched; NULL: the call's own work */
 	uint32_t stream;  /* index into trace->streams */
+	uint32_t count;   /* operations it stands for: more than 1 where a graph's nodes are counted and not known */
 	uint8_t class;    /* enum op_class */
 	uint8_t copy;     /* enum gst_copy_kind for OP_COPY */
 	bool exact;       /* begin and end are measured (imported or CUPTI), not placed */
 };
+
+/* The kernel's name, "" where it is not known or not a kernel's. */
+const char *op_kernel(const struct op *op);
+/* Of a copy or memset. */
+uint64_t op_bytes(const struct op *op);
 
 /* Why a busy stretch's end, that is a gap's begin, is known; the best of several. */
 enum boundary { BOUNDARY_NONE, BOUNDARY_EDGE, BOUNDARY_BLOCKING_RETURN, BOUNDARY_QUERY, BOUNDARY_POLL };
@@ -62,7 +70,7 @@ struct device_timeline {
 	struct gap *gaps;              size_t n_gaps;   /* in time order, disjoint */
 	uint32_t n_streams;
 	uint64_t operations;          /* kernels, copies, memsets */
-	uint64_t operations_unlinked; /* work whose stream or end is not known */
+	uint64_t operations_unlinked; /* work whose stream or end is not known; launches of graphs that are not, or that the device decides on */
 	/* exact: end - begin = compute + comm + sum(copy) + memset + sum of gaps */
 	int64_t compute_ns, comm_ns, memset_ns;
 	int64_t copy_ns[8]; /* by enum gst_copy_kind */

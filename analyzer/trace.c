@@ -17,6 +17,7 @@ struct decoder {
 	struct reader *reader;
 	struct clock *clock;
 	struct names *names;
+	struct graphs *graphs;
 	size_t calls, edges, polls, samples, usages, streams, devices, threads; /* capacities */
 };
 
@@ -113,6 +114,11 @@ static enum err_kind first_pass(struct decoder *d, struct error *e)
 		case GST_THREAD:
 			ok = ok && add_thread(d, v.tid, ((const struct gst_thread *)v.record)->name);
 			break;
+		case GST_GRAPH:
+		case GST_GRAPH_NODES:
+		case GST_GRAPH_EDGES:
+			ok = ok && graphs_add(d->graphs, v.record);
+			break;
 		case GST_ANCHOR:
 			ok = ok && clock_add(d->clock, (const struct gst_anchor *)v.record, e) == ERR_NONE;
 			break;
@@ -199,7 +205,12 @@ static bool add_call(struct decoder *d, const struct gst_call *r, const struct r
 			    .flags = r->flags,
 			    .args = { r->args[0], r->args[1] },
 			    .byte = v->byte };
-	if (r->name && (c->family == GST_FAMILY_LAUNCH || c->family == GST_FAMILY_MODULE)) {
+	if (c->family == GST_FAMILY_GRAPH_LAUNCH)
+		c->graph = graphs_index(t, r->name);
+	if (c->family == GST_FAMILY_GRAPH_CHANGE)
+		c->graph = graphs_index(t, r->seq);
+	if (r->name && (c->family == GST_FAMILY_LAUNCH || c->family == GST_FAMILY_MODULE ||
+			c->family == GST_FAMILY_GRAPH_CHANGE)) {
 		c->name = names_kernel(d->names, r->name);
 		t->names_missing += c->name == 0;
 	}
@@ -434,8 +445,11 @@ static enum err_kind decode(struct decoder *d, int64_t now_ns, struct error *e)
 	enum err_kind kind;
 
 	if ((kind = clock_new(&d->clock, &d->t->header, e)) || (kind = names_new(&d->names, e)) ||
-	    (kind = first_pass(d, e)) || (kind = clock_ready(d->clock, e)) || (kind = names_publish(d->names, d->t, e)))
+	    (kind = graphs_new(&d->graphs, e)) || (kind = first_pass(d, e)) || (kind = clock_ready(d->clock, e)) ||
+	    (kind = names_publish(d->names, d->t, e)))
 		return kind;
+	if (!graphs_publish(d->graphs, d->t, d->names))
+		return no_memory(d->t, e);
 	sort_streams(d->t);
 	set_life(d, now_ns);
 	if ((kind = second_pass(d, e)))
@@ -444,6 +458,8 @@ static enum err_kind decode(struct decoder *d, int64_t now_ns, struct error *e)
 	sort_all(d->t);
 	apply_cut(d->t);
 	set_lifetime(d);
+	if (!graphs_apply(d->t))
+		return no_memory(d->t, e);
 	if ((kind = sequence_unwrap(d->t, e)))
 		return kind;
 	return sequence_edges(d->t, e);
@@ -467,6 +483,7 @@ static enum err_kind trace_read(struct trace **out, struct reader *reader, const
 	}
 	clock_free(d.clock);
 	names_free(d.names);
+	graphs_free(d.graphs);
 	reader_free(reader);
 	if (kind != ERR_NONE) {
 		trace_free(d.t);
@@ -507,6 +524,7 @@ void trace_free(struct trace *t)
 	free(t->streams);
 	free(t->devices);
 	free(t->threads);
+	graphs_release(t);
 	free(t->hooks);
 	free(t->kernels);
 	free(t->text);

@@ -9,6 +9,7 @@
 
 #include "../shim/format.h"
 #include "error.h"
+#include "graphs.h"
 #include "life.h"
 
 struct call { /* a driver call; fields as in FORMAT.md */
@@ -23,6 +24,7 @@ struct call { /* a driver call; fields as in FORMAT.md */
 	uint16_t detail;
 	uint8_t family; /* enum gst_family */
 	uint8_t flags;
+	uint32_t graph;  /* of a graph launch or change: index into trace.graphs, 0 not known */
 	uint64_t args[2];
 	uint64_t byte; /* in the file: evidence names it */
 };
@@ -107,6 +109,7 @@ struct trace {
 	struct stream *streams;     size_t n_streams;
 	struct device *devices;     size_t n_devices;
 	struct thread *threads;     size_t n_threads; /* by tid */
+	struct graph *graphs;       size_t n_graphs;  /* call.graph indexes it; [0] is the unknown one */
 	const char **hooks;         size_t n_hooks;   /* by hook id; NULL where the name was lost */
 	const char **kernels;       size_t n_kernels; /* call.name indexes it; [0] is "" */
 	char *text;                 /* what the names above point into */

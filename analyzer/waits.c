@@ -30,7 +30,7 @@ void waits_mark(struct device_work *d, const struct trace *t, const size_t *at)
 	for (size_t i = 0; i < t->n_calls; i++) {
 		const struct call *c = &t->calls[i];
 
-		if (c->family != GST_FAMILY_MEMOP)
+		if (c->family != GST_FAMILY_MEMOP || (c->flags & GST_CAPTURED))
 			continue;
 		for (size_t k = 0; k < t->n_streams; k++) /* GST_NONE: the record does not say which stream; any */
 			if (at[k] && (c->stream == GST_NONE || c->stream == k))
@@ -45,7 +45,7 @@ static bool note_hostfns(struct device_work *d, const struct stream_work *w)
 		int64_t begin_ns =
 			op->earliest_start_ns - EVENT_NS; /* the edge before it fired up to EVENT_NS after its work */
 
-		if (op->hostfn &&
+		if ((op->hostfn || op->stalls) &&
 		    (!intervals_add(&d->host, begin_ns, op->latest_end_ns) ||
 		     (w->blocks_with_legacy && !intervals_add(&d->host_blocking, begin_ns, op->latest_end_ns)) ||
 		     !intervals_add(&d->holding, op->call->begin_ns, op->latest_end_ns)))

@@ -26,9 +26,9 @@ FOLDERS = [
 STAGES = [
     "error alloc arena interval ns duration text json gzip syscall_names",  # tools, of no stage
     "reader import_*",
-    "trace life clock device_clock edge_done names sequence",
+    "trace life clock device_clock edge_done names sequence graphs graph_order",
     "run run_files",
-    "facts latency bounds legacy waits links busy stretches place place_* depend gaps timeline timeline_*",
+    "facts latency bounds legacy waits links busy slack stretches place place_* depend gaps timeline timeline_*",
     "chain calls threads",
     "cause cause_* causes findings gap_view",
     "steps memory",

@@ -39,9 +39,8 @@ void capture_ended(struct call *c, CUresult rc, CUstream s)
 	if (!c->thread || !__atomic_load_n(&gate.captures, __ATOMIC_SEQ_CST))
 		return;
 	key = stream_key_of(c->thread, s);
-	if (captures_has(&key) &&
-	    (rc == CUDA_SUCCESS ||
-	     (INJECT(cuStreamIsCapturing, s, &status) == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE)))
+	if (captures_has(&key) && (rc == CUDA_SUCCESS || (INJECT(cuStreamIsCapturing, s, &status) == CUDA_SUCCESS &&
+							  status == CU_STREAM_CAPTURE_STATUS_NONE)))
 		captures_remove(&key);
 }
 
@@ -52,7 +51,8 @@ void graph_instantiated(struct call *c, CUresult rc, const CUgraphExec *exec, CU
 	if (!c->thread || rc != CUDA_SUCCESS || !exec || !*exec)
 		return;
 	c->record.end = clock_ticks(); /* what we ask now is not the call's doing */
-	graph_describe(c->thread, *exec, graph, 0, flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
+	graph_describe(c->thread, *exec, graph, 0, flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH,
+		       c->record.end - c->record.begin);
 }
 
 void graph_updated(struct call *c, CUresult rc, CUgraphExec exec, CUgraph graph)
@@ -62,7 +62,7 @@ void graph_updated(struct call *c, CUresult rc, CUgraphExec exec, CUgraph graph)
 	if (!base)
 		return;
 	c->record.end = clock_ticks();
-	graph_describe(c->thread, exec, graph, base, false);
+	graph_describe(c->thread, exec, graph, base, false, c->record.end - c->record.begin);
 }
 
 /* Before: as soon as it is gone, another thread may get the handle for a graph of its own. */

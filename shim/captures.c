@@ -9,7 +9,8 @@
 #define TAKEN ((uintptr_t)CU_STREAM_LEGACY) /* a place being filled: no capture is ever the legacy stream's */
 
 static struct open {
-	struct stream_key key; /* handle 0: free. The context is noted for every stream, and tells default streams apart. */
+	struct stream_key
+		key; /* handle 0: free. The context is noted for every stream, and tells default streams apart. */
 } open[OPEN_MAX];
 
 static struct open *find(const struct stream_key *stream)

@@ -18,9 +18,11 @@
 #define BATCH 64
 #define EDGE_BATCH 1024u
 
-/* Updates in a hot loop must not cost the program a walk each: this much time for all, and a share of the run. */
+/* What the questions may take: this much in all, a share of the run, and a share of the calls that make and update graphs. Beyond it a
+ * program that does so in a hot loop gets graphs that are counted only, and updates that are not looked into. */
 #define FREE_NS 20000000ull
-#define SHARE 64
+#define SHARE_OF_RUN 64
+#define SHARE_OF_CALLS 4
 
 /* ---- which structure an executable graph has ------------------------------------------------------------------------- */
 
@@ -66,8 +68,7 @@ void graph_keep(CUgraphExec exec, uint32_t id)
 		if (__atomic_compare_exchange_n(&place->handle, &none, (uintptr_t)exec, false, __ATOMIC_ACQ_REL,
 						__ATOMIC_RELAXED))
 			e = place;
-		else if (__atomic_load_n(&place->id, __ATOMIC_RELAXED) <
-			 __atomic_load_n(&oldest->id, __ATOMIC_RELAXED))
+		else if (__atomic_load_n(&place->id, __ATOMIC_RELAXED) < __atomic_load_n(&oldest->id, __ATOMIC_RELAXED))
 			oldest = place;
 	}
 	if (!e) {
@@ -128,11 +129,27 @@ static void flush(struct walk *w)
 	w->batched = 0;
 }
 
-static void *pages(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+/* Room for what the driver answers: a graph of a few nodes needs no pages. */
+struct answer {
+	void *at;
+	size_t bytes;
+	CUgraphNode small[96];
+};
 
-	return p == MAP_FAILED ? NULL : p;
+static bool answer_new(struct answer *a, size_t bytes)
+{
+	a->bytes = bytes;
+	a->at = a->small;
+	if (bytes <= sizeof(a->small))
+		return true;
+	a->at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return a->at != MAP_FAILED;
+}
+
+static void answer_free(struct answer *a)
+{
+	if (a->at != a->small && a->at != MAP_FAILED)
+		munmap(a->at, a->bytes);
 }
 
 static void describe_kernel(struct walk *w, CUgraphNode node, struct gst_graph_node *n)
@@ -213,10 +230,10 @@ static void add_node(struct walk *w, CUgraphNode node, CUgraphNode parent, unsig
 		w->failed = true;
 }
 
-/* Three arrays in one run of pages: from, to, and what the driver insists on telling of each edge. */
-static bool ask_edges(CUgraph graph, uint8_t *room, size_t *n)
+/* Three arrays one after the other: from, to, and what the driver insists on telling of each edge. */
+static bool ask_edges(CUgraph graph, CUgraphNode *from, size_t *n)
 {
-	CUgraphNode *from = (CUgraphNode *)(void *)room, *to = from + *n;
+	CUgraphNode *to = from + *n;
 
 	return INJECT(cuGraphGetEdges_v2, graph, from, to, (CUgraphEdgeData *)(void *)(to + *n), n) == CUDA_SUCCESS ||
 	       INJECT(cuGraphGetEdges, graph, from, to, n) == CUDA_SUCCESS;
@@ -239,8 +256,8 @@ static void write_edges(struct walk *w, const CUgraphNode *from, const CUgraphNo
 
 static void walk_edges(struct walk *w, CUgraph graph)
 {
-	size_t n = 0, room, asked;
-	uint8_t *p;
+	struct answer a;
+	size_t n = 0, asked;
 
 	if (!w->describe || (w->graph.flags & GST_GRAPH_NO_EDGES))
 		return;
@@ -250,52 +267,49 @@ static void walk_edges(struct walk *w, CUgraph graph)
 		w->graph.flags |= GST_GRAPH_NO_EDGES;
 		return;
 	}
-	if (n == 0)
-		return;
-	room = n * (2 * sizeof(CUgraphNode) + sizeof(CUgraphEdgeData));
 	asked = n;
-	p = pages(room);
-	if (p && ask_edges(graph, p, &n) && n <= asked)
-		write_edges(w, (CUgraphNode *)(void *)p, (CUgraphNode *)(void *)p + asked, n);
+	if (answer_new(&a, n * (2 * sizeof(CUgraphNode) + sizeof(CUgraphEdgeData))) &&
+	    (n == 0 || (ask_edges(graph, a.at, &n) && n <= asked)))
+		write_edges(w, a.at, (CUgraphNode *)a.at + asked, n);
 	else
 		w->graph.flags |= GST_GRAPH_NO_EDGES;
-	if (p)
-		munmap(p, room);
+	answer_free(&a);
 }
 
 static void walk_graph(struct walk *w, CUgraph graph, CUgraphNode parent, unsigned depth)
 {
-	size_t n = 0, room;
-	CUgraphNode *nodes;
+	struct answer a;
+	size_t n = 0, asked;
 
 	if (INJECT(cuGraphGetNodes, graph, NULL, &n) != CUDA_SUCCESS) {
 		w->failed = true;
 		return;
 	}
-	if (n == 0)
-		return;
-	room = n * sizeof(*nodes);
-	nodes = pages(room);
-	if (nodes && INJECT(cuGraphGetNodes, graph, nodes, &n) == CUDA_SUCCESS && n * sizeof(*nodes) <= room) {
+	asked = n;
+	if (answer_new(&a, n * sizeof(CUgraphNode)) &&
+	    (n == 0 || (INJECT(cuGraphGetNodes, graph, a.at, &n) == CUDA_SUCCESS && n <= asked))) {
 		for (size_t i = 0; i < n && !w->failed; i++)
-			add_node(w, nodes[i], parent, depth);
+			add_node(w, ((CUgraphNode *)a.at)[i], parent, depth);
 		walk_edges(w, graph);
 	} else {
 		w->failed = true;
 	}
-	if (nodes)
-		munmap(nodes, room);
+	answer_free(&a);
 }
 
 /* ---- writing --------------------------------------------------------------------------------------------------------- */
 
-static uint64_t spent_ticks, first_ticks;
+static uint64_t spent_ticks, earned_ticks, first_ticks;
 
-static bool over_budget(uint64_t now)
+static bool over_budget(uint64_t call_ticks)
 {
-	uint64_t first = __atomic_load_n(&first_ticks, __ATOMIC_RELAXED);
+	uint64_t now = clock_ticks(), none = 0;
+	uint64_t earned = __atomic_add_fetch(&earned_ticks, call_ticks / SHARE_OF_CALLS, __ATOMIC_RELAXED);
 
-	return first && __atomic_load_n(&spent_ticks, __ATOMIC_RELAXED) > clock_ticks_in(FREE_NS) + (now - first) / SHARE;
+	if (__atomic_compare_exchange_n(&first_ticks, &none, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		none = now;
+	return __atomic_load_n(&spent_ticks, __ATOMIC_RELAXED) >
+	       clock_ticks_in(FREE_NS) + earned + (now - none) / SHARE_OF_RUN;
 }
 
 static void publish(struct walk *w)
@@ -323,12 +337,11 @@ void graph_same(struct thread *t, CUgraphExec exec, uint32_t base)
 
 static void walk(struct walk *w, CUgraph graph)
 {
-	uint64_t begin = clock_ticks(), took, none = 0;
+	uint64_t begin = clock_ticks(), took;
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	uint32_t captures = __atomic_load_n(&gate.captures, __ATOMIC_RELAXED);
 	int saved_errno = errno;
 
-	__atomic_compare_exchange_n(&first_ticks, &none, begin, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	if (captures) /* somebody's capture in mode `global` must not take our questions amiss */
 		INJECT(cuThreadExchangeStreamCaptureMode, &mode);
 	walk_graph(w, graph, NULL, 0);
@@ -341,9 +354,9 @@ static void walk(struct walk *w, CUgraph graph)
 	__atomic_fetch_add(&file_counters()->injected_ticks, took, __ATOMIC_RELAXED);
 }
 
-void graph_describe(struct thread *t, CUgraphExec exec, CUgraph graph, uint32_t base, bool open)
+void graph_describe(struct thread *t, CUgraphExec exec, CUgraph graph, uint32_t base, bool open, uint64_t call_ticks)
 {
-	struct walk w = { .thread = t, .describe = !over_budget(clock_ticks()) };
+	struct walk w = { .thread = t, .describe = !over_budget(call_ticks) };
 
 	if (base && !w.describe) {
 		graph_same(t, exec, base);
@@ -363,5 +376,5 @@ void graphs_forget(void)
 {
 	memset(execs, 0, sizeof(execs));
 	last_id = 0;
-	spent_ticks = first_ticks = 0;
+	spent_ticks = earned_ticks = first_ticks = 0;
 }

@@ -10,8 +10,9 @@
 #include "hooks.h"
 #include "thread.h"
 
-/* Writes down what `graph` holds as the contents of exec; base: the structure it replaces, 0 none. */
-void graph_describe(struct thread *t, CUgraphExec exec, CUgraph graph, uint32_t base, bool open);
+/* Writes down what `graph` holds as the contents of exec; base: the structure it replaces, 0 none; call_ticks: what the program's call
+ * took, of which the questions may take a share. */
+void graph_describe(struct thread *t, CUgraphExec exec, CUgraph graph, uint32_t base, bool open, uint64_t call_ticks);
 
 /* exec holds what it held, but for names and sizes. */
 void graph_same(struct thread *t, CUgraphExec exec, uint32_t base);

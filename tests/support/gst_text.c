@@ -10,6 +10,7 @@
 #define WORDS 24
 #define NAMES 512
 #define EDGES 4096
+#define GRAPHS 64
 
 struct parser {
 	struct gst_text *out;
@@ -26,6 +27,7 @@ struct parser {
 	size_t n_names;
 	double fired_ms[EDGES]; /* on the device's clock */
 	uint32_t first_edge;
+	struct gst_graph graphs[GRAPHS]; /* what was written of each structure so far */
 };
 
 /* ---- words ------------------------------------------------------------------------------------------ */
@@ -190,6 +192,7 @@ static void begin_process(struct parser *p)
 	h->start_ticks = h->start_mono_ns = EPOCH_NS + duration(p, "start", 0);
 	h->process_start_mono_ns = h->start_mono_ns - 10000000;
 	h->start_real_ns = duration(p, "real", 0);
+	memset(p->graphs, 0, sizeof(p->graphs));
 	p->file->image.last_ticks = h->start_ticks;
 	if (host)
 		snprintf(h->host, sizeof(h->host), "%s", host);
@@ -283,15 +286,16 @@ static const struct family families[] = {
 	{ "module", GST_FAMILY_MODULE, 0, "cuModuleLoadData" },
 	{ "context", GST_FAMILY_CONTEXT, 0, "cuCtxCreate_v2" },
 	{ "event", GST_FAMILY_EVENT, 0, "cuEventCreate" },
+	{ "change", GST_FAMILY_GRAPH_CHANGE, 0, "cuGraphExecKernelNodeSetParams_v2" },
 	{ "memop", GST_FAMILY_MEMOP, 0, "cuStreamWaitValue32_v2" },
 	{ "other", GST_FAMILY_OTHER, 0, "cuDeviceGetAttribute" },
 };
 
+static const char *const copy_kinds[] = { "unknown", "h2d-pageable", "h2d-pinned", "d2h-pageable", "d2h-pinned", "d2d",
+					  "peer",    "h2h",          NULL };
+
 static void add_call(struct parser *p, const struct family *f)
 {
-	static const char *const copies[] = { "unknown",      "h2d-pageable", "h2d-pinned",
-					      "d2h-pageable", "d2h-pinned",   "d2d",
-					      "peer",         "h2h",          NULL };
 	const char *hook = value_of(p, "hook");
 	struct gst_call r = { .seq = (uint32_t)number(p, "seq", 0),
 			      .family = f->family,
@@ -302,7 +306,7 @@ static void add_call(struct parser *p, const struct family *f)
 
 	span(p, &r.begin, &r.end);
 	if (f->family == GST_FAMILY_COPY)
-		r.detail = (uint16_t)choice(p, value_of(p, "kind"), copies, GST_COPY_UNKNOWN);
+		r.detail = (uint16_t)choice(p, value_of(p, "kind"), copy_kinds, GST_COPY_UNKNOWN);
 	r.flags |= has_flag(p, "blocking") ? GST_BLOCKING : 0;
 	r.flags |= has_flag(p, "captured") ? GST_CAPTURED : 0;
 	r.name = name_id(p, GST_SPACE_KERNEL, value_of(p, "kernel"));
@@ -313,7 +317,79 @@ static void add_call(struct parser *p, const struct family *f)
 		r.args[0] = number(p, "bytes", 4096);
 		r.args[1] = number(p, "pointer", 0);
 	}
+	if (f->family == GST_FAMILY_GRAPH_LAUNCH) {
+		r.name = (uint32_t)number(p, "structure", 0);
+		r.args[0] = number(p, "exec", 9);
+	}
+	if (f->family == GST_FAMILY_GRAPH_CHANGE) {
+		r.seq = (uint32_t)number(p, "structure", 0);
+		r.args[0] = number(p, "node", 0);
+		r.detail = has_flag(p, "off") ? GST_CHANGE_OFF : has_flag(p, "on") ? GST_CHANGE_ON : 0;
+	}
 	add(p, GST_CALL, &r, sizeof(r));
+}
+
+/* The structure that a line's first word names. */
+static struct gst_graph *graph_named(struct parser *p)
+{
+	unsigned long id = p->n_words > 1 ? strtoul(p->words[1], NULL, 0) : 0;
+
+	p->bad |= id == 0 || id >= GRAPHS;
+	p->graphs[id % GRAPHS].graph = (uint32_t)id;
+	return &p->graphs[id % GRAPHS];
+}
+
+static void add_node(struct parser *p)
+{
+	static const char *const types[] = { "kernel", "copy", "memset", "host",        "child",
+					     "empty",  "wait", "record", "signal",      "semaphore",
+					     "alloc",  "free", "memop",  "conditional", NULL };
+	struct gst_graph *g = graph_named(p);
+	struct {
+		struct gst_graph_list list;
+		struct gst_graph_node node;
+	} r = { .list = { .graph = g->graph, .count = 1 } };
+
+	r.node.node = number(p, "handle", 0);
+	r.node.parent = number(p, "parent", 0);
+	r.node.arg = number(p, "event", number(p, "bytes", 0));
+	r.node.type = (uint8_t)choice(p, value_of(p, "type"), types, 0);
+	r.node.kind = (uint16_t)choice(p, value_of(p, "kind"), copy_kinds, GST_COPY_UNKNOWN);
+	r.node.name = name_id(p, GST_SPACE_KERNEL, value_of(p, "kernel"));
+	g->nodes++;
+	g->described++;
+	g->work += r.node.type <= 2;
+	add(p, GST_GRAPH_NODES, &r, sizeof(r));
+}
+
+static void add_dependency(struct parser *p)
+{
+	struct gst_graph *g = graph_named(p);
+	struct {
+		struct gst_graph_list list;
+		struct gst_graph_edge edge;
+	} r = { .list = { .graph = g->graph, .count = 1 } };
+
+	r.edge = (struct gst_graph_edge){ number(p, "from", 0), number(p, "to", 0) };
+	g->edges++;
+	add(p, GST_GRAPH_EDGES, &r, sizeof(r));
+}
+
+static void add_structure(struct parser *p)
+{
+	struct gst_graph r = *graph_named(p);
+	uint64_t begin;
+
+	span(p, &begin, &r.end);
+	r.base = (uint32_t)number(p, "base", 0);
+	r.exec = number(p, "exec", 9);
+	r.nodes = (uint32_t)number(p, "nodes", r.nodes);
+	r.work = (uint32_t)number(p, "work", r.work);
+	r.described = (uint32_t)number(p, "described", r.described);
+	r.edges = (uint32_t)number(p, "edges", r.edges);
+	r.flags = (uint16_t)((has_flag(p, "open") ? GST_GRAPH_OPEN : 0) | (has_flag(p, "same") ? GST_GRAPH_SAME : 0) |
+			     (has_flag(p, "no-edges") ? GST_GRAPH_NO_EDGES : 0));
+	add(p, GST_GRAPH, &r, sizeof(r));
 }
 
 static void add_edge(struct parser *p)
@@ -410,6 +486,12 @@ static void add_event(struct parser *p)
 		add_device(p);
 	else if (strcmp(word, "stream") == 0)
 		add_stream(p);
+	else if (strcmp(word, "node") == 0)
+		add_node(p);
+	else if (strcmp(word, "depends") == 0)
+		add_dependency(p);
+	else if (strcmp(word, "structure") == 0)
+		add_structure(p);
 	else if (strcmp(word, "edge") == 0)
 		add_edge(p);
 	else if (strcmp(word, "poll") == 0)

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "graphs.h"
+
+#include "alloc.h"
+#include "graph_order.h"
+#include "names.h"
+#include "trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COPIED_MAX (1u << 22) /* nodes in versions made by changes: beyond, later changes are not followed */
+
+struct listed_node {
+	uint32_t graph;
+	size_t order;
+	struct gst_graph_node node;
+};
+
+struct listed_edge {
+	uint32_t graph;
+	struct gst_graph_edge edge;
+};
+
+struct graphs {
+	struct gst_graph *all;
+	size_t n, cap;
+	struct listed_node *nodes;
+	size_t n_nodes, cap_nodes;
+	struct listed_edge *edges;
+	size_t n_edges, cap_edges;
+};
+
+enum err_kind graphs_new(struct graphs **out, struct error *e)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? ERR_NONE : err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
+}
+
+void graphs_free(struct graphs *g)
+{
+	if (!g)
+		return;
+	free(g->all);
+	free(g->nodes);
+	free(g->edges);
+	free(g);
+}
+
+/* ---- collecting ------------------------------------------------------------------------------------- */
+
+static bool add_nodes(struct graphs *g, const struct gst_graph_list *list)
+{
+	const struct gst_graph_node *node = (const void *)(list + 1);
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (!array_room(g->nodes, g->n_nodes, g->cap_nodes))
+			return false;
+		g->nodes[g->n_nodes] = (struct listed_node){ list->graph, g->n_nodes, node[i] };
+		g->n_nodes++;
+	}
+	return true;
+}
+
+static bool add_edges(struct graphs *g, const struct gst_graph_list *list)
+{
+	const struct gst_graph_edge *edge = (const void *)(list + 1);
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (!array_room(g->edges, g->n_edges, g->cap_edges))
+			return false;
+		g->edges[g->n_edges++] = (struct listed_edge){ list->graph, edge[i] };
+	}
+	return true;
+}
+
+bool graphs_add(struct graphs *g, const struct gst_record *r)
+{
+	if (r->type == GST_GRAPH_NODES)
+		return add_nodes(g, (const struct gst_graph_list *)r);
+	if (r->type == GST_GRAPH_EDGES)
+		return add_edges(g, (const struct gst_graph_list *)r);
+	if (!array_room(g->all, g->n, g->cap))
+		return false;
+	g->all[g->n++] = *(const struct gst_graph *)r;
+	return true;
+}
+
+/* ---- one structure ------------------------------------------------------------------------------------ */
+
+static int by_graph_node(const void *a, const void *b)
+{
+	const struct listed_node *x = a, *y = b;
+
+	if (x->graph != y->graph)
+		return x->graph < y->graph ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+static int by_graph_edge(const void *a, const void *b)
+{
+	const struct listed_edge *x = a, *y = b;
+
+	return (x->graph > y->graph) - (x->graph < y->graph);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct gst_graph *x = a, *y = b;
+
+	return (x->graph > y->graph) - (x->graph < y->graph);
+}
+
+static bool node_before(const void *element, const void *key)
+{
+	return ((const struct listed_node *)element)->graph < *(const uint32_t *)key;
+}
+
+static bool edge_before(const void *element, const void *key)
+{
+	return ((const struct listed_edge *)element)->graph < *(const uint32_t *)key;
+}
+
+static bool id_before(const void *element, const void *key)
+{
+	return ((const struct graph *)element)->id < *(const uint32_t *)key;
+}
+
+/* Nothing but its number of operations is known, and perhaps not that. */
+static struct graph unknown_graph(uint32_t id, uint32_t base, uint32_t work)
+{
+	return (struct graph){ .id = id, .base = base, .stalls = true, .work = work, .levels = 1 };
+}
+
+static bool node_stalls(const struct graph_node *n)
+{
+	return n->type == NODE_HOST || n->type == NODE_WAIT_EVENT || n->type == NODE_SEMAPHORE_WAIT ||
+	       n->type >= NODE_MEM_OP;
+}
+
+static void count(struct graph *g)
+{
+	g->work = 0;
+	g->stalls = g->open;
+	for (size_t i = 0; i < g->n; i++) {
+		g->work += graph_node_works(&g->nodes[i]);
+		g->stalls |= node_stalls(&g->nodes[i]);
+	}
+}
+
+/* After an update the program goes on naming the nodes of the graph it instantiated first: the node at the same place stands for one. */
+static void take_handles(struct graph *g, const struct graph *base)
+{
+	if (!base->whole || base->n != g->n)
+		return;
+	for (size_t i = 0; i < g->n; i++)
+		if (base->nodes[i].type != g->nodes[i].type)
+			return;
+	for (size_t i = 0; i < g->n; i++) {
+		g->nodes[i].node = base->nodes[i].node;
+		g->nodes[i].parent = base->nodes[i].parent;
+	}
+}
+
+static bool copy_nodes(struct graph *g, const struct graph *from)
+{
+	g->nodes = array_new(from->n, sizeof(*g->nodes));
+	if (!g->nodes)
+		return false;
+	if (from->n)
+		memcpy(g->nodes, from->nodes, from->n * sizeof(*g->nodes));
+	g->n = from->n;
+	return true;
+}
+
+static bool fill_same(struct graph *g, const struct graph *base)
+{
+	uint32_t id = g->id, index = g->base;
+
+	*g = *base;
+	g->id = id;
+	g->base = index;
+	g->nodes = NULL;
+	g->n = 0;
+	return copy_nodes(g, base);
+}
+
+/* The nodes as listed, then in the order of their dependencies. */
+static bool fill_nodes(struct graph *g, const struct graphs *from, const struct gst_graph *r, const struct names *names)
+{
+	size_t first = array_first(from->nodes, from->n_nodes, sizeof(*from->nodes), node_before, &r->graph);
+	size_t edge = array_first(from->edges, from->n_edges, sizeof(*from->edges), edge_before, &r->graph);
+	struct gst_graph_edge *edges = array_new(r->edges, sizeof(*edges));
+	bool ok;
+
+	g->nodes = array_new(r->described, sizeof(*g->nodes));
+	if (!g->nodes || !edges) {
+		free(edges);
+		return false;
+	}
+	g->n = r->described;
+	for (size_t i = 0; i < g->n; i++) {
+		const struct gst_graph_node *n = &from->nodes[first + i].node;
+
+		g->nodes[i] = (struct graph_node){ .node = n->node,
+						   .parent = n->parent,
+						   .arg = n->arg,
+						   .name = n->name ? names_kernel(names, n->name) : 0,
+						   .kind = n->kind,
+						   .type = n->type };
+	}
+	for (size_t i = 0; i < r->edges; i++)
+		edges[i] = from->edges[edge + i].edge;
+	ok = graph_order(g, edges, r->edges, !(r->flags & GST_GRAPH_NO_EDGES));
+	free(edges);
+	return ok;
+}
+
+static bool is_complete(const struct graphs *g, const struct gst_graph *r)
+{
+	size_t node = array_first(g->nodes, g->n_nodes, sizeof(*g->nodes), node_before, &r->graph);
+	size_t edge = array_first(g->edges, g->n_edges, sizeof(*g->edges), edge_before, &r->graph);
+
+	return g->n_nodes - node >= r->described && g->n_edges - edge >= r->edges &&
+	       (!r->described || g->nodes[node + r->described - 1].graph == r->graph) &&
+	       (!r->edges || g->edges[edge + r->edges - 1].graph == r->graph) && r->described <= r->nodes &&
+	       r->work <= r->nodes;
+}
+
+static bool fill(struct graph *g, const struct graphs *from, const struct gst_graph *r, const struct trace *t,
+		 const struct names *names)
+{
+	const struct graph *base;
+
+	*g = unknown_graph(r->graph, graphs_index(t, r->base), 1);
+	base = &t->graphs[g->base];
+	if (r->flags & GST_GRAPH_SAME)
+		return fill_same(g, base);
+	if (!is_complete(from, r))
+		return true;
+	g->counted = true;
+	g->open = r->flags & GST_GRAPH_OPEN;
+	g->work = r->work;
+	if (r->described < r->nodes)
+		return true; /* counted, not described */
+	g->whole = true;
+	if (!fill_nodes(g, from, r, names))
+		return false;
+	take_handles(g, base);
+	count(g);
+	return true;
+}
+
+uint32_t graphs_index(const struct trace *t, uint32_t id)
+{
+	size_t at = array_first(t->graphs, t->n_graphs, sizeof(*t->graphs), id_before, &id);
+
+	return id && at < t->n_graphs && t->graphs[at].id == id ? (uint32_t)at : 0;
+}
+
+bool graphs_publish(struct graphs *g, struct trace *t, const struct names *names)
+{
+	t->graphs = array_new(g->n + 1, sizeof(*t->graphs));
+	if (!t->graphs)
+		return false;
+	t->graphs[t->n_graphs++] = unknown_graph(0, 0, 1);
+	array_sort(g->all, g->n, sizeof(*g->all), by_id);
+	array_sort(g->nodes, g->n_nodes, sizeof(*g->nodes), by_graph_node);
+	array_sort(g->edges, g->n_edges, sizeof(*g->edges), by_graph_edge);
+	for (size_t i = 0; i < g->n; i++) {
+		/* a base has the smaller id, so it is there already */
+		if (g->all[i].graph == t->graphs[t->n_graphs - 1].id)
+			continue;
+		if (!fill(&t->graphs[t->n_graphs], g, &g->all[i], t, names))
+			return false;
+		t->n_graphs++;
+	}
+	return true;
+}
+
+void graphs_release(struct trace *t)
+{
+	for (size_t i = 0; i < t->n_graphs; i++)
+		free(t->graphs[i].nodes);
+	free(t->graphs);
+}
+
+/* ---- changes of single nodes ---------------------------------------------------------------------------- */
+
+struct state {
+	uint32_t now; /* version in force */
+	size_t next;  /* node behind the one changed last: programs change one after the other */
+	bool begun,
+		ran; /* it took over what was switched off in its base; a launch runs it: a change makes a new one */
+};
+
+struct apply {
+	struct trace *t;
+	struct state *states; /* by structure */
+	size_t cap, copied;
+};
+
+/* Nodes that were switched off stay so through an update. */
+static void begin_structure(struct apply *a, uint32_t index)
+{
+	struct graph *g = &a->t->graphs[index];
+	const struct graph *base = &a->t->graphs[a->states[g->base].now];
+
+	if (a->states[index].begun)
+		return;
+	a->states[index].begun = true;
+	if (!g->base || !g->whole || base->n != g->n)
+		return;
+	for (size_t i = 0; i < g->n; i++)
+		g->nodes[i].off = base->nodes[i].off && base->nodes[i].node == g->nodes[i].node;
+	count(g);
+}
+
+static bool changes(const struct graph_node *n, const struct call *c)
+{
+	if (c->detail == GST_CHANGE_OFF || c->detail == GST_CHANGE_ON)
+		return n->off != (c->detail == GST_CHANGE_OFF);
+	return n->arg != c->args[1] || (n->type == NODE_KERNEL && n->name != c->name) ||
+	       (n->type == NODE_COPY && n->kind != c->detail);
+}
+
+static void change_node(struct graph_node *n, const struct call *c)
+{
+	if (c->detail == GST_CHANGE_OFF || c->detail == GST_CHANGE_ON) {
+		n->off = c->detail == GST_CHANGE_OFF;
+		return;
+	}
+	n->arg = c->args[1];
+	if (n->type == NODE_KERNEL)
+		n->name = c->name;
+	if (n->type == NODE_COPY)
+		n->kind = c->detail;
+}
+
+/* A version of its own for the state, if the one in force has run. False: no memory. */
+static bool own_version(struct apply *a, struct state *s)
+{
+	struct trace *t = a->t;
+	struct graph g = t->graphs[s->now];
+
+	if (!s->ran)
+		return true;
+	if (!copy_nodes(&g, &t->graphs[s->now]))
+		return false;
+	if (!array_room(t->graphs, t->n_graphs, a->cap)) {
+		free(g.nodes);
+		return false;
+	}
+	a->copied += g.n;
+	s->now = (uint32_t)t->n_graphs;
+	s->ran = false;
+	t->graphs[t->n_graphs++] = g;
+	return true;
+}
+
+/* Index of the node, n where there is none. */
+static size_t find_node(const struct graph *g, uint64_t node, size_t from)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		size_t at = from + i < g->n ? from + i : from + i - g->n;
+
+		if (g->nodes[at].node == node)
+			return at;
+	}
+	return g->n;
+}
+
+static bool apply_change(struct apply *a, const struct call *c)
+{
+	struct state *s = &a->states[c->graph];
+	const struct graph *g;
+	size_t i;
+
+	begin_structure(a, c->graph);
+	g = &a->t->graphs[s->now];
+	i = find_node(g, c->args[0], s->next < g->n ? s->next : 0);
+	s->next = i + 1;
+	if (i == g->n || !changes(&g->nodes[i], c) || a->copied + g->n > COPIED_MAX)
+		return true;
+	if (!own_version(a, s))
+		return false;
+	change_node(&a->t->graphs[s->now].nodes[i], c);
+	if (c->detail >= GST_CHANGE_OFF)
+		count(&a->t->graphs[s->now]);
+	return true;
+}
+
+bool graphs_apply(struct trace *t)
+{
+	struct apply a = { .t = t, .states = array_new(t->n_graphs, sizeof(*a.states)), .cap = t->n_graphs };
+	bool ok = a.states != NULL;
+
+	for (size_t i = 0; ok && i < t->n_graphs; i++)
+		a.states[i] = (struct state){ .now = (uint32_t)i };
+	for (size_t i = 0; ok && i < t->n_calls; i++) {
+		struct call *c = &t->calls[i];
+
+		if (!c->graph || c->result != 0)
+			continue;
+		if (c->family == GST_FAMILY_GRAPH_CHANGE) {
+			ok = apply_change(&a, c);
+		} else {
+			begin_structure(&a, c->graph);
+			a.states[c->graph].ran = true;
+			c->graph = a.states[c->graph].now;
+		}
+	}
+	free(a.states);
+	return ok;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* graphs.h: what executable graphs hold: from the records of FORMAT.md's "GST_GRAPH" to one structure per contents, and each launch
+ * to the structure it ran. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../shim/format.h"
+#include "error.h"
+
+enum graph_node_type { /* CUgraphNodeType, the CUDA driver's numbers */
+	NODE_KERNEL = 0,
+	NODE_COPY = 1,
+	NODE_MEMSET = 2,
+	NODE_HOST = 3,
+	NODE_CHILD = 4,
+	NODE_EMPTY = 5,
+	NODE_WAIT_EVENT = 6,
+	NODE_EVENT_RECORD = 7,
+	NODE_SEMAPHORE_WAIT = 9,
+	NODE_MEM_OP = 12, /* and all above: conditional nodes and what is to come */
+};
+
+struct graph_node {
+	uint64_t node, parent; /* handles, the recorder's */
+	uint64_t arg;          /* bytes; event */
+	uint32_t name;         /* index into trace.kernels, 0 none */
+	uint16_t kind;         /* enum gst_copy_kind */
+	uint8_t type;          /* enum graph_node_type */
+	bool off;              /* switched off: does nothing */
+};
+
+/* One version of what an executable graph holds. Index 0 of trace.graphs is the one of which nothing is known. */
+struct graph {
+	uint32_t id;             /* the recorder's; 0 unknown */
+	uint32_t base;           /* index of the version it replaced, 0 none */
+	bool counted;            /* `work` is right */
+	bool whole;              /* all nodes are in `nodes` */
+	bool open;               /* what a launch runs is decided on the device */
+	bool stalls;             /* a launch may stand still: for the host, an event, memory, or nobody knows */
+	uint32_t work;           /* kernels, copies and memsets that a launch runs */
+	uint32_t levels;         /* nodes on the longest way through it, each of which may begin a little after the one before */
+	struct graph_node *nodes; size_t n; /* in an order that respects the dependencies */
+};
+
+static inline bool graph_node_works(const struct graph_node *n)
+{
+	return n->type <= NODE_MEMSET && !n->off;
+}
+
+struct trace;
+struct names;
+struct graphs; /* while a file is decoded */
+
+enum err_kind graphs_new(struct graphs **out, struct error *e);
+void graphs_free(struct graphs *g);
+/* A record of one of the three types, its size checked. False: no memory. */
+bool graphs_add(struct graphs *g, const struct gst_record *r);
+/* After the last one: fills trace.graphs. */
+bool graphs_publish(struct graphs *g, struct trace *t, const struct names *names);
+/* Index of a structure by its id; 0 not known. */
+uint32_t graphs_index(const struct trace *t, uint32_t id);
+/* Gives every launch the version in force; changes of single nodes make new ones. Calls must be in the order of time. */
+bool graphs_apply(struct trace *t);
+void graphs_release(struct trace *t);
