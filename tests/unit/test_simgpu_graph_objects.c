@@ -322,6 +322,7 @@ static void references(void)
 	OK(cuGraphDestroy(clone));
 	OK(cuGraphLaunch(exec, NULL));
 	OK(cuGraphExecDestroy(exec)); /* the last, but its launch still runs */
+	usleep(20000);
 	EXPECT(0, __atomic_load_n(&destroyed, __ATOMIC_SEQ_CST));
 	OK(cuCtxSynchronize());
 	expect_destroyed(1);

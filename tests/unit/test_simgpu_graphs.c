@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-enum { GAP_NS = 500, LATENCY_NS = 5000 }; /* between dependent nodes; of a launch */
+enum { GAP_NS = 500 }; /* between dependent nodes */
 
 static struct truth truth;
 
@@ -108,6 +108,91 @@ static void branches_run_side_by_side(void **state)
 	}
 	assert_int_equal(truth_find(&truth, "before__300us")->graph, 0);
 	assert_int_equal(truth_calls(&truth, "cuGraphLaunch"), 1);
+}
+
+/* ---- random graphs against the rule: a node starts when the last of its dependencies ended, and the gap later ------------- */
+
+enum { RANDOM_NODES = 60, RANDOM_GRAPHS = 20 };
+
+static unsigned random_state;
+
+static unsigned random_below(unsigned bound)
+{
+	random_state = random_state * 1664525u + 1013904223u;
+	return (random_state >> 8) % bound;
+}
+
+/* Node i may depend on nodes before it. Parent and child draw the same numbers. */
+static bool random_edge(unsigned edges[RANDOM_NODES][RANDOM_NODES])
+{
+	bool any = false;
+
+	memset(edges, 0, sizeof(unsigned[RANDOM_NODES][RANDOM_NODES]));
+	for (unsigned i = 1; i < RANDOM_NODES; i++)
+		for (unsigned n = random_below(4); n > 0; n--) {
+			edges[i][random_below(i)] = 1;
+			any = true;
+		}
+	return any;
+}
+
+static void random_name(char *name, size_t room, unsigned graph, unsigned node)
+{
+	snprintf(name, room, "g%u_n%u__%uus", graph, node, 1 + (graph * 31 + node * 17) % 90);
+}
+
+static void random_graphs(void)
+{
+	static unsigned edges[RANDOM_NODES][RANDOM_NODES];
+	CUgraphNode nodes[RANDOM_NODES], before[RANDOM_NODES];
+	CUDA_KERNEL_NODE_PARAMS params;
+	char name[32];
+	CUgraph graph;
+
+	start();
+	random_state = 7;
+	for (unsigned g = 0; g < RANDOM_GRAPHS; g++) {
+		random_edge(edges);
+		graph = new_graph();
+		for (unsigned i = 0; i < RANDOM_NODES; i++) {
+			size_t count = 0;
+
+			for (unsigned k = 0; k < i; k++)
+				if (edges[i][k])
+					before[count++] = nodes[k];
+			random_name(name, sizeof(name), g, i);
+			params = kernel_params(name);
+			OK(cuGraphAddKernelNode(&nodes[i], graph, before, count, &params));
+		}
+		run_once(graph);
+		OK(cuGraphDestroy(graph));
+	}
+}
+
+static void random_graphs_run_as_their_edges_say(void **state)
+{
+	static unsigned edges[RANDOM_NODES][RANDOM_NODES];
+	const struct truth_op *ops[RANDOM_NODES];
+	char name[32];
+
+	(void)state;
+	run_in_child(random_graphs, &truth);
+	assert_int_equal(truth.count, RANDOM_GRAPHS * RANDOM_NODES);
+	random_state = 7;
+	for (unsigned g = 0; g < RANDOM_GRAPHS; g++) {
+		assert_true(random_edge(edges));
+		for (unsigned i = 0; i < RANDOM_NODES; i++) {
+			long long expected_ns = 0;
+
+			random_name(name, sizeof(name), g, i);
+			ops[i] = truth_find(&truth, name);
+			assert_int_equal(ops[i]->graph, g + 1);
+			for (unsigned k = 0; k < i; k++)
+				if (edges[i][k] && ops[k]->end_ns + GAP_NS > expected_ns)
+					expected_ns = ops[k]->end_ns + GAP_NS;
+			assert_int_equal(ops[i]->start_ns, expected_ns ? expected_ns : ops[0]->start_ns);
+		}
+	}
 }
 
 static void idle_launch(void)
@@ -833,6 +918,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(branches_run_side_by_side),
+		cmocka_unit_test(random_graphs_run_as_their_edges_say),
 		cmocka_unit_test(a_launch_starts_its_roots_after_the_latency),
 		cmocka_unit_test(launches_of_one_executable_graph_never_overlap),
 		cmocka_unit_test(child_graphs_run_where_their_node_stands),
