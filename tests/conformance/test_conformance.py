@@ -117,6 +117,36 @@ def test_rows_are_read_as_they_are_meant(modules):
     assert (row.results, row.checks, row.place) == (["SUCCESS", "NOT_READY"], ['n == "a, b"', "took < 3"], "r:2")
 
 
+# What the descriptions of the results themselves promise, not those of each function.
+OF_EVERY_FUNCTION = {"STREAM_CAPTURE_UNSUPPORTED", "STREAM_CAPTURE_INVALIDATED", "STREAM_CAPTURE_MERGE", "STREAM_CAPTURE_UNMATCHED",
+                     "STREAM_CAPTURE_UNJOINED", "STREAM_CAPTURE_ISOLATION", "STREAM_CAPTURE_IMPLICIT", "CAPTURED_EVENT", "CONTEXT_IS_DESTROYED"}
+
+
+def documented_errors(header):
+    """By function: the errors its description in cuda.h lists."""
+    listed = {}
+    for match in re.finditer(r"/\*\*((?:(?!\*/).)*)\*/\s*(?:__CUDA_DEPRECATED\s+)?CUresult\s+CUDAAPI\s+(\w+)\s*\(", header, re.S):
+        listed[match[2]] = set(re.findall(r"::CUDA_ERROR_(\w+)", match[1]))
+    return listed
+
+
+def test_an_error_that_is_no_guess_is_documented(modules, root, include):
+    """Where cuda.h does not list it for the function, the row says ?=."""
+    import rows
+    listed = documented_errors((include / "cuda.h").read_text())
+    assert len(listed) > 300
+    wrong, known = [], 0
+    for path in (root / "tests/conformance").glob("*.txt"):
+        for row in (row for case in rows.parse_file(path) for row in case.rows if row.kind == "call" and row.sure):
+            call = "cuLaunchKernel" if row.call == "launch" else row.call.removesuffix("WithFlags")
+            names = [call, *(re.sub(r"(_v\d)?(_ptsz|_ptds)?$", end, call) for end in ("_v2", ""))]
+            errors = next((listed[name] for name in names if name in listed), None)
+            assert errors is not None, f"{row.place}: no description of {row.call}"
+            known += 1
+            wrong += [f"{row.place}: {row.call}: {name}" for name in row.results if name not in errors | OF_EVERY_FUNCTION | {"SUCCESS"}]
+    assert wrong == [] and known > 1000
+
+
 # ---- what stands in for cuda.h where there is none ------------------------------------------------------------
 
 
