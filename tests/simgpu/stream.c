@@ -230,6 +230,8 @@ static CUresult wait_event(const struct call *call, struct CUstream_st *stream, 
 
 	if (!slab_holds(&event_slab, event))
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (flags && !stream->capture)
+		return CUDA_ERROR_INVALID_VALUE; /* only a capture knows external events */
 	if (stream->capture || event->capture_id)
 		return capture_wait_event(stream, event, flags & CU_EVENT_WAIT_EXTERNAL);
 	if (!event->op)

@@ -234,6 +234,7 @@ static void external_events(void)
 	OK(cuGraphDestroy(graph));
 	EXPECT(CUDA_ERROR_INVALID_VALUE,
 	       cuEventRecordWithFlags(out, s, CU_EVENT_RECORD_EXTERNAL)); /* outside a capture */
+	EXPECT(CUDA_ERROR_INVALID_VALUE, cuStreamWaitEvent(s, out, CU_EVENT_WAIT_EXTERNAL));
 }
 
 static void external_events_are_nodes_that_order_with_other_streams(void **state)
