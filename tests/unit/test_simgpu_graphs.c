@@ -370,6 +370,43 @@ static void copies_sets_and_host_functions_follow_each_other(void **state)
 	}
 }
 
+/* Rectangles of a 4 x 4 square; then from host to host, which is no operation of a device. */
+static void shapes(void)
+{
+	char from[16], to[16] = { 0 }, again[16] = { 0 };
+	CUDA_MEMSET_NODE_PARAMS set = { .value = 7, .elementSize = 1, .width = 2, .height = 4, .pitch = 4 };
+	CUgraphNode first, second, third;
+	CUDA_MEMCPY3D copy;
+	CUdeviceptr memory;
+	CUgraph graph;
+
+	start();
+	memory = device_memory(16);
+	memset(from, 1, sizeof(from));
+	OK(cuMemcpyHtoD(memory, from, 16));
+	graph = new_graph();
+	set.dst = memory + 1; /* the two columns in the middle */
+	OK(cuGraphAddMemsetNode(&first, graph, NULL, 0, &set, context));
+	copy = copy_of(CU_MEMORYTYPE_HOST, to, CU_MEMORYTYPE_DEVICE, (void *)(uintptr_t)memory, 3);
+	copy.srcPitch = copy.dstPitch = 4;
+	copy.Height = 3; /* three columns, three rows */
+	OK(cuGraphAddMemcpyNode(&second, graph, &first, 1, &copy, context));
+	copy = copy_of(CU_MEMORYTYPE_HOST, again, CU_MEMORYTYPE_HOST, to, 16);
+	OK(cuGraphAddMemcpyNode(&third, graph, &second, 1, &copy, context));
+	run_once(graph);
+	EXPECT(0, memcmp(again, "\1\7\7\0\1\7\7\0\1\7\7\0\0\0\0\0", 16));
+}
+
+static void nodes_copy_and_set_rectangles(void **state)
+{
+	(void)state;
+	run_in_child(shapes, &truth);
+	assert_int_equal(truth.count, 3); /* cuMemcpyHtoD, then two nodes */
+	assert_int_equal(truth_nth(&truth, "memset", 0)->bytes, 8);
+	assert_int_equal(truth_nth(&truth, "memcpy", 1)->bytes, 9);
+	assert_int_equal(truth_nth(&truth, "memcpy", 1)->graph, 1);
+}
+
 static void queue(void)
 {
 	CUgraphExec execs[3];
@@ -923,6 +960,7 @@ int main(void)
 		cmocka_unit_test(launches_of_one_executable_graph_never_overlap),
 		cmocka_unit_test(child_graphs_run_where_their_node_stands),
 		cmocka_unit_test(copies_sets_and_host_functions_follow_each_other),
+		cmocka_unit_test(nodes_copy_and_set_rectangles),
 		cmocka_unit_test(a_launch_takes_one_place_in_the_queue),
 		cmocka_unit_test(a_launch_on_the_legacy_stream_keeps_its_order),
 		cmocka_unit_test(a_captured_launch_is_a_child_graph),
