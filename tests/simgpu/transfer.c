@@ -4,10 +4,29 @@
 
 #include <string.h>
 
+/* A word is written as one, as a device does: the host may be looking at it (cuStreamWriteValue32). */
+static bool move_word(char *to, const char *from, size_t bytes)
+{
+	uint64_t wide;
+	uint32_t narrow;
+
+	if ((bytes != sizeof(wide) && bytes != sizeof(narrow)) || (uintptr_t)to % bytes)
+		return false;
+	if (bytes == sizeof(wide)) {
+		memcpy(&wide, from, sizeof(wide));
+		__atomic_store_n((uint64_t *)(void *)to, wide, __ATOMIC_RELEASE);
+	} else {
+		memcpy(&narrow, from, sizeof(narrow));
+		__atomic_store_n((uint32_t *)(void *)to, narrow, __ATOMIC_RELEASE);
+	}
+	return true;
+}
+
 static void move_row(const struct transfer *transfer, char *to, const char *from, size_t bytes)
 {
 	if (from) {
-		memmove(to, from, bytes);
+		if (!move_word(to, from, bytes))
+			memmove(to, from, bytes);
 	} else if (transfer->pattern_bytes == 1) {
 		memset(to, (int)transfer->pattern, bytes);
 	} else if (transfer->pattern_bytes == 2) {

@@ -135,7 +135,7 @@ static void features(void)
 	CUexternalMemory external;
 	CUipcEventHandle event_handle;
 	CUipcMemHandle memory_handle;
-	CUdevResource resource;
+	CUdevResource resource = { .type = CU_DEV_RESOURCE_TYPE_INVALID };
 	CUgreenCtx green = (CUgreenCtx)&resource;
 	CUdeviceptr memory, opened;
 	CUevent plain, shared;
