@@ -110,7 +110,8 @@ static void work(struct chrome *x, size_t device, const struct op *op, uint32_t 
 	uint32_t pid = x->device_pid[device], tid;
 	const struct stream *stream = op->stream < op->trace->n_streams ? &op->trace->streams[op->stream] : NULL;
 	char name[96];
-	bool is_new, first = !x->wanted[process][call]; /* of a graph's nodes: the launch points to one, all bear its number */
+	bool is_new, first = !x->wanted[process]
+				       [call]; /* of a graph's nodes: the launch points to one, all bear its number */
 	struct track *track = tracks_find(&x->tracks, x->s->devices[device].timeline, id, *streams, &is_new);
 
 	if (!track) {

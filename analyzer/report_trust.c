@@ -80,17 +80,48 @@ static void damage(const struct page *p, const struct summary *s)
 	}
 }
 
-static uint64_t graph_launches(const struct summary *s)
+struct graph_counts {
+	uint64_t launches, nodes, unknown, stalling;
+};
+
+static struct graph_counts count_graphs(const struct summary *s)
 {
-	uint64_t n = 0;
+	struct graph_counts n = { 0 };
 
 	for (size_t i = 0; i < s->run->n_traces; i++) {
 		const struct trace *t = s->run->traces[i];
 
-		for (size_t k = 0; k < t->n_calls; k++)
-			n += t->calls[k].family == GST_FAMILY_GRAPH_LAUNCH;
+		for (size_t k = 0; k < t->n_calls; k++) {
+			const struct graph *g = &t->graphs[t->calls[k].graph];
+
+			if (t->calls[k].family != GST_FAMILY_GRAPH_LAUNCH || !is_submission(&t->calls[k]))
+				continue;
+			n.launches++;
+			n.nodes += g->work;
+			n.unknown += !g->counted || g->open;
+			n.stalling += g->stalls;
+		}
 	}
 	return n;
+}
+
+static void graphs(const struct page *p, const struct summary *s)
+{
+	struct graph_counts n = count_graphs(s);
+	char launches[TEXT_SHORT], nodes[TEXT_SHORT], other[TEXT_SHORT];
+
+	if (!n.launches)
+		return;
+	line(p, INK_PLAIN, "graphs",
+	     "%s launches of %s operations, placed within each launch in the order they depend on each other",
+	     text_count(launches, n.launches), text_count(nodes, n.nodes));
+	if (n.unknown)
+		line(p, INK_WARN, "graphs",
+		     "%s launches of graphs whose nodes are not known, or decided by the device: counted as one each or as few as they may be",
+		     text_count(other, n.unknown));
+	if (n.stalling)
+		line(p, INK_PLAIN, "graphs", "%s launches that may wait inside for the host or for others: unresolved",
+		     text_count(other, n.stalling));
 }
 
 static const char *processes(const struct summary *s, char buf[48], size_t n)
@@ -121,7 +152,6 @@ static void end(const struct page *p, const struct summary *s)
 void report_trust(const struct page *p, const struct summary *s)
 {
 	char calls[TEXT_SHORT], share[TEXT_SHORT];
-	uint64_t graphs = graph_launches(s);
 
 	page_ink(p, INK_TITLE, "\nhow far to trust this\n");
 	line(p, INK_PLAIN, "device times", "%s", timing(s));
@@ -129,9 +159,7 @@ void report_trust(const struct page *p, const struct summary *s)
 		idle_bounds(p, s);
 	losses(p, s);
 	damage(p, s);
-	if (graphs)
-		line(p, INK_PLAIN, "graphs", "%s graph launches, each seen as one stretch, not node by node",
-		     text_count(calls, graphs));
+	graphs(p, s);
 	end(p, s);
 	line(p, INK_PLAIN, "host side", "%s",
 	     strcmp(s->host_probes, "proc") == 0

@@ -220,7 +220,11 @@ static void any_allocation_may_fail(void **state)
 			 "sync-event t=3ms..4ms event=5\nwait t=4ms..4ms stream=1 seq=1 event=5\n"
 			 "hostfn t=4ms..4ms stream=1 seq=2\npoll t=4ms..4ms stream=1 covers=2 ready=0\n"
 			 "sample t=4ms syscall=0 file=/x fd=file\nusage t=4ms cpu=1ms\n"
-			 "launch t=5ms..5ms stream=1 seq=3\nsync-context t=5ms..6ms context=7\n" WORK(2, 1ms, 6ms, ""));
+			 "node 1 handle=1 kernel=a\nnode 1 handle=2 type=record event=5\ndepends 1 from=1 to=2\n"
+			 "structure 1 t=4ms\nstructure 2 t=4ms base=1 flags=same\nstream 2\n"
+			 "graph t=4ms..4ms stream=1 seq=3 structure=1\nchange t=4ms..4ms structure=1 node=1 flags=off\n"
+			 "graph t=4ms..4ms stream=2 seq=1 structure=1\ngraph t=5ms..5ms stream=1 seq=4 structure=2\n"
+			 "launch t=5ms..5ms stream=1 seq=5\nsync-context t=5ms..6ms context=7\n" WORK(2, 1ms, 6ms, ""));
 	while (!whole) {
 		struct run r;
 		struct timeline t;
