@@ -35,7 +35,7 @@ def numbers(path):
             "categories": collections.Counter(names[i] for i in work["cat"]),
             "kernels": collections.Counter(names[n] for c, n in zip(work["cat"], work["name"]) if names[c] == "kernel"),
             "least_idle_of_a_stream_us": float(per_stream["idle_time"].min()),
-            "work_without_launch": sum(launch < 0 and names[c] != "unresolved" for c, launch in zip(work["cat"], work["index_correlation"]))}
+            "work_without_launch": sum(launch <= 0 and names[c] != "unresolved" for c, launch in zip(work["cat"], work["index_correlation"]))}
 
 
 def main():
