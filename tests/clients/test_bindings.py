@@ -8,8 +8,7 @@ import truth
 SECTIONS = {
     "basics": ["devices", "contexts", "libraries", "streams_and_events", "default_stream", "errors"],
     "copies": ["copies", "pitched", "boxes", "host_memory"],
-    "pools": ["managed", "pools", "virtual"],
-    "graphs": ["explicit", "captured", "updated", "nested"],
+    "pools": ["pools", "virtual"],
     "second-device": ["second_device"],
 }
 

@@ -3,6 +3,7 @@
  * each file's name before it is tried: the last one is the one that failed. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common.h"
 
@@ -10,22 +11,23 @@
 
 static bool replay(const char *path)
 {
+	static uint8_t input[INPUT_MAX];
 	FILE *file = fopen(path, "rb");
-	uint8_t *bytes = malloc(INPUT_MAX);
 	size_t n;
+	uint8_t *exact;
 
 	puts(path);
 	fflush(stdout);
-	if (file && bytes) {
-		n = fread(bytes, 1, INPUT_MAX, file);
-		bytes = realloc(bytes, n ? n : 1); /* exactly as long as it is, so that a read beyond it is seen */
-		require(bytes != NULL);
-		LLVMFuzzerTestOneInput(bytes, n);
-	}
-	free(bytes);
-	if (file)
-		fclose(file);
-	return file != NULL;
+	if (!file)
+		return false;
+	n = fread(input, 1, sizeof(input), file);
+	fclose(file);
+	exact = malloc(n ? n : 1); /* so that a read beyond the end is seen */
+	require(exact != NULL);
+	memcpy(exact, input, n);
+	LLVMFuzzerTestOneInput(exact, n);
+	free(exact);
+	return true;
 }
 
 int main(int argc, char **argv)

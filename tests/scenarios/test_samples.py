@@ -10,6 +10,7 @@ SAMPLES = {
     "matrix_multiply": ("matrix_multiply: 30 products of 128 by 128\n", 34),
     "streams": ("streams: 6 passes over 1048576 numbers\n", 6 * 4 * 3),
     "peer_copy": ("peer_copy: 4 devices, 12 ways between them are direct\n", 10),
+    "graph": ("graph by hand: 5 nodes, launched 10 times\ngraph by capture: 5 nodes, launched 10 times\n", 2 * 10 * 5),
 }
 
 

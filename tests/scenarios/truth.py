@@ -8,6 +8,7 @@ can widen a bound in one run.
 
 import bisect
 import json
+from collections import Counter
 from typing import NamedTuple
 
 import conservation
@@ -51,22 +52,29 @@ class Gap(NamedTuple):
 
 
 class Truth:
-    """The log of one process. `blocking`: the calls that wait for the device; `all_calls`: every call, or None if unknown."""
+    """The logs of a run's processes as one: what their devices did. `blocking`: the calls that wait for the device; `all_calls`: every
+    call, or None if unknown."""
 
     def __init__(self, run):
-        self.ops, self.host_functions, self.counts = [], [], None
-        for line in run.truth.read_text().splitlines():
+        self.ops, self.host_functions, self.counts = [], [], Counter()
+        for log in run.truths:
+            self.read_log(log)
+        self.all_calls = self.read_calls(run.calls) if run.calls.exists() else None
+        self.blocking = self.find_blocking()
+
+    def read_log(self, path):
+        whole = False
+        for line in path.read_text().splitlines():
             entry = json.loads(line)
             if "calls" in entry:
-                self.counts = entry["calls"]
+                self.counts.update(entry["calls"])
                 assert not entry.get("lost"), "the simulated driver lost part of the truth"
+                whole = True
                 continue
             op = Op(entry["submit_ns"], entry["start_ns"], entry["end_ns"], entry["device"], entry["op"], entry["kind"],
                     entry["stream"])
             (self.host_functions if op.op == "hostfn" else self.ops).append(op)
-        assert self.counts is not None, "the truth has no last line: the program did not end well"
-        self.all_calls = self.read_calls(run.calls) if run.calls.exists() else None
-        self.blocking = self.find_blocking()
+        assert whole, "the truth has no last line: the program did not end well"
 
     @staticmethod
     def read_calls(path):

@@ -30,6 +30,7 @@ class Run:
         self.folder = folder
         self.out = folder / "gpushim-out"
         self.truth = folder / "truth.json"
+        self.truths = [self.truth]  # of several processes: one each
         self.calls = folder / "calls.txt"
         self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
 
@@ -86,6 +87,21 @@ class Recorder:
                               capture_output=True, text=True, timeout=SECONDS,
                               preexec_fn=ask_for_realtime if realtime else None)
         return Run(self, folder, done)
+
+    def run_together(self, commands, env=None):
+        """Several programs at the same time, recorded as one run, each with its own log of the truth. They print in their order."""
+        folder = self.new_folder()
+        settings = {"GPUSHIM_OUT": folder / "gpushim-out", "GPUSHIM_RUN": "together", **(env or {})}
+        truths = [folder / f"truth-{i}.json" for i in range(len(commands))]
+        started = [subprocess.Popen(command, cwd=folder, env=self.environment(SIMGPU_LOG=truth, **settings),
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                   for command, truth in zip(commands, truths)]
+        printed = [process.communicate(timeout=SECONDS) for process in started]
+        done = subprocess.CompletedProcess(commands, max(abs(process.returncode) for process in started),
+                                           "".join(out for out, _ in printed), "".join(err for _, err in printed))
+        run = Run(self, folder, done)
+        run.truths = truths
+        return run
 
     def run_client(self, name, *args, **how):
         """A C client that also writes down its own calls."""
