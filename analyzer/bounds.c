@@ -67,7 +67,20 @@ static void set_earliest_starts(struct stream_work *w, const struct facts *f)
 	}
 }
 
-/* Work of no known stream: it runs between its call and the next synchronise of everything. */
+/* Is the context the only one with streams on this device? Then its synchronise is for all of the device's work. */
+static bool only_context(const struct trace *t, uint64_t context, uint32_t device)
+{
+	bool seen = false;
+
+	for (size_t i = 0; i < t->n_streams; i++) {
+		if (t->streams[i].device == device && t->streams[i].context != context)
+			return false;
+		seen |= t->streams[i].device == device;
+	}
+	return seen;
+}
+
+/* Work of no known stream: it runs between its call and the next synchronise of everything on its device. */
 static void set_unlinked(struct stream_work *w)
 {
 	const struct trace *t = w->trace;
@@ -78,7 +91,8 @@ static void set_unlinked(struct stream_work *w)
 		struct work *op = &w->ops[i];
 
 		for (; at > 0 && t->calls[at - 1].begin_ns >= op->call->end_ns; at--)
-			if (t->calls[at - 1].family == GST_FAMILY_SYNC_CONTEXT && t->calls[at - 1].result == 0)
+			if (t->calls[at - 1].family == GST_FAMILY_SYNC_CONTEXT && t->calls[at - 1].result == 0 &&
+			    only_context(t, t->calls[at - 1].args[0], op->call->device))
 				by = min64(by, t->calls[at - 1].end_ns);
 		op->earliest_start_ns = op->call->begin_ns;
 		op->latest_end_ns = max64(by, op->call->begin_ns);
@@ -117,6 +131,13 @@ static struct work work_new(const struct trace *t, const struct call *c)
 			      .slack_ns = g && !g->stalls ? (int64_t)g->levels * NODE_NS : 0 };
 }
 
+/* What waits in the legacy default stream holds up all that block with it, whether that stream has work or not. */
+static bool waits_in_legacy(const struct trace *t, const struct call *c)
+{
+	return c->family == GST_FAMILY_STREAM_WAIT && c->result == 0 && !(c->flags & GST_CAPTURED) &&
+	       c->stream != GST_NONE && t->streams[c->stream].kind == GST_STREAM_LEGACY;
+}
+
 static bool collect(struct device_work *d, const struct trace *t, uint32_t device, size_t *at)
 {
 	for (size_t i = 0; i < t->n_calls; i++) {
@@ -124,10 +145,14 @@ static bool collect(struct device_work *d, const struct trace *t, uint32_t devic
 		size_t slot = c->stream != GST_NONE ? c->stream : t->n_streams;
 		struct stream_work *w;
 
-		if (!is_submission(c) || !on_device(t, c, device))
+		if ((!is_submission(c) && !waits_in_legacy(t, c)) || !on_device(t, c, device))
 			continue;
 		w = work_of(d, t, c->stream, &at[slot]);
-		if (!w || !array_room(w->ops, w->n, w->cap))
+		if (!w)
+			return false;
+		if (!is_submission(c))
+			continue;
+		if (!array_room(w->ops, w->n, w->cap))
 			return false;
 		w->ops[w->n++] = work_new(t, c);
 	}
@@ -203,8 +228,10 @@ enum err_kind bounds_finish(struct device_work *devices, size_t n, struct error 
 {
 	bool ok;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		legacy_find(&devices[i]);
 		legacy_tighten(&devices[i]);
+	}
 	ok = links_find(devices, n) && find_busy(devices, n);
 	for (size_t i = 0; i < n && ok; i++)
 		ok = finish_device(&devices[i]);

@@ -50,6 +50,7 @@ struct stream_work {
 	uint32_t stream;  /* index; GST_NONE: work whose stream is not known */
 	struct work *ops; /* in stream order */
 	size_t n, cap;
+	struct stream_work *legacy; /* the legacy default stream of its context, if it is ordered by it and has work; else NULL */
 	bool blocks_with_legacy; /* waits for whatever the legacy default stream waits for */
 	bool opaque;             /* waits for memory, or for nobody knows what: pending proves nothing */
 	uint32_t device;         /* which of the run's */
@@ -70,6 +71,7 @@ struct device_work { /* one device, over all processes */
 	struct intervals host;    /* a host function may be running */
 	struct intervals host_blocking; /* … in a stream that blocks with the legacy stream */
 	struct intervals holding; /* one is queued or running: what waits for its stream stands still */
+	bool away; /* some stream may wait for something that is not this device's */
 	int64_t worst_edge_error_ns;
 };
 

@@ -82,7 +82,7 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 	}
 	if (waits_between(w, op->call->begin_ns, about_until(w, p), p->at_ns) ||
 	    ((p->known_by == PENDING_EDGE || p->known_by == PENDING_WAKE) &&
-	     legacy_met(d, w, op->call->begin_ns, p->asked_ns)))
+	     legacy_met(w, op->call->begin_ns, p->asked_ns)))
 		return op->hostfn || op->stalls ||
 		       add_busy(d, w,
 				max64(max64(p->asked_ns, op->latest_start_ns),

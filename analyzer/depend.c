@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-#define DEPTH 4      /* streams that only pass a wait on */
-#define LOOK_BACK 64 /* waits of one stream */
+#define DEPTH 4  /* streams that only pass a wait on */
+#define STEPS 64 /* waits looked at for one gap: the last ones matter */
 
 /* ---- host functions --------------------------------------------------------------------------------- */
 
@@ -55,6 +55,7 @@ static bool name_hostfns(struct device_timeline *out)
 struct search { /* for what held work up after from_ns */
 	int64_t from_ns;
 	uint32_t device;
+	int steps;
 	struct dependency best; /* of all found, what ended last */
 };
 
@@ -79,7 +80,7 @@ static void look(struct search *s, const struct stream_work *w, int64_t before_n
 {
 	size_t n = waits_before(w, before_ns);
 
-	for (size_t back = 0; back < LOOK_BACK && n-- > 0 && w->held[n].max_until_ns > s->from_ns; back++) {
+	while (n-- > 0 && w->held[n].max_until_ns > s->from_ns && s->steps-- > 0) {
 		const struct held *h = &w->held[n];
 
 		if (h->until_ns <= s->from_ns)
@@ -104,7 +105,7 @@ static const struct stream_work *stream_of(const struct device_work *d, const st
 /* The work's own stream, and through the legacy default stream every other that blocks with it. */
 static struct dependency dependency_of(const struct device_work *d, uint32_t device, const struct gap *gap)
 {
-	struct search s = { .from_ns = gap->begin_ns, .device = device };
+	struct search s = { .from_ns = gap->begin_ns, .device = device, .steps = STEPS };
 	const struct stream_work *w = gap->after ? stream_of(d, gap->after) : NULL;
 
 	if (!w || w->stream == GST_NONE)

@@ -2,24 +2,23 @@
 #include "legacy.h"
 
 #include "alloc.h"
+#include "waits.h"
 
-/* The legacy default stream of w's context; NULL if nothing was put into it. */
-static struct stream_work *legacy_of(const struct device_work *d, const struct stream_work *w)
+void legacy_find(struct device_work *d)
 {
-	const struct stream *own;
-
-	if (!w->blocks_with_legacy || w->stream == GST_NONE)
-		return NULL;
-	own = &w->trace->streams[w->stream];
 	for (size_t i = 0; i < d->n; i++) {
-		struct stream_work *l = &d->streams[i];
+		struct stream_work *w = &d->streams[i];
+		const struct stream *own = w->stream == GST_NONE ? NULL : &w->trace->streams[w->stream];
 
-		if (l->trace == w->trace && l->stream != GST_NONE &&
-		    l->trace->streams[l->stream].kind == GST_STREAM_LEGACY &&
-		    l->trace->streams[l->stream].context == own->context)
-			return l;
+		for (size_t k = 0; k < d->n && w->blocks_with_legacy && own && !w->legacy; k++) {
+			struct stream_work *l = &d->streams[k];
+
+			if (l->trace == w->trace && l->stream != GST_NONE &&
+			    l->trace->streams[l->stream].kind == GST_STREAM_LEGACY &&
+			    l->trace->streams[l->stream].context == own->context)
+				w->legacy = l;
+		}
 	}
-	return NULL;
 }
 
 static bool called_before(const void *element, const void *key)
@@ -67,7 +66,7 @@ void legacy_tighten(struct device_work *d)
 	/* Twice: what one stream passes on to the legacy stream, that passes on to the others. */
 	for (int round = 0; round < 2; round++) {
 		for (size_t i = 0; i < d->n; i++) {
-			struct stream_work *w = &d->streams[i], *legacy = legacy_of(d, w);
+			struct stream_work *w = &d->streams[i], *legacy = w->legacy;
 
 			if (!legacy || legacy == w)
 				continue;
@@ -102,7 +101,7 @@ bool legacy_order(struct device_work *d)
 	bool changed = false;
 
 	for (size_t i = 0; i < d->n; i++) {
-		struct stream_work *w = &d->streams[i], *legacy = legacy_of(d, w);
+		struct stream_work *w = &d->streams[i], *legacy = w->legacy;
 
 		if (!legacy || legacy == w)
 			continue;
@@ -112,13 +111,15 @@ bool legacy_order(struct device_work *d)
 	return changed;
 }
 
-bool legacy_met(const struct device_work *d, const struct stream_work *w, int64_t begin_ns, int64_t end_ns)
+bool legacy_met(const struct stream_work *w, int64_t begin_ns, int64_t end_ns)
 {
-	const struct stream_work *legacy = legacy_of(d, w);
+	const struct stream_work *legacy = w->legacy;
 	size_t first;
 
 	if (!legacy || legacy == w)
-		return legacy == w && w->n > 0;
+		return legacy == w;
+	if (waits_before(legacy, end_ns) > waits_before(legacy, begin_ns))
+		return true;
 	first = first_called(legacy, begin_ns);
 	return first < legacy->n && legacy->ops[first].call->begin_ns < end_ns;
 }
@@ -129,7 +130,7 @@ bool legacy_others_done(const struct device_work *d, const struct stream_work *l
 		const struct stream_work *w = &d->streams[i];
 		size_t called;
 
-		if (w == legacy || legacy_of(d, w) != legacy)
+		if (w == legacy || w->legacy != legacy)
 			continue;
 		called = first_called(w, time_ns);
 		if (called && w->ops[called - 1].latest_end_ns >= time_ns)

@@ -30,6 +30,7 @@ struct links {
 	struct place *places; /* by trace and stream */
 	struct link *at;      /* by time */
 	size_t n_places, n, cap;
+	size_t first_of_trace; /* among places: of the trace at hand */
 };
 
 static int by_trace_and_stream(const void *a, const void *b)
@@ -39,6 +40,11 @@ static int by_trace_and_stream(const void *a, const void *b)
 	if (x->trace != y->trace)
 		return (uintptr_t)x->trace < (uintptr_t)y->trace ? -1 : 1;
 	return (x->stream > y->stream) - (x->stream < y->stream);
+}
+
+static bool place_before(const void *element, const void *key)
+{
+	return by_trace_and_stream(element, key) < 0;
 }
 
 static int by_wait_time(const void *a, const void *b)
@@ -224,10 +230,38 @@ static int64_t finished_by(const struct stream_work *w, size_t covers)
 	return w->ops[covers - 1].known_by == BOUNDARY_NONE ? INT64_MAX : w->ops[covers - 1].latest_end_ns;
 }
 
+/* An event in a stream that blocks with the legacy default stream stands behind that stream's work, and one in the legacy stream behind
+ * the work of all that do: by then that was over too. */
+static int64_t legacy_over(const struct links *l, const struct link *link)
+{
+	const struct trace *t = link->work->trace;
+	const struct stream *own = &t->streams[link->wait->producer];
+	int64_t until_ns = INT64_MIN;
+
+	for (size_t i = own->flags & 1 ? l->n_places : l->first_of_trace; i < l->n_places && l->places[i].trace == t;
+	     i++) {
+		const struct stream_work *w = l->places[i].work;
+		const struct stream *other = &t->streams[w->stream];
+		size_t n;
+
+		/* its own earlier work stands before the wait anyway */
+		if (w == link->work || w->stream == link->wait->producer || (other->flags & 1) ||
+		    other->context != own->context ||
+		    (own->kind == GST_STREAM_LEGACY) == (other->kind == GST_STREAM_LEGACY))
+			continue;
+		n = array_first(w->ops, w->n, sizeof(*w->ops), work_called_before, &link->wait->recorded_ns);
+		until_ns = max64(until_ns, finished_by(w, n));
+		n = waits_before(w, link->wait->recorded_ns);
+		if (n)
+			until_ns = max64(until_ns, w->held[n - 1].max_until_ns);
+	}
+	return until_ns;
+}
+
 /* When a wait is over at the latest: the event stands behind the producer's work and behind what the producer waits for itself. Those
  * waits came first, so they are known already. While it waits for work of its own device, that is busy, unless that work waits for
  * something else in turn. several: there is more than one device, so that what is not known may be another's. */
-static struct held resolve(const struct link *link, bool several)
+static struct held resolve(const struct links *l, const struct link *link, bool several)
 {
 	const struct wait *wait = link->wait;
 	const struct stream_work *w = link->work, *p = link->producer;
@@ -249,6 +283,13 @@ static struct held resolve(const struct link *link, bool several)
 			held.until_ns = max64(held.until_ns, p->held[n - 1].max_until_ns);
 		held.away_ns = p->device != w->device ? held.until_ns : n ? p->held[n - 1].max_away_ns : INT64_MIN;
 	}
+	if (wait->producer != GST_NONE) {
+		int64_t until_ns = legacy_over(l, link);
+
+		held.until_ns = max64(held.until_ns, until_ns);
+		if (!p || p->device != w->device)
+			held.away_ns = max64(held.away_ns, several ? until_ns : INT64_MIN);
+	}
 	/* over when work behind it is */
 	if (behind < w->n && w->ops[behind].known_by != BOUNDARY_NONE) {
 		held.until_ns = min64(held.until_ns, w->ops[behind].latest_end_ns);
@@ -257,18 +298,24 @@ static struct held resolve(const struct link *link, bool several)
 	return held;
 }
 
-static bool find_waits(const struct links *l, bool several)
+static bool find_waits(struct links *l, struct device_work *devices, size_t n)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct stream_work *w = l->at[i].work;
-		struct held held = resolve(&l->at[i], several);
 		const struct held *last = w->n_held ? &w->held[w->n_held - 1] : NULL;
+		const struct place of_trace = { .trace = w->trace };
+		struct held held;
+
+		l->first_of_trace = array_first(l->places, l->n_places, sizeof(*l->places), place_before, &of_trace);
+		held = resolve(l, &l->at[i], n > 1);
 
 		held.max_until_ns = last ? max64(last->max_until_ns, held.until_ns) : held.until_ns;
 		held.max_away_ns = last ? max64(last->max_away_ns, held.away_ns) : held.away_ns;
 		if (!array_room(w->held, w->n_held, w->cap_held))
 			return false;
 		w->held[w->n_held++] = held;
+		if (w->device < n)
+			devices[w->device].away |= held.away_ns != INT64_MIN;
 	}
 	return true;
 }
@@ -308,7 +355,7 @@ bool links_find(struct device_work *devices, size_t n)
 		tighten(&l.at[i]);
 	for (size_t i = 0; i < n && ok; i++)
 		ok = waits_note_hostfns(&devices[i]);
-	ok = ok && find_waits(&l, n > 1);
+	ok = ok && find_waits(&l, devices, n);
 	free(l.places);
 	free(l.at);
 	if (ok)

@@ -160,7 +160,8 @@ static enum err_kind build_device(struct device_timeline *out, const struct buil
 		kind = place_ops(out, work, e);
 	if (!kind && (!depend_find(out, b->works, i) || !set_latency(out, b, g)))
 		kind = no_memory(e);
-	out->n_streams = (uint32_t)work->n;
+	for (size_t k = 0; k < work->n; k++)
+		out->n_streams += work->streams[k].n > 0;
 	out->clock_offset_error_ns = (double)work->worst_edge_error_ns;
 	return kind;
 }

@@ -111,6 +111,8 @@ int64_t waits_away(const struct device_work *d, const struct stream_work *w, int
 	size_t n = waits_before(w, time_ns);
 	int64_t away_ns = n ? w->held[n - 1].max_away_ns : INT64_MIN;
 
+	if (!d->away)
+		return INT64_MIN;
 	for (size_t i = 0; w->blocks_with_legacy && i < d->n; i++) {
 		const struct stream_work *other = &d->streams[i];
 

@@ -104,6 +104,9 @@ static bool check_ends(const struct device_timeline *d, const struct truth *busy
 		if (k == d->n_gaps ||
 		    max64(g->begin_ns + g->begin_error_ns, begin) >= min64(g->end_ns - g->end_error_ns, end))
 			continue;
+		/* one idle time told as two gaps, the first of which errors may undo */
+		if (k > 0 && g[-1].end_ns + g[-1].end_error_ns >= g->begin_ns - 2 * g->begin_error_ns)
+			continue;
 		if (llabs(g->begin_ns - begin) <= g->begin_error_ns && llabs(g->end_ns - end) <= g->end_error_ns)
 			continue;
 		print_message("seed %llu: idle [%lld, %lld] is not where a gap says\n", (unsigned long long)seed,
@@ -213,7 +216,7 @@ static size_t devices_used(const struct model *models, size_t n)
 	return total;
 }
 
-static bool one(uint64_t seed, size_t n_processes, uint32_t n_devices, struct width *sum)
+static bool one(uint64_t seed, size_t n_processes, uint32_t n_devices, bool legacy, struct width *sum)
 {
 	static struct model models[PROCESSES];
 	struct trace *traces[PROCESSES];
@@ -223,7 +226,7 @@ static bool one(uint64_t seed, size_t n_processes, uint32_t n_devices, struct wi
 	bool ok = true;
 
 	for (size_t k = 0; k < n_processes; k++) {
-		begin(&models[k], seed, (uint32_t)k, n_devices);
+		begin(&models[k], seed, (uint32_t)k, n_devices, legacy);
 		play(&models[k], seed);
 		traces[k] = &models[k].t;
 		if (getenv("SEED"))
@@ -237,7 +240,7 @@ static bool one(uint64_t seed, size_t n_processes, uint32_t n_devices, struct wi
 	return ok;
 }
 
-static void all_seeds(size_t n_processes, uint32_t n_devices, uint64_t until)
+static void all_seeds(size_t n_processes, uint32_t n_devices, bool legacy, uint64_t until)
 {
 	const char *only = getenv("SEED");
 	uint64_t first = only ? strtoull(only, NULL, 10) : 1, last = only ? first : until;
@@ -245,7 +248,7 @@ static void all_seeds(size_t n_processes, uint32_t n_devices, uint64_t until)
 	size_t failed = 0;
 
 	for (uint64_t seed = first; seed <= last; seed++)
-		failed += !one(seed, n_processes, n_devices, &sum);
+		failed += !one(seed, n_processes, n_devices, legacy, &sum);
 	print_message("idle %.1f%%, error %.2f%%, unresolved %.2f%% of the span; %zu seeds failed\n",
 		      100.0 * (double)sum.idle / (double)sum.span, 100.0 * (double)sum.error / (double)sum.span,
 		      100.0 * (double)sum.unresolved / (double)sum.span, failed);
@@ -255,25 +258,37 @@ static void all_seeds(size_t n_processes, uint32_t n_devices, uint64_t until)
 static void random_work_is_bounded_soundly(void **state)
 {
 	(void)state;
-	all_seeds(1, 1, LAST_SEED);
+	all_seeds(1, 1, false, LAST_SEED);
 }
 
 static void several_processes_share_a_device(void **state)
 {
 	(void)state;
-	all_seeds(PROCESSES, 1, LAST_SEED / 2);
+	all_seeds(PROCESSES, 1, false, LAST_SEED / 2);
 }
 
 static void devices_wait_for_each_other(void **state)
 {
 	(void)state;
-	all_seeds(1, DEVICES, LAST_SEED);
+	all_seeds(1, DEVICES, false, LAST_SEED);
 }
 
 static void processes_number_devices_in_their_own_way(void **state)
 {
 	(void)state;
-	all_seeds(2, 2, LAST_SEED / 2);
+	all_seeds(2, 2, false, LAST_SEED / 2);
+}
+
+static void the_legacy_stream_orders_the_others(void **state)
+{
+	(void)state;
+	all_seeds(1, 1, true, LAST_SEED);
+}
+
+static void legacy_streams_of_devices_that_wait_for_each_other(void **state)
+{
+	(void)state;
+	all_seeds(1, 2, true, LAST_SEED);
 }
 
 int main(void)
@@ -283,6 +298,8 @@ int main(void)
 		cmocka_unit_test(several_processes_share_a_device),
 		cmocka_unit_test(devices_wait_for_each_other),
 		cmocka_unit_test(processes_number_devices_in_their_own_way),
+		cmocka_unit_test(the_legacy_stream_orders_the_others),
+		cmocka_unit_test(legacy_streams_of_devices_that_wait_for_each_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,6 +41,7 @@ struct model { /* of one process */
 	uint32_t base[DEVICES];
 	int64_t base_fired[DEVICES];
 	bool edges;
+	bool legacy; /* each device's first stream is its legacy default stream, and the others block with it */
 	int n_streams;
 	int64_t held[DEVICES]; /* by edges between two pieces of work: idle time too short for any record to show */
 };
@@ -74,6 +75,31 @@ static uint32_t device_of(const struct model *m, int s)
 	return (uint32_t)s % m->n_devices;
 }
 
+static bool is_legacy(const struct model *m, int s)
+{
+	return m->legacy && (uint32_t)s < m->n_devices;
+}
+
+/* When all is over that stands before what is put into the stream now. */
+static int64_t over(const struct model *m, int s)
+{
+	int64_t end = max64(m->stream_end[s], m->start_after[s]);
+
+	if (!m->legacy)
+		return end;
+	if (!is_legacy(m, s))
+		return max64(end, m->stream_end[device_of(m, s)]);
+	for (int i = s; i < m->n_streams; i += (int)m->n_devices)
+		end = max64(end, m->stream_end[i]);
+	return end;
+}
+
+/* When a query answers "done": a stream that blocks with the legacy stream answers for what was put into it, that one for all. */
+static int64_t done(const struct model *m, int s)
+{
+	return is_legacy(m, s) ? over(m, s) : max64(m->stream_end[s], m->start_after[s]);
+}
+
 /* ---- the host side: calls ---------------------------------------------------------------------------- */
 
 static struct call *call(struct model *m, uint8_t family, int s, uint64_t seq, int64_t end)
@@ -103,7 +129,7 @@ static void edge(struct model *m, int s, uint16_t kind, int64_t fires_after)
 	struct edge *e = &m->t.edges[m->t.n_edges];
 	int64_t begin = m->now, end = begin + between(m, 300, 2 * US);
 	int64_t held = between(m, 0, 1500);
-	int64_t fires = max64(max64(begin + between(m, 200, 9 * US), m->stream_end[s] + held), fires_after);
+	int64_t fires = max64(max64(begin + between(m, 200, 9 * US), over(m, s) + held), fires_after);
 	uint32_t id = (uint32_t)m->t.n_edges + 1, d = device_of(m, s);
 	double device, base_device;
 
@@ -143,11 +169,15 @@ static void harvest(struct model *m)
 			m->t.edges[i].done_ns = m->now + between(m, 0, 1 * US);
 }
 
-/* The recorder can put edges into the streams of the current context only. */
-static void mark_all(struct model *m, uint32_t device)
+/* The recorder can put edges into the streams of the current context only; into the legacy stream last, and if it is awaited. */
+static void mark_all(struct model *m, uint32_t device, int awaited)
 {
 	for (int s = 0; s < m->n_streams; s++)
-		if (device_of(m, s) == device && m->seq[s] > m->marked[s])
+		if (device_of(m, s) == device && m->seq[s] > m->marked[s] && !is_legacy(m, s))
+			edge(m, s, GST_EDGE_BLOCK, 0);
+	for (int s = 0; s < m->n_streams; s++)
+		if (device_of(m, s) == device && m->seq[s] > m->marked[s] && is_legacy(m, s) &&
+		    (awaited < 0 || awaited == s))
 			edge(m, s, GST_EDGE_BLOCK, 0);
 }
 
@@ -157,7 +187,7 @@ static int64_t run(struct model *m, int s, int64_t submit, int64_t latest, int64
 {
 	int64_t start = min64(submit + between(m, 1 * US, 9 * US), latest);
 
-	start = max64(max64(start, m->stream_end[s]), m->start_after[s]);
+	start = max64(start, over(m, s));
 	m->ops[m->n_ops++] = (struct truth){ start, start + duration, device_of(m, s), host };
 	m->stream_end[s] = start + duration;
 	return start + duration;
@@ -174,7 +204,7 @@ static int64_t duration(struct model *m)
 
 static bool empty(const struct model *m, int s)
 {
-	return m->stream_end[s] <= m->now && m->marked[s] == m->seq[s];
+	return over(m, s) <= m->now && m->marked[s] == m->seq[s];
 }
 
 static void launch(struct model *m, int s)
@@ -193,7 +223,7 @@ static void blocking_copy(struct model *m, int s)
 	int64_t end;
 	struct call *c;
 
-	mark_all(m, device_of(m, s));
+	mark_all(m, device_of(m, s), s);
 	m->seq[s]++;
 	end = run(m, s, m->now, m->now + 20 * US, duration(m), false);
 	m->marked[s] = m->seq[s];
@@ -216,9 +246,9 @@ static void host_function(struct model *m, int s)
 
 static void sync_stream(struct model *m, int s)
 {
-	mark_all(m, device_of(m, s));
+	mark_all(m, device_of(m, s), s);
 	call(m, GST_FAMILY_SYNC_STREAM, s, m->seq[s],
-	     max64(m->now + 1 * US, m->stream_end[s]) + between(m, 500, 25 * US));
+	     max64(m->now + 1 * US, over(m, s)) + between(m, 500, 25 * US));
 	harvest(m);
 }
 
@@ -227,7 +257,7 @@ static void sync_context(struct model *m, int s)
 	int64_t end = m->now + 1 * US;
 	struct call *c;
 
-	mark_all(m, device_of(m, s));
+	mark_all(m, device_of(m, s), -1);
 	for (int i = 0; i < m->n_streams; i++)
 		if (device_of(m, i) == device_of(m, s))
 			end = max64(end, m->stream_end[i]);
@@ -239,7 +269,7 @@ static void sync_context(struct model *m, int s)
 
 static void query_stream(struct model *m, int s)
 {
-	bool ready = m->stream_end[s] <= m->now;
+	bool ready = done(m, s) <= m->now;
 
 	call(m, GST_FAMILY_QUERY_STREAM, s, m->seq[s], m->now + 1 * US)->result = ready ? 0 : 600;
 	harvest(m);
@@ -252,7 +282,7 @@ static void stream_wait(struct model *m, int s, int other)
 	if (s == other)
 		return;
 	call(m, GST_FAMILY_EVENT_RECORD, other, m->seq[other], m->now + 1 * US)->args[0] = event;
-	m->start_after[s] = max64(m->start_after[s], m->stream_end[other]);
+	m->start_after[s] = max64(m->start_after[s], over(m, other));
 	m->stream_end[s] = max64(m->stream_end[s], m->start_after[s]);
 	call(m, GST_FAMILY_STREAM_WAIT, s, m->seq[s], m->now + 1 * US)->args[0] = event;
 }
@@ -269,7 +299,7 @@ static void silence(struct model *m, int64_t until)
 
 			if (known[s] || m->seq[s] == 0 || m->t.n_polls + 1 >= MAX)
 				continue;
-			known[s] = m->stream_end[s] <= m->now;
+			known[s] = done(m, s) <= m->now;
 			*p = (struct poll){ m->now, m->now + 800, m->seq[s], (uint32_t)s, known[s] };
 			m->t.n_polls++;
 			m->now += 800;
@@ -318,13 +348,14 @@ static void step(struct model *m)
 
 /* ---- a whole run -------------------------------------------------------------------------------------- */
 
-static void begin(struct model *m, uint64_t seed, uint32_t process, uint32_t n_devices)
+static void begin(struct model *m, uint64_t seed, uint32_t process, uint32_t n_devices, bool legacy)
 {
 	memset(m, 0, sizeof(*m));
 	m->rng = (seed + process * 1000003) * 0x9e3779b97f4a7c15u + 1;
 	m->now = 1000000 * US;
 	m->edges = seed % 4 != 0;
 	m->n_devices = n_devices;
+	m->legacy = legacy;
 	m->turn = process;
 	m->n_streams = 1 + (int)((seed + process) % STREAMS);
 	m->t.calls = m->calls;
@@ -343,7 +374,8 @@ static void begin(struct model *m, uint64_t seed, uint32_t process, uint32_t n_d
 	}
 	for (int s = 0; s < STREAMS; s++)
 		m->streams[s] = (struct stream){ .id = (uint32_t)s + 1,
-						 .flags = 1,
+						 .flags = legacy ? 0 : 1,
+						 .kind = is_legacy(m, s) ? GST_STREAM_LEGACY : GST_STREAM_CREATED,
 						 .device = (uint16_t)((device_of(m, s) + process) % n_devices),
 						 .context = 7 + device_of(m, s) };
 	m->t.begin_ns = m->now;
