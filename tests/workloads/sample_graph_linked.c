@@ -9,28 +9,24 @@
 #define LAUNCHES 10
 #define KERNEL "add__25us"
 
-static const char ptx[] =
-	PTX_HEADER
-	".visible .entry " KERNEL "(.param .u64 to, .param .u32 n, .param .u32 value)\n"
-	"{\n"
-	".reg .pred %p0;\n"
-	".reg .u32 %r<7>;\n"
-	".reg .u64 %d<2>;\n"
-	PTX_INDEX
-	"ld.param.u32 %r4, [n];\n"
-	"setp.ge.u32 %p0, %r0, %r4;\n"
-	"@%p0 bra DONE;\n"
-	"ld.param.u64 %d0, [to];\n"
-	"ld.param.u32 %r6, [value];\n"
-	"cvta.to.global.u64 %d0, %d0;\n"
-	"mul.wide.u32 %d1, %r0, 4;\n"
-	"add.u64 %d0, %d0, %d1;\n"
-	"ld.global.u32 %r5, [%d0];\n"
-	"add.u32 %r5, %r5, %r6;\n"
-	"st.global.u32 [%d0], %r5;\n"
-	"DONE:\n"
-	"ret;\n"
-	"}\n";
+static const char ptx[] = PTX_HEADER ".visible .entry " KERNEL "(.param .u64 to, .param .u32 n, .param .u32 value)\n"
+				     "{\n"
+				     ".reg .pred %p0;\n"
+				     ".reg .u32 %r<7>;\n"
+				     ".reg .u64 %d<2>;\n" PTX_INDEX "ld.param.u32 %r4, [n];\n"
+				     "setp.ge.u32 %p0, %r0, %r4;\n"
+				     "@%p0 bra DONE;\n"
+				     "ld.param.u64 %d0, [to];\n"
+				     "ld.param.u32 %r6, [value];\n"
+				     "cvta.to.global.u64 %d0, %d0;\n"
+				     "mul.wide.u32 %d1, %r0, 4;\n"
+				     "add.u64 %d0, %d0, %d1;\n"
+				     "ld.global.u32 %r5, [%d0];\n"
+				     "add.u32 %r5, %r5, %r6;\n"
+				     "st.global.u32 [%d0], %r5;\n"
+				     "DONE:\n"
+				     "ret;\n"
+				     "}\n";
 
 /* A kernel's arguments live as long as its node: a graph keeps copies, but they are read when it is made. */
 struct part {
@@ -55,7 +51,8 @@ static void part_set(struct part *p, CUdeviceptr to, unsigned n, unsigned value)
 	p->parameters[2] = &p->value;
 }
 
-static CUgraphNode add_copy(CUgraph graph, const struct work *w, bool to_device, const CUgraphNode *after, size_t n_after)
+static CUgraphNode add_copy(CUgraph graph, const struct work *w, bool to_device, const CUgraphNode *after,
+			    size_t n_after)
 {
 	CUDA_MEMCPY3D copy = { .WidthInBytes = BYTES, .Height = 1, .Depth = 1 };
 	CUgraphNode node;

@@ -7,47 +7,45 @@
 #define TIMES 30
 
 static const char ptx[] =
-	PTX_HEADER
-	".visible .entry multiply__60us(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 side)\n"
-	"{\n"
-	".reg .pred %p0;\n"
-	".reg .u32 %r<12>;\n"
-	".reg .u64 %d<8>;\n"
-	".reg .f32 %f<4>;\n"
-	"ld.param.u64 %d0, [a];\n"
-	"ld.param.u64 %d1, [b];\n"
-	"ld.param.u64 %d2, [c];\n"
-	"ld.param.u32 %r4, [side];\n"
-	"cvta.to.global.u64 %d0, %d0;\n"
-	"cvta.to.global.u64 %d1, %d1;\n"
-	"cvta.to.global.u64 %d2, %d2;\n"
-	PTX_INDEX /* the column */
-	"mov.u32 %r5, %ctaid.y;\n"
-	"mov.u32 %r6, %ntid.y;\n"
-	"mov.u32 %r7, %tid.y;\n"
-	"mad.lo.u32 %r5, %r5, %r6, %r7;\n" /* the row */
-	"mul.lo.u32 %r8, %r5, %r4;\n"
-	"mov.f32 %f0, 0f00000000;\n"
-	"mov.u32 %r9, 0;\n"
-	"NEXT:\n"
-	"add.u32 %r10, %r8, %r9;\n" /* a[row][k] */
-	"mul.wide.u32 %d3, %r10, 4;\n"
-	"add.u64 %d3, %d0, %d3;\n"
-	"ld.global.f32 %f1, [%d3];\n"
-	"mad.lo.u32 %r11, %r9, %r4, %r0;\n" /* b[k][column] */
-	"mul.wide.u32 %d4, %r11, 4;\n"
-	"add.u64 %d4, %d1, %d4;\n"
-	"ld.global.f32 %f2, [%d4];\n"
-	"fma.rn.f32 %f0, %f1, %f2, %f0;\n"
-	"add.u32 %r9, %r9, 1;\n"
-	"setp.lt.u32 %p0, %r9, %r4;\n"
-	"@%p0 bra NEXT;\n"
-	"add.u32 %r10, %r8, %r0;\n"
-	"mul.wide.u32 %d5, %r10, 4;\n"
-	"add.u64 %d5, %d2, %d5;\n"
-	"st.global.f32 [%d5], %f0;\n"
-	"ret;\n"
-	"}\n";
+	PTX_HEADER ".visible .entry multiply__60us(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 side)\n"
+		   "{\n"
+		   ".reg .pred %p0;\n"
+		   ".reg .u32 %r<12>;\n"
+		   ".reg .u64 %d<8>;\n"
+		   ".reg .f32 %f<4>;\n"
+		   "ld.param.u64 %d0, [a];\n"
+		   "ld.param.u64 %d1, [b];\n"
+		   "ld.param.u64 %d2, [c];\n"
+		   "ld.param.u32 %r4, [side];\n"
+		   "cvta.to.global.u64 %d0, %d0;\n"
+		   "cvta.to.global.u64 %d1, %d1;\n"
+		   "cvta.to.global.u64 %d2, %d2;\n" PTX_INDEX /* the column */
+		   "mov.u32 %r5, %ctaid.y;\n"
+		   "mov.u32 %r6, %ntid.y;\n"
+		   "mov.u32 %r7, %tid.y;\n"
+		   "mad.lo.u32 %r5, %r5, %r6, %r7;\n" /* the row */
+		   "mul.lo.u32 %r8, %r5, %r4;\n"
+		   "mov.f32 %f0, 0f00000000;\n"
+		   "mov.u32 %r9, 0;\n"
+		   "NEXT:\n"
+		   "add.u32 %r10, %r8, %r9;\n" /* a[row][k] */
+		   "mul.wide.u32 %d3, %r10, 4;\n"
+		   "add.u64 %d3, %d0, %d3;\n"
+		   "ld.global.f32 %f1, [%d3];\n"
+		   "mad.lo.u32 %r11, %r9, %r4, %r0;\n" /* b[k][column] */
+		   "mul.wide.u32 %d4, %r11, 4;\n"
+		   "add.u64 %d4, %d1, %d4;\n"
+		   "ld.global.f32 %f2, [%d4];\n"
+		   "fma.rn.f32 %f0, %f1, %f2, %f0;\n"
+		   "add.u32 %r9, %r9, 1;\n"
+		   "setp.lt.u32 %p0, %r9, %r4;\n"
+		   "@%p0 bra NEXT;\n"
+		   "add.u32 %r10, %r8, %r0;\n"
+		   "mul.wide.u32 %d5, %r10, 4;\n"
+		   "add.u64 %d5, %d2, %d5;\n"
+		   "st.global.f32 [%d5], %f0;\n"
+		   "ret;\n"
+		   "}\n";
 
 static float a[SIDE][SIDE], b[SIDE][SIDE], c[SIDE][SIDE];
 

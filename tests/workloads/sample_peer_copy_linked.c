@@ -8,27 +8,23 @@
 #define THREADS 256
 #define DEVICES_MAX 16
 
-static const char ptx[] =
-	PTX_HEADER
-	".visible .entry twice__30us(.param .u64 to, .param .u32 n)\n"
-	"{\n"
-	".reg .pred %p0;\n"
-	".reg .u32 %r<6>;\n"
-	".reg .u64 %d<2>;\n"
-	PTX_INDEX
-	"ld.param.u32 %r4, [n];\n"
-	"setp.ge.u32 %p0, %r0, %r4;\n"
-	"@%p0 bra DONE;\n"
-	"ld.param.u64 %d0, [to];\n"
-	"cvta.to.global.u64 %d0, %d0;\n"
-	"mul.wide.u32 %d1, %r0, 4;\n"
-	"add.u64 %d0, %d0, %d1;\n"
-	"ld.global.u32 %r5, [%d0];\n"
-	"shl.b32 %r5, %r5, 1;\n"
-	"st.global.u32 [%d0], %r5;\n"
-	"DONE:\n"
-	"ret;\n"
-	"}\n";
+static const char ptx[] = PTX_HEADER ".visible .entry twice__30us(.param .u64 to, .param .u32 n)\n"
+				     "{\n"
+				     ".reg .pred %p0;\n"
+				     ".reg .u32 %r<6>;\n"
+				     ".reg .u64 %d<2>;\n" PTX_INDEX "ld.param.u32 %r4, [n];\n"
+				     "setp.ge.u32 %p0, %r0, %r4;\n"
+				     "@%p0 bra DONE;\n"
+				     "ld.param.u64 %d0, [to];\n"
+				     "cvta.to.global.u64 %d0, %d0;\n"
+				     "mul.wide.u32 %d1, %r0, 4;\n"
+				     "add.u64 %d0, %d0, %d1;\n"
+				     "ld.global.u32 %r5, [%d0];\n"
+				     "shl.b32 %r5, %r5, 1;\n"
+				     "st.global.u32 [%d0], %r5;\n"
+				     "DONE:\n"
+				     "ret;\n"
+				     "}\n";
 
 struct place { /* a device and what we have there */
 	CUdevice device;
@@ -83,7 +79,8 @@ static void hand_on(struct place *from, struct place *to)
 	void *parameters[] = { &from->buffer, &n };
 
 	CHECK(cuCtxSetCurrent(from->context));
-	CHECK(cuLaunchKernel(from->twice, sample_blocks(N, THREADS), 1, 1, THREADS, 1, 1, 0, from->stream, parameters, NULL));
+	CHECK(cuLaunchKernel(from->twice, sample_blocks(N, THREADS), 1, 1, THREADS, 1, 1, 0, from->stream, parameters,
+			     NULL));
 	CHECK(cuEventRecord(from->done, from->stream));
 	CHECK(cuCtxSetCurrent(to->context));
 	CHECK(cuStreamWaitEvent(to->stream, from->done, CU_EVENT_WAIT_DEFAULT));

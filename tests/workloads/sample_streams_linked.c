@@ -9,27 +9,23 @@
 #define THREADS 256
 #define PASSES 3
 
-static const char ptx[] =
-	PTX_HEADER
-	".visible .entry count_up__150us(.param .u64 to, .param .u32 n)\n"
-	"{\n"
-	".reg .pred %p0;\n"
-	".reg .u32 %r<6>;\n"
-	".reg .u64 %d<2>;\n"
-	PTX_INDEX
-	"ld.param.u32 %r4, [n];\n"
-	"setp.ge.u32 %p0, %r0, %r4;\n"
-	"@%p0 bra DONE;\n"
-	"ld.param.u64 %d0, [to];\n"
-	"cvta.to.global.u64 %d0, %d0;\n"
-	"mul.wide.u32 %d1, %r0, 4;\n"
-	"add.u64 %d0, %d0, %d1;\n"
-	"ld.global.u32 %r5, [%d0];\n"
-	"add.u32 %r5, %r5, 1;\n"
-	"st.global.u32 [%d0], %r5;\n"
-	"DONE:\n"
-	"ret;\n"
-	"}\n";
+static const char ptx[] = PTX_HEADER ".visible .entry count_up__150us(.param .u64 to, .param .u32 n)\n"
+				     "{\n"
+				     ".reg .pred %p0;\n"
+				     ".reg .u32 %r<6>;\n"
+				     ".reg .u64 %d<2>;\n" PTX_INDEX "ld.param.u32 %r4, [n];\n"
+				     "setp.ge.u32 %p0, %r0, %r4;\n"
+				     "@%p0 bra DONE;\n"
+				     "ld.param.u64 %d0, [to];\n"
+				     "cvta.to.global.u64 %d0, %d0;\n"
+				     "mul.wide.u32 %d1, %r0, 4;\n"
+				     "add.u64 %d0, %d0, %d1;\n"
+				     "ld.global.u32 %r5, [%d0];\n"
+				     "add.u32 %r5, %r5, 1;\n"
+				     "st.global.u32 [%d0], %r5;\n"
+				     "DONE:\n"
+				     "ret;\n"
+				     "}\n";
 
 struct work {
 	CUfunction count_up;
@@ -95,7 +91,8 @@ int main(void)
 	}
 	for (unsigned i = 0; i < N; i++)
 		REQUIRE(w.host[i] == i * 7 + added);
-	fprintf(stderr, "a pass: %.3f ms in one stream, %.3f ms in %d\n", (double)(one / PASSES), (double)(four / PASSES), STREAMS);
+	fprintf(stderr, "a pass: %.3f ms in one stream, %.3f ms in %d\n", (double)(one / PASSES),
+		(double)(four / PASSES), STREAMS);
 	for (unsigned i = 0; i < STREAMS; i++)
 		CHECK(cuStreamDestroy(w.streams[i]));
 	CHECK(cuMemFree(w.on_device));
