@@ -8,7 +8,8 @@ import truth
 SECTIONS = {
     "basics": ["devices", "contexts", "libraries", "streams_and_events", "default_stream", "errors"],
     "copies": ["copies", "pitched", "boxes", "host_memory"],
-    "pools": ["pools", "virtual"],
+    "pools": ["managed", "pools", "virtual"],
+    "graphs": ["explicit", "captured", "updated", "nested"],
     "second-device": ["second_device"],
 }
 

@@ -5,7 +5,7 @@ import pytest
 import truth
 
 # What a step is, and how long a kernel takes: those of 3 us are done long before the next is launched.
-MODES = [("eager", 300), ("replay", 300), ("replay", 3)]
+MODES = [("eager", 300), ("replay", 300), ("replay", 3), ("graph", 300), ("graph", 3)]
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@
 enum {
 	TURN_NS = 2000000, /* README.md says where the two figures come from */
 	SWITCH_NS = 20000,
-	RETRY_NS = 100000,    /* between looks for something whose time is unknown */
-	ABSENT_NS = 50000000, /* whoever does not take its turn for so long is passed over */
-	LOOK_NS = 10000000    /* at least so often, for processes that died */
+	RETRY_NS = 100000,     /* between looks for something whose time is unknown */
+	ABSENT_NS = 500000000, /* whoever does not take its turn for so long is passed over */
+	LOOK_NS = 10000000     /* at least so often, for processes that died */
 };
 
 struct turn_queue {

@@ -175,6 +175,28 @@ static inline CUresult launch_result(const char *name, CUstream s)
 	return cuLaunchKernel(function(name), 1, 1, 1, 32, 1, 1, 0, s, NULL, NULL);
 }
 
+/* A host function that holds a stream up until the gate opens: what is submitted meanwhile follows without a hole, however
+ * slow the machine is. It is an operation in the truth, "hostfn". */
+static int gate_is_open __attribute__((unused));
+
+static inline void gate_wait(void *unused)
+{
+	(void)unused;
+	while (!__atomic_load_n(&gate_is_open, __ATOMIC_ACQUIRE))
+		usleep(100);
+}
+
+static inline void gate_close(CUstream s)
+{
+	__atomic_store_n(&gate_is_open, 0, __ATOMIC_RELEASE);
+	OK(cuLaunchHostFunc(s, gate_wait, NULL));
+}
+
+static inline void gate_open(void)
+{
+	__atomic_store_n(&gate_is_open, 1, __ATOMIC_RELEASE);
+}
+
 static inline void launch(const char *name, CUstream s)
 {
 	OK(launch_result(name, s));

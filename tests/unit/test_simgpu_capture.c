@@ -222,12 +222,14 @@ static void external_events(void)
 	OK(cuGraphEventRecordNodeGetEvent(nodes[2], &got));
 	EXPECT(1, got == out);
 	OK(cuGraphInstantiate(&exec, graph, 0));
+	gate_close(other);
 	launch("before__500us", other);
 	OK(cuEventRecord(in, other));
 	OK(cuGraphLaunch(exec, s));
 	OK(cuStreamWaitEvent(other, out, 0));
 	launch("behind", other);
 	EXPECT(CUDA_ERROR_NOT_READY, cuEventQuery(out));
+	gate_open();
 	OK(cuEventSynchronize(out));
 	OK(cuCtxSynchronize());
 	OK(cuGraphExecDestroy(exec));

@@ -129,6 +129,39 @@ static void conditions_are_what_they_say(void **state)
 	run_in_child(conditions, NULL);
 }
 
+/* Each condition first not met, by a word that meets the others, then met. */
+static void held_back(void)
+{
+	static const struct {
+		unsigned condition, value, before, after;
+	} cases[] = {
+		{ CU_STREAM_WAIT_VALUE_GEQ, 5, 4, 6 },
+		{ CU_STREAM_WAIT_VALUE_GEQ, 5, 0x80000005u, 5 }, /* cyclic: far ahead is behind */
+		{ CU_STREAM_WAIT_VALUE_EQ, 5, 6, 5 },
+		{ CU_STREAM_WAIT_VALUE_AND, 4, 3, 7 },
+		{ CU_STREAM_WAIT_VALUE_NOR, 0xfffffff0u, 0xfu, 0xeu },
+	};
+	CUstream s;
+
+	start();
+	s = stream(0);
+	flag = pinned_memory(64);
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		__atomic_store_n(flag, cases[i].before, __ATOMIC_RELEASE);
+		OK(cuStreamWaitValue32(s, (CUdeviceptr)(uintptr_t)flag, cases[i].value, cases[i].condition));
+		usleep(2000);
+		EXPECT(CUDA_ERROR_NOT_READY, cuStreamQuery(s));
+		__atomic_store_n(flag, cases[i].after, __ATOMIC_RELEASE);
+		OK(cuStreamSynchronize(s));
+	}
+}
+
+static void conditions_hold_back(void **state)
+{
+	(void)state;
+	run_in_child(held_back, NULL);
+}
+
 static void never(void)
 {
 	CUdeviceptr memory;
@@ -191,11 +224,9 @@ static void attributes_are_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stream_waits_for_another_ones_value),
-		cmocka_unit_test(host_and_stream_pass_values),
-		cmocka_unit_test(conditions_are_what_they_say),
-		cmocka_unit_test(who_waits_for_ever_does_not_run),
-		cmocka_unit_test(attributes_are_kept),
+		cmocka_unit_test(stream_waits_for_another_ones_value), cmocka_unit_test(host_and_stream_pass_values),
+		cmocka_unit_test(conditions_are_what_they_say),        cmocka_unit_test(conditions_hold_back),
+		cmocka_unit_test(who_waits_for_ever_does_not_run),     cmocka_unit_test(attributes_are_kept),
 	};
 
 	settings_clear();

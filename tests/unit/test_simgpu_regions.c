@@ -287,6 +287,22 @@ static void arrays(void)
 	OK(cuArrayDestroy(array));
 	EXPECT(CUDA_ERROR_INVALID_HANDLE, cuArrayDestroy(array));
 	EXPECT(CUDA_ERROR_INVALID_HANDLE, cuMemcpyAtoH(back, array, 0, 4));
+	{
+		CUDA_MEMCPY3D layers = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+					 .srcHost = host,
+					 .srcPitch = 32,
+					 .srcHeight = 4,
+					 .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+					 .dstArray = box,
+					 .dstZ = 1,
+					 .WidthInBytes = 32,
+					 .Height = 4,
+					 .Depth = 1 };
+
+		OK(cuMemcpy3D(&layers));
+		layers.Depth = 2; /* the box has one slice from there */
+		EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpy3D(&layers));
+	}
 	OK(cuArrayDestroy(other));
 	OK(cuArrayDestroy(box));
 	OK(cuMemGetInfo(&after, &total));
@@ -297,14 +313,15 @@ static void arrays(void)
 
 static void arrays_hold_what_was_copied(void **state)
 {
-	static const char *const kinds[] = { "\"h2d-pageable\"", "\"d2h-pageable\"", "\"h2d-pageable\"", "\"d2d\"",
-					     "\"d2d\"",          "\"d2d\"",          "\"d2h-pageable\"" };
+	static const char *const kinds[] = { "\"h2d-pageable\"", "\"d2h-pageable\"", "\"h2d-pageable\"",
+					     "\"d2d\"",          "\"d2d\"",          "\"d2d\"",
+					     "\"d2h-pageable\"", "\"h2d-pageable\"" };
 
 	(void)state;
 	run_in_child(arrays, &truth);
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		assert_string_equal(truth_nth(&truth, "memcpy", i)->kind, kinds[i]);
-	assert_int_equal(truth.count, 7);
+	assert_int_equal(truth.count, 8);
 }
 
 static void array_shapes(void)
