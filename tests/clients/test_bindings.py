@@ -28,6 +28,10 @@ def test_agrees(bindings, outcome, name, per_thread):
         assert outcome(run) == outcome(without)
         return run
 
-    run = truth.agree(record)
+    if name == "second-device":  # its first work waits for the other device's copy, which nobody waits for: no width is promised
+        run = record()
+        truth.check_sound(run.report(), truth.Truth(run))
+    else:
+        run = truth.agree(record)
     calls = run.report()["calls"]
     assert calls["cuLaunchKernel_ptsz" if per_thread else "cuLaunchKernel"] > 0
