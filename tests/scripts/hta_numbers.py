@@ -28,13 +28,11 @@ def numbers(path):
     with tempfile.TemporaryDirectory() as folder:
         analysis = TraceAnalysis(trace_files={0: without_steps(path, folder)})
     (times,) = analysis.get_temporal_breakdown(visualize=False).to_dict("records")
-    per_stream = analysis.get_idle_time_breakdown(visualize=False)[0]
     trace, names = analysis.t.get_trace(0), analysis.t.symbol_table.get_sym_table()
     work = trace[trace["stream"].ne(-1)]
     return {"span_us": times["kernel_time(us)"], "idle_us": times["idle_time(us)"], "compute_us": times["compute_time(us)"],
             "categories": collections.Counter(names[i] for i in work["cat"]),
             "kernels": collections.Counter(names[n] for c, n in zip(work["cat"], work["name"]) if names[c] == "kernel"),
-            "least_idle_of_a_stream_us": float(per_stream["idle_time"].min()),
             "work_without_launch": sum(launch <= 0 and names[c] != "unresolved" for c, launch in zip(work["cat"], work["index_correlation"]))}
 
 
