@@ -6,6 +6,7 @@
 #include "legacy.h"
 #include "links.h"
 #include "ns.h"
+#include "sharing.h"
 #include "slack.h"
 #include "stretches.h"
 #include "timeline.h"
@@ -221,7 +222,7 @@ static bool finish_device(struct device_work *d)
 	}
 	intervals_merge(&d->busy);
 	intervals_merge(&d->stalled);
-	return slack_take(d);
+	return sharing_find(d) && slack_take(d);
 }
 
 enum err_kind bounds_finish(struct device_work *devices, size_t n, struct error *e)

@@ -21,7 +21,7 @@ struct work { /* one submission */
 	uint8_t known_by; /* enum boundary: what latest_end rests on */
 	bool hostfn;
 	bool stalls;      /* a graph that may stand still inside */
-	int64_t slack_ns; /* a graph: while it runs the device may be idle for so long, between its nodes */
+	int64_t slack_ns; /* the device may be idle for so long before it, or inside it between a graph's nodes */
 	int64_t held_until_ns; /* a host function before it, or a wait for another device, may take until then; INT64_MIN none */
 };
 
@@ -66,7 +66,7 @@ struct device_work { /* one device, over all processes */
 	struct stretch *stretches;
 	size_t n_stretches, cap_stretches;
 	struct intervals busy; /* surely */
-	struct intervals inside; /* busy but for the gaps between graphs' nodes, which may take it all */
+	struct intervals inside; /* busy but for slack, which may take it all */
 	struct intervals stalled; /* a graph that may stand still may run */
 	struct intervals host;    /* a host function may be running */
 	struct intervals host_blocking; /* … in a stream that blocks with the legacy stream */

@@ -73,7 +73,18 @@ static void make_regions(struct sweep *w)
 	}
 }
 
-/* Surely busy time, held inside the regions (a wait may outlast what is known of its own stream), bounds their ends too. */
+/* What is held inside the regions (a wait may outlast what is known of its own stream) bounds their ends too. */
+static void bound_regions(struct sweep *w, const struct intervals *held)
+{
+	for (size_t i = 0, k = 0; i < held->n; i++) {
+		while (w->regions[k].end_ns < held->at[i].end_ns)
+			k++;
+		w->regions[k].latest_begin_ns = min64(w->regions[k].latest_begin_ns, held->at[i].begin_ns);
+		w->regions[k].earliest_end_ns = max64(w->regions[k].earliest_end_ns, held->at[i].end_ns);
+	}
+}
+
+/* Surely busy time, and the busy time that slack may take: where it takes all up to an end, that end bounds the region still. */
 static bool make_busy(struct sweep *w)
 {
 	struct intervals outer = { 0 };
@@ -83,14 +94,12 @@ static bool make_busy(struct sweep *w)
 		ok = intervals_add(&outer, w->regions[i].begin_ns, w->regions[i].end_ns);
 	ok = ok && intervals_intersect(&w->busy, &w->d->busy, &outer) &&
 	     intervals_intersect(&w->inside, &w->d->inside, &outer);
-	for (size_t i = 0, k = 0; i < w->busy.n && ok; i++) {
-		while (w->regions[k].end_ns < w->busy.at[i].end_ns)
-			k++;
-		w->regions[k].latest_begin_ns = min64(w->regions[k].latest_begin_ns, w->busy.at[i].begin_ns);
-		w->regions[k].earliest_end_ns = max64(w->regions[k].earliest_end_ns, w->busy.at[i].end_ns);
-	}
 	intervals_free(&outer);
-	return ok;
+	if (!ok)
+		return false;
+	bound_regions(w, &w->busy);
+	bound_regions(w, &w->inside);
+	return true;
 }
 
 /* The inner union, with each region's own two ends as points; and what may be idle inside it. */

@@ -27,23 +27,10 @@ def check_parts(run, processes, devices):
     return report, true
 
 
-def check(run, devices):
-    """A process alone on its devices: everything."""
-    report, true = check_parts(run, 1, devices)
-    truth.check_sound(report, true)
-    return report, true
-
-
-def check_shared(run, processes, devices):
-    """Several on one device. Not asked: that the idle time in which it changes from one process to another is said to be unresolved.
-    Pending work is taken to keep a device busy, whosever it is; so the upper bound of the idle time does not hold there."""
+def check(run, devices, processes=1):
+    """Several processes on one device: as sound as alone."""
     report, true = check_parts(run, processes, devices)
-    truth.conservation.check(report)
-    truth.check_losses(report)
-    truth.check_calls(report, true)
-    truth.check_claims(report, true)
-    for device in report["devices"]:
-        assert device["idle_ns"] - device["idle_error_ns"] <= true.idle(device["device"])
+    truth.check_sound(report, true)
     return report, true
 
 
@@ -67,14 +54,14 @@ def test_eight_streams_on_four_devices(recorder):
 def test_three_processes_on_one_device(recorder, tmp_path):
     command = recorder.command("scenario_linked", 10, "eager")
     run = recorder.run_together([command] * 3, env={"SIMGPU_SHARED": tmp_path / "device"})
-    report, _ = check_shared(run, 3, 1)
+    report, _ = check(run, 1, processes=3)
     assert report["devices"][0]["streams"] == 24
 
 
 def test_three_processes_on_four_devices(recorder, tmp_path):
     command = recorder.command("scenario_linked", 6, "eager", "peers")
     run = recorder.run_together([command] * 3, env={"SIMGPU_SHARED": tmp_path / "devices", "SIMGPU_DEVICES": 4})
-    check_shared(run, 3, 4)
+    check(run, 4, processes=3)
 
 
 NODES = {"captured": 6, "captured with a launch in it": 3, "of graphs in graphs": 5}
@@ -97,5 +84,5 @@ def test_capture_in_global_mode_and_graphs_in_graphs(recorder):
 def test_everything_at_once(recorder, tmp_path):
     command = recorder.command("scenario_linked", 5, "eager", "graphs", "peers")
     run = recorder.run_together([command] * 3, env={"SIMGPU_SHARED": tmp_path / "devices", "SIMGPU_DEVICES": 4})
-    check_shared(run, 3, 4)
+    check(run, 4, processes=3)
     check_nodes(run, 4, processes=3)
