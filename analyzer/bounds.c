@@ -127,7 +127,7 @@ static struct work work_new(const struct trace *t, const struct call *c)
 	const struct graph *g = c->family == GST_FAMILY_GRAPH_LAUNCH ? &t->graphs[c->graph] : NULL;
 
 	return (struct work){ .call = c,
-			      .hostfn = c->family == GST_FAMILY_HOSTFN || (g && g->counted && g->work == 0),
+			      .hostfn = c->family == GST_FAMILY_HOSTFN || (g && graph_is_idle(g)),
 			      .stalls = g && g->stalls,
 			      .slack_ns = g && !g->stalls ? (int64_t)g->levels * NODE_NS : 0 };
 }

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COPIED_MAX (1u << 22) /* nodes in versions made by changes: beyond, later changes are not followed */
+/* Nodes in versions made by changes. Beyond, changes of names and sizes are not followed, and what a graph runs after its nodes are
+ * switched off or on is not known. */
+#define COPIED_MAX (1u << 22)
 
 struct listed_node {
 	uint32_t graph;
@@ -173,16 +175,16 @@ static bool copy_nodes(struct graph *g, const struct graph *from)
 	return true;
 }
 
-static bool fill_same(struct graph *g, const struct graph *base)
+/* A program may update a graph of thousands of nodes in each of its steps: the nodes stay where they are. */
+static void fill_same(struct graph *g, struct graph *base)
 {
 	uint32_t id = g->id, index = g->base;
 
+	base->shared = true;
 	*g = *base;
 	g->id = id;
 	g->base = index;
-	g->nodes = NULL;
-	g->n = 0;
-	return copy_nodes(g, base);
+	g->lent = true;
 }
 
 /* The nodes as listed, then in the order of their dependencies. */
@@ -230,12 +232,14 @@ static bool is_complete(const struct graphs *g, const struct gst_graph *r)
 static bool fill(struct graph *g, const struct graphs *from, const struct gst_graph *r, const struct trace *t,
 		 const struct names *names)
 {
-	const struct graph *base;
+	struct graph *base;
 
 	*g = unknown_graph(r->graph, graphs_index(t, r->base), 1);
 	base = &t->graphs[g->base];
-	if (r->flags & GST_GRAPH_SAME)
-		return fill_same(g, base);
+	if (r->flags & GST_GRAPH_SAME) {
+		fill_same(g, base);
+		return true;
+	}
 	if (!is_complete(from, r))
 		return true;
 	g->counted = true;
@@ -281,7 +285,8 @@ bool graphs_publish(struct graphs *g, struct trace *t, const struct names *names
 void graphs_release(struct trace *t)
 {
 	for (size_t i = 0; i < t->n_graphs; i++)
-		free(t->graphs[i].nodes);
+		if (!t->graphs[i].lent)
+			free(t->graphs[i].nodes);
 	free(t->graphs);
 }
 
@@ -289,31 +294,89 @@ void graphs_release(struct trace *t)
 
 struct state {
 	uint32_t now; /* version in force */
+	bool ran;     /* a launch runs it, or another structure has it too: a change makes a new one */
 	size_t next;  /* node behind the one changed last: programs change one after the other */
-	bool begun,
-		ran; /* it took over what was switched off in its base; a launch runs it: a change makes a new one */
 };
 
 struct apply {
 	struct trace *t;
 	struct state *states; /* by structure */
 	size_t cap, copied;
+	size_t begun; /* structures that took over what was switched off in their base */
 };
 
-/* Nodes that were switched off stay so through an update. */
-static void begin_structure(struct apply *a, uint32_t index)
+/* A version of its own for the state, if the one in force has run or has nodes in common with others. False: no memory. */
+static bool own_version(struct apply *a, struct state *s)
 {
-	struct graph *g = &a->t->graphs[index];
-	const struct graph *base = &a->t->graphs[a->states[g->base].now];
+	struct trace *t = a->t;
+	struct graph g = t->graphs[s->now];
 
-	if (a->states[index].begun)
-		return;
-	a->states[index].begun = true;
-	if (!g->base || !g->whole || base->n != g->n)
-		return;
+	if (!s->ran && !g.shared && !g.lent)
+		return true;
+	if (!copy_nodes(&g, &t->graphs[s->now]))
+		return false;
+	if (!array_room(t->graphs, t->n_graphs, a->cap)) {
+		free(g.nodes);
+		return false;
+	}
+	g.shared = g.lent = false;
+	a->copied += g.n;
+	s->now = (uint32_t)t->n_graphs;
+	s->ran = false;
+	t->graphs[t->n_graphs++] = g;
+	return true;
+}
+
+/* From here on nobody knows what its launches run. */
+static void lose_track(struct state *s)
+{
+	s->now = 0;
+}
+
+static bool same_off(const struct graph *g, const struct graph *base)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (g->nodes[i].off != (base->nodes[i].off && base->nodes[i].node == g->nodes[i].node))
+			return false;
+	return true;
+}
+
+/* Nodes that were switched off stay so through an update. */
+static bool begin_structure(struct apply *a, size_t index)
+{
+	struct state *s = &a->states[index], *before = &a->states[a->t->graphs[index].base];
+	const struct graph *base = &a->t->graphs[before->now];
+	struct graph *g = &a->t->graphs[index];
+
+	if (g->lent) { /* all is as it was */
+		s->now = before->now;
+		s->ran = before->ran = true;
+		return true;
+	}
+	if (!g->base || !g->whole || base->n != g->n || same_off(g, base))
+		return true;
+	if (a->copied + g->n > COPIED_MAX) {
+		lose_track(s);
+		return true;
+	}
+	if (!own_version(a, s))
+		return false;
+	g = &a->t->graphs[s->now];
+	base = &a->t->graphs[before->now];
 	for (size_t i = 0; i < g->n; i++)
 		g->nodes[i].off = base->nodes[i].off && base->nodes[i].node == g->nodes[i].node;
 	count(g);
+	return true;
+}
+
+/* And all made before it: any of them may be its base, launched or not. */
+static bool begin_up_to(struct apply *a, size_t index)
+{
+	bool ok = true;
+
+	for (; ok && a->begun <= index; a->begun++)
+		ok = begin_structure(a, a->begun);
+	return ok;
 }
 
 static bool changes(const struct graph_node *n, const struct call *c)
@@ -324,10 +387,12 @@ static bool changes(const struct graph_node *n, const struct call *c)
 	       (n->type == NODE_COPY && n->kind != c->detail);
 }
 
-static void change_node(struct graph_node *n, const struct call *c)
+static void change_node(struct graph *g, struct graph_node *n, const struct call *c)
 {
 	if (c->detail == GST_CHANGE_OFF || c->detail == GST_CHANGE_ON) {
+		g->work -= graph_node_works(n);
 		n->off = c->detail == GST_CHANGE_OFF;
+		g->work += graph_node_works(n);
 		return;
 	}
 	n->arg = c->args[1];
@@ -335,27 +400,6 @@ static void change_node(struct graph_node *n, const struct call *c)
 		n->name = c->name;
 	if (n->type == NODE_COPY)
 		n->kind = c->detail;
-}
-
-/* A version of its own for the state, if the one in force has run. False: no memory. */
-static bool own_version(struct apply *a, struct state *s)
-{
-	struct trace *t = a->t;
-	struct graph g = t->graphs[s->now];
-
-	if (!s->ran)
-		return true;
-	if (!copy_nodes(&g, &t->graphs[s->now]))
-		return false;
-	if (!array_room(t->graphs, t->n_graphs, a->cap)) {
-		free(g.nodes);
-		return false;
-	}
-	a->copied += g.n;
-	s->now = (uint32_t)t->n_graphs;
-	s->ran = false;
-	t->graphs[t->n_graphs++] = g;
-	return true;
 }
 
 /* Index of the node, n where there is none. */
@@ -373,26 +417,34 @@ static size_t find_node(const struct graph *g, uint64_t node, size_t from)
 static bool apply_change(struct apply *a, const struct call *c)
 {
 	struct state *s = &a->states[c->graph];
-	const struct graph *g;
+	struct graph *g;
 	size_t i;
 
-	begin_structure(a, c->graph);
+	if (!begin_up_to(a, c->graph))
+		return false;
 	g = &a->t->graphs[s->now];
 	i = find_node(g, c->args[0], s->next < g->n ? s->next : 0);
 	s->next = i + 1;
-	if (i == g->n || !changes(&g->nodes[i], c) || a->copied + g->n > COPIED_MAX)
+	if (i == g->n || !changes(&g->nodes[i], c))
+		return true;
+	if (a->copied + g->n > COPIED_MAX && (c->detail == GST_CHANGE_OFF || c->detail == GST_CHANGE_ON)) {
+		lose_track(s);
+		return true;
+	}
+	if (a->copied + g->n > COPIED_MAX)
 		return true;
 	if (!own_version(a, s))
 		return false;
-	change_node(&a->t->graphs[s->now].nodes[i], c);
-	if (c->detail >= GST_CHANGE_OFF)
-		count(&a->t->graphs[s->now]);
+	g = &a->t->graphs[s->now];
+	change_node(g, &g->nodes[i], c);
 	return true;
 }
 
 bool graphs_apply(struct trace *t)
 {
-	struct apply a = { .t = t, .states = array_new(t->n_graphs, sizeof(*a.states)), .cap = t->n_graphs };
+	struct apply a = {
+		.t = t, .states = array_new(t->n_graphs, sizeof(*a.states)), .cap = t->n_graphs, .begun = 1
+	};
 	bool ok = a.states != NULL;
 
 	for (size_t i = 0; ok && i < t->n_graphs; i++)
@@ -405,7 +457,7 @@ bool graphs_apply(struct trace *t)
 		if (c->family == GST_FAMILY_GRAPH_CHANGE) {
 			ok = apply_change(&a, c);
 		} else {
-			begin_structure(&a, c->graph);
+			ok = begin_up_to(&a, c->graph);
 			a.states[c->graph].ran = true;
 			c->graph = a.states[c->graph].now;
 		}

@@ -42,12 +42,20 @@ struct graph {
 	bool stalls;             /* a launch may stand still: for the host, an event, memory, or nobody knows */
 	uint32_t work;           /* kernels, copies and memsets that a launch runs */
 	uint32_t levels;         /* nodes on the longest way through it, each of which may begin a little after the one before */
+	bool shared;             /* other versions have these `nodes` too */
+	bool lent;               /* the nodes are another version's, which frees them */
 	struct graph_node *nodes; size_t n; /* in an order that respects the dependencies */
 };
 
 static inline bool graph_node_works(const struct graph_node *n)
 {
 	return n->type <= NODE_MEMSET && !n->off;
+}
+
+/* No launch of it can make the device work: it is like a host function. */
+static inline bool graph_is_idle(const struct graph *g)
+{
+	return g->counted && !g->open && g->work == 0;
 }
 
 struct trace;

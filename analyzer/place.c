@@ -189,7 +189,7 @@ static void add_call_op(struct device_timeline *out, const struct stream_work *w
 	const struct call *c = work->call;
 	struct op *op = &out->ops[out->n_ops++];
 
-	*op = (struct op){ .call = c, .trace = w->trace, .stream = w->stream, .count = g ? g->work : 1 };
+	*op = (struct op){ .call = c, .trace = w->trace, .stream = w->stream, .count = g && g->work ? g->work : 1 };
 	op->class = work->hostfn ? OP_HOSTFN : (uint8_t)class_of(c, w->trace);
 	op->copy = op->class == OP_COPY && c->detail <= GST_COPY_H2H ? (uint8_t)c->detail : 0;
 }

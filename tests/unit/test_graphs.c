@@ -190,6 +190,43 @@ static void a_change_of_nothing_is_none(void **state)
 	trace_free(t);
 }
 
+/* A program may update in each step: the nodes are kept once, until a change makes a difference. */
+static void an_update_that_changes_nothing_shares_the_nodes(void **state)
+{
+	struct trace *t = decode(HEAD "node 1 handle=1 kernel=a\nnode 1 handle=2 kernel=b\nstructure 1 t=1us\n"
+				      "structure 2 t=4us base=1 flags=same\n"
+				      "graph t=10us..11us stream=1 seq=1 structure=2\n"
+				      "structure 3 t=12us base=2 flags=same\n"
+				      "change t=14us..15us structure=3 node=1 kernel=x\n"
+				      "graph t=16us..17us stream=1 seq=2 structure=3\n");
+
+	(void)state;
+	assert_ptr_equal(t->graphs[1].nodes, t->graphs[2].nodes);
+	assert_ptr_equal(t->graphs[1].nodes, t->graphs[3].nodes);
+	assert_string_equal(kernels(t, launched(t, 0)), "ab");
+	assert_string_equal(kernels(t, launched(t, 1)), "xb");
+	trace_free(t);
+}
+
+static void switched_off_stays_so_through_updates_that_nothing_launched(void **state)
+{
+	struct trace *t = decode(HEAD "node 1 handle=1 kernel=a\nnode 1 handle=2 kernel=b\nstructure 1 t=1us\n"
+				      "change t=2us..3us structure=1 node=1 flags=off\n"
+				      "structure 2 t=4us base=1 flags=same\n"
+				      "node 3 handle=7 kernel=p\nnode 3 handle=8 kernel=q\nstructure 3 t=5us base=2\n"
+				      "structure 4 t=6us base=3 flags=same\n"
+				      "graph t=10us..11us stream=1 seq=1 structure=4\n"
+				      "change t=12us..13us structure=4 node=1 flags=on\n"
+				      "graph t=14us..15us stream=1 seq=2 structure=4\n");
+
+	(void)state;
+	assert_string_equal(kernels(t, launched(t, 0)), "-q");
+	assert_int_equal(launched(t, 0)->work, 1);
+	assert_string_equal(kernels(t, launched(t, 1)), "pq");
+	assert_int_equal(launched(t, 1)->work, 2);
+	trace_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +238,8 @@ int main(void)
 		cmocka_unit_test(what_may_stand_still),
 		cmocka_unit_test(changes_hold_from_then_on),
 		cmocka_unit_test(a_change_of_nothing_is_none),
+		cmocka_unit_test(an_update_that_changes_nothing_shares_the_nodes),
+		cmocka_unit_test(switched_off_stays_so_through_updates_that_nothing_launched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
