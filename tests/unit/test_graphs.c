@@ -82,10 +82,11 @@ static void side_by_side_is_one_level(void **state)
 
 static void what_a_child_graph_waits_for_holds_inside(void **state)
 {
-	struct trace *t = decode(HEAD "node 1 handle=10 type=child\nnode 1 handle=11 parent=10 kernel=y\n"
-				      "node 1 handle=12 parent=10 kernel=x\nnode 1 handle=20 kernel=a\nnode 1 handle=30 kernel=z\n"
-				      "depends 1 from=20 to=10\ndepends 1 from=12 to=11\ndepends 1 from=10 to=30\n"
-				      "structure 1 t=1us\ngraph t=2us..3us stream=1 seq=1 structure=1\n");
+	struct trace *t = decode(
+		HEAD "node 1 handle=10 type=child\nnode 1 handle=11 parent=10 kernel=y\n"
+		     "node 1 handle=12 parent=10 kernel=x\nnode 1 handle=20 kernel=a\nnode 1 handle=30 kernel=z\n"
+		     "depends 1 from=20 to=10\ndepends 1 from=12 to=11\ndepends 1 from=10 to=30\n"
+		     "structure 1 t=1us\ngraph t=2us..3us stream=1 seq=1 structure=1\n");
 	const struct graph *g = launched(t, 0);
 
 	(void)state;
@@ -98,11 +99,12 @@ static void what_a_child_graph_waits_for_holds_inside(void **state)
 /* No driver makes these; a damaged payload may. Any node may then stand behind any other. */
 static void contradictions_keep_the_order_listed(void **state)
 {
-	struct trace *t = decode(HEAD "node 1 handle=1 kernel=a\nnode 1 handle=2 kernel=b\ndepends 1 from=1 to=2\n"
-				      "depends 1 from=2 to=1\nstructure 1 t=1us\n"
-				      "node 2 handle=1 kernel=a parent=1\nnode 2 handle=2 kernel=b parent=3\n"
-				      "node 2 handle=2 kernel=c\ndepends 2 from=7 to=8\nstructure 2 t=1us\n"
-				      "graph t=2us..3us stream=1 seq=1 structure=1\ngraph t=4us..5us stream=1 seq=2 structure=2\n");
+	struct trace *t = decode(
+		HEAD "node 1 handle=1 kernel=a\nnode 1 handle=2 kernel=b\ndepends 1 from=1 to=2\n"
+		     "depends 1 from=2 to=1\nstructure 1 t=1us\n"
+		     "node 2 handle=1 kernel=a parent=1\nnode 2 handle=2 kernel=b parent=3\n"
+		     "node 2 handle=2 kernel=c\ndepends 2 from=7 to=8\nstructure 2 t=1us\n"
+		     "graph t=2us..3us stream=1 seq=1 structure=1\ngraph t=4us..5us stream=1 seq=2 structure=2\n");
 
 	(void)state;
 	assert_string_equal(kernels(t, launched(t, 0)), "ab");
@@ -114,11 +116,12 @@ static void contradictions_keep_the_order_listed(void **state)
 
 static void an_incomplete_structure_is_not_known(void **state)
 {
-	struct trace *t = decode(HEAD "node 1 handle=1 kernel=a\nstructure 1 t=1us nodes=2 described=2\n"
-				      "node 2 handle=1 kernel=a\nstructure 2 t=1us edges=1\n"
-				      "structure 3 t=1us nodes=9 work=8\n"
-				      "graph t=2us..3us stream=1 seq=1 structure=1\ngraph t=4us..5us stream=1 seq=2 structure=2\n"
-				      "graph t=6us..7us stream=1 seq=3 structure=3\ngraph t=8us..9us stream=1 seq=4 structure=77\n");
+	struct trace *t = decode(
+		HEAD "node 1 handle=1 kernel=a\nstructure 1 t=1us nodes=2 described=2\n"
+		     "node 2 handle=1 kernel=a\nstructure 2 t=1us edges=1\n"
+		     "structure 3 t=1us nodes=9 work=8\n"
+		     "graph t=2us..3us stream=1 seq=1 structure=1\ngraph t=4us..5us stream=1 seq=2 structure=2\n"
+		     "graph t=6us..7us stream=1 seq=3 structure=3\ngraph t=8us..9us stream=1 seq=4 structure=77\n");
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {

@@ -146,7 +146,7 @@ int main(int argc, char **argv)
 	if (!rounds)
 		return 2;
 	start(n);
-	for (int i = 0; i < n; i += n > 1 ? n - 1 : 1) { /* warm */
+	for (int i = 0; i<n; i += n> 1 ? n - 1 : 1) { /* warm */
 		launch(&devices[i], devices[i].shorter, devices[i].stream);
 		finish(&devices[i]);
 	}
