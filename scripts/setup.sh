@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# setup.sh build|test|clients|lint|fuzz|bench: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
-#   build  compiler, libraries, CUDA headers     → $BUILD/setup.mk
-#   test   pytest                                → $BUILD/venv, $BUILD/setup-test
-#   clients  other people's software, to record  → $BUILD/venv, $BUILD/setup-clients; its tests are skipped where it cannot be had
-#   hta    HolisticTraceAnalysis, to read our traces → $BUILD/hta, $BUILD/setup-hta; likewise
-#   lint   clang-format, cppcheck, shellcheck
-#   fuzz   clang and its libFuzzer
-#   bench  LTTng-UST, for scripts/bench-hooks
+# setup.sh build|test|clients|hta|lint|fuzz|bench: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
+#   build    compiler, libraries, CUDA headers          → $BUILD/setup.mk
+#   test     pytest                                     → $BUILD/venv, $BUILD/setup-test
+#   clients  other people's software, to record         → $BUILD/venv, $BUILD/setup-clients; its tests are skipped where it cannot be had
+#   hta      HolisticTraceAnalysis, to read our traces  → $BUILD/hta, $BUILD/setup-hta; likewise
+#   lint     clang-format, cppcheck, shellcheck
+#   fuzz     clang and its libFuzzer
+#   bench    LTTng-UST, for scripts/bench-hooks
 # BUILD is the build directory (build). Run by make; installs nothing where everything is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -135,6 +135,6 @@ bench)
 	install_missing
 	;;
 *)
-	die "usage: scripts/setup.sh build|test|clients|lint|fuzz|bench"
+	die "usage: scripts/setup.sh build|test|clients|hta|lint|fuzz|bench"
 	;;
 esac
