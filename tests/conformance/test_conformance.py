@@ -4,11 +4,11 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-FILES = ["capture", "contexts", "copies", "events", "graphs", "libraries", "managed", "memops", "memory", "modules", "peer", "pools", "streams",
-         "vmm"]
+FILES = sorted(Path(__file__).parent.glob("*.txt"))
 
 
 @pytest.fixture
@@ -39,17 +39,12 @@ def replay(modules, sim_env, monkeypatch, tmp_path):
     return run
 
 
-def test_every_file_is_tested(root):
-    assert sorted(path.stem for path in (root / "tests/conformance").glob("*.txt")) == FILES
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_every_row_holds(replay, root, name):
-    result = replay(root / f"tests/conformance/{name}.txt")
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_row_holds(replay, file):
+    result = replay(file)
     assert result["differ_documented"] == [] and result["differ_guessed"] == []
     assert result["differ"] == 0 and result["skipped"] == []
-    text = (root / f"tests/conformance/{name}.txt").read_text()
-    assert result["rows"] == len(re.findall(r"^[^#\n]*\S\) *\??= *[A-Z]", text, re.M)) > 10
+    assert result["rows"] == len(re.findall(r"^[^#\n]*\S\) *\??= *[A-Z]", file.read_text(), re.M)) > 10
 
 
 def test_wrong_rows_are_reported(replay, capsys):
@@ -130,13 +125,13 @@ def documented_errors(header):
     return listed
 
 
-def test_an_error_that_is_no_guess_is_documented(modules, root, include):
+def test_an_error_that_is_no_guess_is_documented(modules, include):
     """Where cuda.h does not list it for the function, the row says ?=."""
     import rows
     listed = documented_errors((include / "cuda.h").read_text())
     assert len(listed) > 300
     wrong, known = [], 0
-    for path in (root / "tests/conformance").glob("*.txt"):
+    for path in FILES:
         for row in (row for case in rows.parse_file(path) for row in case.rows if row.kind == "call" and row.sure):
             call = "cuLaunchKernel" if row.call == "launch" else row.call.removesuffix("WithFlags")
             names = [call, *(re.sub(r"(_v\d)?(_ptsz|_ptds)?$", end, call) for end in ("_v2", ""))]
