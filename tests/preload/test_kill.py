@@ -21,9 +21,7 @@ LATEST_MS = 250  # after the first call
 def start(recorder, folder, seed):
     counter = folder / "counter"
     command = recorder.command("client_dlopen", "--seed", seed, "--threads", THREADS, "--endless", "--counter", counter)
-    child = subprocess.Popen(command, cwd=folder, env=recorder.environment(GPUSHIM_OUT=folder / "out"), stdin=subprocess.DEVNULL,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return child, counter
+    return recorder.start(command, folder, env={"GPUSHIM_OUT": folder / "out"}), counter
 
 
 def wait_for_first_call(child, counter):

@@ -15,17 +15,11 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "workloads"), str(HERE.parent / "pr
 
 import gst  # noqa: E402
 import truth  # noqa: E402
+from recording import RunFiles  # noqa: E402
 
 BEFORE, AFTER = 6 * truth.MS, 1 * truth.MS
 CALL, ANCHOR, EDGE, POLL = 1, 5, 6, 7
 EDGE_KINDS = ["?", "block", "start", "class", "before-hostfn", "after-hostfn"]
-
-
-class Files:
-    """The three files of a run that truth.py reads."""
-
-    def __init__(self, folder):
-        self.truth, self.calls, self.out = folder / "truth.json", folder / "calls.txt", folder / "gpushim-out"
 
 
 def clock(data, parts):
@@ -65,7 +59,7 @@ def show(title, lines, gap):
 
 def main():
     gpushim, folder = sys.argv[1], Path(sys.argv[2])
-    files = Files(folder)
+    files = RunFiles(folder)
     real = truth.Truth(files)
     done = subprocess.run([gpushim, "report", str(files.out), "--json"], capture_output=True, text=True, check=True)
     records = [line for path in files.out.glob("*.gst") for line in record_lines(path)]

@@ -64,9 +64,9 @@ class Client:
 
     def __init__(self, recorder, folder, number, *args):
         self.log = folder / f"{number}.json"
-        env = recorder.environment(shim=False, SIMGPU_SHARED=folder / "device", SIMGPU_LOG=self.log)
-        self.process = subprocess.Popen(recorder.command("client_linked", *args), env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        text=True)
+        env = {"SIMGPU_SHARED": folder / "device", "SIMGPU_LOG": self.log}
+        self.process = recorder.start(recorder.command("client_linked", *args), folder, shim=False, env=env, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE)
 
     def finish(self):
         self.output, errors = self.process.communicate(timeout=SECONDS)

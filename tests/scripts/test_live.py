@@ -24,8 +24,7 @@ WORKLOADS = {
 def running(recorder, *command, **env):
     """The program, recorded, with work on the device; killed in the end."""
     folder = recorder.new_folder()
-    child = subprocess.Popen(recorder.command(*command), cwd=folder, env=recorder.environment(GPUSHIM_OUT=folder / "out", **env),
-                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    child = recorder.start(recorder.command(*command), folder, env={"GPUSHIM_OUT": folder / "out", **env}, start_new_session=True)
     try:
         for _ in range(1000):
             if list((folder / "out").glob("[!.]*.gst")):
@@ -128,8 +127,7 @@ def test_a_process_in_a_pid_namespace_of_its_own_is_seen_to_run(recorder):
         pytest.skip("no PID namespace can be made here")
     folder = recorder.new_folder()
     command = recorder.command(*WORKLOADS["threads"])
-    child = subprocess.Popen([*unshare, *command], cwd=folder, env=recorder.environment(GPUSHIM_OUT=folder / "out"),
-                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    child = recorder.start([*unshare, *command], folder, env={"GPUSHIM_OUT": folder / "out"})
     try:
         while not list((folder / "out").glob("[!.]*.gst")):
             time.sleep(0.01)
@@ -147,8 +145,7 @@ def test_a_process_that_ends_meanwhile(recorder):
     program = recorder.command("train.py", "--steps", 3, "--workers", 1)
     for attempt in range(6):
         folder = recorder.new_folder()
-        child = subprocess.Popen(program, cwd=folder, env=recorder.environment(GPUSHIM_OUT=folder / "out"),
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        child = recorder.start(program, folder, env={"GPUSHIM_OUT": folder / "out"})
         ended = None
         while not list((folder / "out").glob("[!.]*.gst")):
             time.sleep(0.005)
@@ -160,5 +157,3 @@ def test_a_process_that_ends_meanwhile(recorder):
                 ended = answer
         assert child.wait() == 0
         assert report(recorder, folder / "out")["devices"] == ended["devices"]
-
-

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs a program on the simulated driver, with or without the shim, and holds what came of it."""
 
+import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,24 +16,40 @@ SECONDS = 120  # a run that takes longer hangs
 TINYGRAD = {"DEV": "CUDA:PTX", "CACHELEVEL": 0, "SIMGPU_KERNEL_US": 300}
 TINYGRAD_MODES = {"eager": {"JIT": 0}, "replay": {"JIT": 2}, "graph": {"JIT": 1}}  # what a step is: see tinygrad_train.py
 
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
+
+
+def end_with_the_tests():
+    """Between fork and exec: however the test run ends, its programs, some of them endless, do not outlive it."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
 
 def ask_for_realtime():
+    end_with_the_tests()
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(10))
     except OSError:
         pass  # the checks then rest on their repetitions
 
 
-class Run:
-    """A finished program and the files it left."""
+class RunFiles:
+    """What a run leaves in its folder. truths: the simulated driver's logs, one for each of several processes."""
 
-    def __init__(self, recorder, folder, done):
-        self.recorder = recorder
+    def __init__(self, folder, truths=None):
         self.folder = folder
         self.out = folder / "gpushim-out"
         self.truth = folder / "truth.json"
-        self.truths = [self.truth]  # of several processes: one each
+        self.truths = truths or [self.truth]
         self.calls = folder / "calls.txt"
+
+
+class Run(RunFiles):
+    """A finished program, or several, and the files they left."""
+
+    def __init__(self, recorder, folder, done, truths=None):
+        super().__init__(folder, truths)
+        self.recorder = recorder
         self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
 
     def traces(self):
@@ -78,6 +96,11 @@ class Recorder:
                 env[name] = str(value)
         return env
 
+    def start(self, command, folder, shim=True, env=None, **how):
+        """Starts it in this folder, without input, and without output unless `how` (Popen's) says otherwise."""
+        how = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "text": True, "preexec_fn": end_with_the_tests, **how}
+        return subprocess.Popen(command, cwd=folder, env=self.environment(shim, **(env or {})), stdin=subprocess.DEVNULL, **how)
+
     def run(self, command, shim=True, folder=None, env=None, realtime=False):
         """Runs it to its end, in its own folder, with the truth written down. realtime: ahead of everything else on this machine,
         where that is allowed, so that a bound shows what the method can do and not who else had the CPU."""
@@ -85,7 +108,7 @@ class Recorder:
         settings = {"SIMGPU_LOG": folder / "truth.json", "GPUSHIM_OUT": folder / "gpushim-out", **(env or {})}
         done = subprocess.run(command, cwd=folder, env=self.environment(shim, **settings), stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=SECONDS,
-                              preexec_fn=ask_for_realtime if realtime else None)
+                              preexec_fn=ask_for_realtime if realtime else end_with_the_tests)
         return Run(self, folder, done)
 
     def run_together(self, commands, env=None):
@@ -93,15 +116,12 @@ class Recorder:
         folder = self.new_folder()
         settings = {"GPUSHIM_OUT": folder / "gpushim-out", "GPUSHIM_RUN": "together", **(env or {})}
         truths = [folder / f"truth-{i}.json" for i in range(len(commands))]
-        started = [subprocess.Popen(command, cwd=folder, env=self.environment(SIMGPU_LOG=truth, **settings),
-                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        started = [self.start(command, folder, env={"SIMGPU_LOG": truth, **settings}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                    for command, truth in zip(commands, truths)]
         printed = [process.communicate(timeout=SECONDS) for process in started]
         done = subprocess.CompletedProcess(commands, max(abs(process.returncode) for process in started),
                                            "".join(out for out, _ in printed), "".join(err for _, err in printed))
-        run = Run(self, folder, done)
-        run.truths = truths
-        return run
+        return Run(self, folder, done, truths)
 
     def run_client(self, name, *args, **how):
         """A C client that also writes down its own calls."""

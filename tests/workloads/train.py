@@ -16,6 +16,7 @@ import multiprocessing
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -86,6 +87,7 @@ class Loader:
             self.workers.append((process, places, free, ready))
 
     def work(self, folder, first, places, free, ready):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: else one whose parent is killed waits for ever
         for index in range(first, self.args.steps, self.args.workers):
             place = free.get()
             places[place].raw = load_batch(folder, index, self.args)
