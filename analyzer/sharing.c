@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 #define CHANGE_NS 100000 /* allowed for one change; how long it takes is not published */
-#define TURN_NS 2000000  /* the default time slice (nvidia-smi compute-policy, "default"): long work is interrupted so often */
+#define TURN_NS \
+	2000000 /* the default time slice (nvidia-smi compute-policy, "default"): long work is interrupted so often */
 
 struct process {
 	const struct trace *trace;
