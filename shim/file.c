@@ -172,25 +172,31 @@ bool file_create(void)
 
 /* ---- segments ------------------------------------------------------------------------------------------------------- */
 
-static uint8_t *allocate_segment(uint32_t index)
+/* 0, or an errno of what is in the way. */
+static int allocate_segment(struct file_segment *s)
 {
-	off_t offset = (off_t)(GST_SEGMENTS_OFFSET + (uint64_t)index * GST_SEGMENT_BYTES);
+	off_t offset = (off_t)(GST_SEGMENTS_OFFSET + (uint64_t)s->index * GST_SEGMENT_BYTES);
 	int fd = open(file.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
-	void *p = MAP_FAILED;
-	int rc;
+	void *p;
+	int rc = ENOENT;
 
 	if (fd < 0)
-		return NULL;
+		return errno;
 	if (fstat(fd, &st) == 0 && st.st_dev == file.dev && st.st_ino == file.ino) {
 		do
 			rc = posix_fallocate(fd, offset, GST_SEGMENT_BYTES);
 		while (rc == EINTR);
-		if (rc == 0)
-			p = mmap(NULL, GST_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+	}
+	if (rc == 0) {
+		p = mmap(NULL, GST_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+		if (p == MAP_FAILED)
+			rc = errno;
+		else
+			s->base = p;
 	}
 	close(fd);
-	return p == MAP_FAILED ? NULL : p;
+	return rc;
 }
 
 static bool within_limit(uint32_t index)
@@ -205,21 +211,40 @@ bool file_is_full(void)
 	return __atomic_load_n(&file.stopped, __ATOMIC_RELAXED);
 }
 
-bool file_segment_claim(struct file_segment *out)
+/* 0, or an errno. */
+static int claim(struct file_segment *out)
 {
 	struct file_segment s = { .begin_ticks = clock_ticks() };
-	int saved_errno = errno;
+	int saved_errno = errno, rc;
+	uint32_t next;
 
 	if (!file.head || file_is_full())
-		return false;
+		return ENOSPC;
 	s.index = __atomic_fetch_add(&file.next_segment, 1, __ATOMIC_SEQ_CST);
-	s.base = within_limit(s.index) ? allocate_segment(s.index) : NULL;
-	/* Out of descriptors is the program's moment, not ours: the next segment may be had again. */
-	if (!s.base && errno != EMFILE && errno != ENFILE && !__atomic_exchange_n(&file.stopped, 1, __ATOMIC_RELAXED))
-		settings_log("recording stops: %s", within_limit(s.index) ? strerror(errno) : "the limit is reached");
+	rc = within_limit(s.index) ? allocate_segment(&s) : EFBIG;
+	if (rc) { /* its place is given back, unless others were claimed behind it: who tries often uses none up */
+		next = s.index + 1;
+		__atomic_compare_exchange_n(&file.next_segment, &next, s.index, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_RELAXED);
+	}
 	errno = saved_errno;
 	*out = s;
-	return s.base != NULL;
+	return rc;
+}
+
+bool file_segment_try(struct file_segment *out)
+{
+	return claim(out) == 0;
+}
+
+bool file_segment_claim(struct file_segment *out)
+{
+	int rc = claim(out);
+
+	/* Out of descriptors is the program's moment, not ours: the next segment may be had again. */
+	if (rc && rc != EMFILE && rc != ENFILE && file.head && !__atomic_exchange_n(&file.stopped, 1, __ATOMIC_RELAXED))
+		settings_log("recording stops: %s", rc == EFBIG ? "the limit is reached" : strerror(rc));
+	return rc == 0;
 }
 
 void file_segment_sign(const struct file_segment *s, uint32_t previous, uint32_t thread_seq)

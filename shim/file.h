@@ -31,6 +31,8 @@ void file_count_dropped(uint64_t records);
 /* Claims a segment, allocates it on disk and maps it. False: no room (disk full, limit reached, file gone); then no segment will
  * be had later either. */
 bool file_segment_claim(struct file_segment *out);
+/* The same before anybody needs it: that it cannot be had means nothing yet. Whoever needs it finds out by itself, and says so. */
+bool file_segment_try(struct file_segment *out);
 /* No segment will be had any more. */
 bool file_is_full(void);
 /* Makes it the calling thread's: its header, then its directory entry. */

@@ -10,6 +10,7 @@
 void *ring_reserve_elsewhere(struct ring *r, uint16_t type, uint16_t size)
 {
 	struct file_segment s;
+	uint8_t *full;
 
 	if (r->at > GST_SEGMENT_BYTES * 2)
 		r->at = GST_SEGMENT_BYTES + 8; /* full and no new segment to be had: do not wrap around in the end */
@@ -24,13 +25,15 @@ void *ring_reserve_elsewhere(struct ring *r, uint16_t type, uint16_t size)
 		return NULL;
 	}
 	file_segment_sign(&s, r->index, r->thread_seq + 1);
-	stock_unmap(r->segment);
+	full = r->segment;
 	r->segment = s.base;
 	r->index = s.index;
 	r->thread_seq++;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	r->at = sizeof(struct gst_segment_header) + size;
 	r->moving = false;
+	stock_unmap(
+		full); /* no longer the ring's: a child of a fork in a signal handler gives each of them back once */
 	return ring_place(r, sizeof(struct gst_segment_header), type, size);
 }
 
@@ -71,7 +74,7 @@ bool ring_attach(struct ring *r)
 
 	if (spare_take(r))
 		return true;
-	if (!file_segment_claim(&s))
+	if (!file_segment_claim(&s) && !stock_take(&s)) /* what is in stock is for those who are in a hurry */
 		return false;
 	file_segment_sign(&s, GST_NONE, 0);
 	*r = (struct ring){ .segment = s.base, .at = sizeof(struct gst_segment_header), .index = s.index };

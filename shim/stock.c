@@ -16,6 +16,13 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; before that nothing is populated, and the thread takes the faults */
 #endif
 
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2u
+#endif
+
 #define SLOTS 16
 #define WANTED_MAX 8          /* of them; the others hold what is to be unmapped */
 #define POPULATE_BYTES 16384u /* in one go: the program's own mappings wait that long at most */
@@ -127,9 +134,13 @@ bool stock_work(void)
 	if (unmap_one())
 		return true;
 	if (!making.segment.base) {
-		if (__atomic_load_n(&ready, __ATOMIC_RELAXED) >= __atomic_load_n(&wanted, __ATOMIC_RELAXED) ||
-		    !file_segment_claim(&making.segment))
+		if (__atomic_load_n(&ready, __ATOMIC_RELAXED) >= __atomic_load_n(&wanted, __ATOMIC_RELAXED))
 			return false;
+		if (!file_segment_try(&making.segment)) {
+			__atomic_store_n(&wanted, 0,
+					 __ATOMIC_RELAXED); /* until a thread had to make its own, and could */
+			return false;
+		}
 		making.populated = 0;
 		return true;
 	}
@@ -141,11 +152,20 @@ bool stock_work(void)
 	return true;
 }
 
+/* A table of descriptors of its own, and empty (Linux 5.9; before that it shares the program's): what it opens takes no number that
+ * the program expects for a file of its own, no child inherits it, and nothing the program closes stays open here. It can do without,
+ * as it makes no driver calls. */
+static void leave_descriptors(void)
+{
+	syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE);
+}
+
 static void *stock_main(void *arg)
 {
 	struct sched_param priority = { 0 };
 
 	prctl(PR_SET_NAME, "gpushim-stock");
+	leave_descriptors();
 	/* It never takes the CPU from a thread that is using it; but it has its fair turn, since it may hold the lock of the process's
 	 * mappings, for which a thread of the program may be waiting. */
 	sched_setscheduler(0, SCHED_BATCH, &priority);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -374,6 +375,53 @@ static void a_child_has_no_stock(void **state)
 	assert_false(stock_take(&s));
 }
 
+/* With the limit reached, what is in stock is all there is: a new thread gets it too. */
+static void a_thread_that_begins_last_has_the_stock(void **state)
+{
+	struct ring first, second, third;
+
+	(void)state;
+	settings.limit_bytes = GST_SEGMENTS_OFFSET + 3 * GST_SEGMENT_BYTES;
+	assert_true(ring_attach(&first));
+	for (uint64_t i = 0; i < PER_SEGMENT + 1; i++)
+		append_numbered(&first, i, 30);
+	assert_in_range(stock_up(), 1, 100);
+	assert_true(ring_attach(&second));
+	assert_false(ring_attach(&third));
+	append_numbered(&second, PER_SEGMENT + 1, 30);
+	assert_int_equal(file_counters()->records_dropped, 0);
+}
+
+/* That there is no room for the stock is no reason to stop: a thread that needs room may find some. */
+static void a_stock_that_cannot_be_had_stops_nothing(void **state)
+{
+	struct file_segment s;
+
+	(void)state;
+	assert_false(stock_take(&s));
+	settings.limit_bytes = GST_SEGMENTS_OFFSET;
+	assert_int_equal(stock_up(), 0);
+	assert_int_equal(stock_up(), 0); /* nor is it tried over and over */
+	assert_false(file_is_full());
+	settings.limit_bytes = 1ull << 30;
+	assert_true(file_segment_claim(&s));
+	assert_int_equal(s.index, 0); /* what was claimed in vain was given back */
+	file_segment_release(s.base);
+}
+
+/* Whatever number a failed call of the program's left in errno. */
+static void a_full_file_is_full_whatever_errno_says(void **state)
+{
+	struct file_segment s;
+
+	(void)state;
+	settings.limit_bytes = GST_SEGMENTS_OFFSET;
+	errno = EMFILE;
+	assert_false(file_segment_claim(&s));
+	assert_int_equal(errno, EMFILE);
+	assert_true(file_is_full());
+}
+
 static uint32_t threads_left;
 
 static void *restock(void *arg)
@@ -425,6 +473,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_full_segment_is_followed_by_one_of_the_stock, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_stock_that_was_too_small_grows, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_child_has_no_stock, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_thread_that_begins_last_has_the_stock, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_stock_that_cannot_be_had_stops_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_full_file_is_full_whatever_errno_says, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(threads_share_the_stock, set_up, tear_down),
 	};
 
