@@ -2,6 +2,7 @@
 #include "reader.h"
 
 #include "alloc.h"
+#include "segment_order.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@ struct reader {
 	char name[512];
 	struct gst_file_header header;
 	struct gst_counters counters;
-	uint32_t *segments; /* indexes of those with a whole header, ascending */
+	uint32_t *segments; /* indexes of those with a whole header, in their threads' order */
 	size_t n_segments;
 	/* where reader_next is */
 	size_t segment;  /* position in segments */
@@ -115,6 +116,21 @@ static void add_segment(struct reader *r, uint32_t index, uint32_t entry)
 	r->segments[r->n_segments++] = index;
 }
 
+static enum err_kind order_segments(struct reader *r, struct error *e)
+{
+	uint32_t *previous = array_new(r->n_segments, sizeof(*previous));
+	bool ok = previous != NULL;
+
+	for (size_t i = 0; ok && i < r->n_segments; i++)
+		memcpy(&previous[i],
+		       r->bytes + GST_SEGMENTS_OFFSET + (size_t)GST_SEGMENT_BYTES * r->segments[i] +
+			       offsetof(struct gst_segment_header, previous),
+		       sizeof(*previous));
+	ok = ok && segment_order(r->segments, previous, r->n_segments);
+	free(previous);
+	return ok ? ERR_NONE : err_set(e, ERR_SYSTEM, r->name, ERR_NO_BYTE, "out of memory");
+}
+
 /* `directory`: read before the file's length was, so that a live file never looks truncated; and after the counters were, so that
  * of a process that had ended by then no segment is missing. */
 static enum err_kind check_layout(struct reader *r, const uint32_t *directory, size_t entries, struct error *e)
@@ -134,7 +150,7 @@ static enum err_kind check_layout(struct reader *r, const uint32_t *directory, s
 		damage_set(r, r->whole_ticks, r->len, "the file ends inside its %s",
 			   r->len < GST_DIRECTORY_OFFSET ? "counters" : "directory");
 	reader_rewind(r);
-	return ERR_NONE;
+	return order_segments(r, e);
 }
 
 static struct reader *reader_new(const char *name, struct error *e)

@@ -25,7 +25,7 @@ FOLDERS = [
 # Stages within the analyzer, in the order data takes. A stage includes itself and the stages above it.
 STAGES = [
     "error alloc arena interval ns duration text json gzip syscall_names",  # tools, of no stage
-    "reader import_*",
+    "reader segment_order import_*",
     "trace life clock device_clock edge_done names sequence graphs graph_order",
     "run run_files",
     "facts latency bounds legacy waits links busy sharing slack stretches place place_* depend gaps timeline timeline_*",
