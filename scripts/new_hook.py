@@ -110,7 +110,7 @@ def rule(name, args):
                                          "instantiateParams ? instantiateParams->flags : 0)"),
         "cuGraphExecUpdate": ("GRAPH", "", "graph_updated(&c, rc, hGraphExec, hGraph)"),
         "cuGraphExecDestroy": ("GRAPH", "graph_exec_destroy(&c, hGraphExec)", "graph_exec_destroyed(&c, rc, hGraphExec)"),
-        "cuGraphExecChildGraphNodeSetParams": ("GRAPH", "", "changed_child(&c, rc, hGraphExec, hNode)"),
+        "cuGraphExecChildGraphNodeSetParams": ("GRAPH", "", "changed_child(&c, rc, hGraphExec)"),
     }
     if base in table:
         return table[base]

@@ -77,4 +77,4 @@ void change_memset(struct call *c, CUgraphExec exec, CUgraphNode node, const CUD
 void change_event(struct call *c, CUgraphExec exec, CUgraphNode node, CUevent event);
 void change_enabled(struct call *c, CUgraphExec exec, CUgraphNode node, bool on);
 void change_any(struct call *c, CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams *p);
-void changed_child(struct call *c, CUresult rc, CUgraphExec exec, CUgraphNode node);
+void changed_child(struct call *c, CUresult rc, CUgraphExec exec);

@@ -76,6 +76,7 @@ void graph_exec_destroyed(struct call *c, CUresult rc, CUgraphExec exec)
 {
 	if (c->thread && rc != CUDA_SUCCESS && c->record.seq)
 		graph_keep(exec, c->record.seq);
+	c->record.seq = 0; /* it was ours to remember, not the record's */
 }
 
 /* ---- changes of one node ----------------------------------------------------------------------------------------------- */
@@ -160,11 +161,8 @@ void change_any(struct call *c, CUgraphExec exec, CUgraphNode node, const CUgrap
 }
 
 /* The new child graph has the old one's shape, or the driver refuses it. */
-void changed_child(struct call *c, CUresult rc, CUgraphExec exec, CUgraphNode node)
+void changed_child(struct call *c, CUresult rc, CUgraphExec exec)
 {
-	if (!c->thread)
-		return;
-	change(c, exec, node, 0);
-	if (rc == CUDA_SUCCESS)
-		graph_same(c->thread, exec, c->record.seq);
+	if (c->thread && rc == CUDA_SUCCESS)
+		graph_same(c->thread, exec, graph_of(exec));
 }
