@@ -204,11 +204,15 @@ static void tighten(struct link *link)
 {
 	size_t behind = first_behind(link->work, link->wait);
 	const struct work *later = behind < link->work->n ? &link->work->ops[behind] : NULL;
+	struct work *ops;
+	size_t first;
 
 	if (!link->producer || !later || later->known_by == BOUNDARY_NONE)
 		return;
-	for (size_t i = link->covers; i-- > 0;) {
-		struct work *op = &link->producer->ops[i];
+	ops = link->producer->ops;
+	first = link->covers;
+	for (; first > 0; first--) {
+		struct work *op = &ops[first - 1];
 		/* records that contradict each other must not turn an op around */
 		int64_t by_ns = max64(later->latest_end_ns, op->earliest_start_ns);
 
@@ -217,9 +221,13 @@ static void tighten(struct link *link)
 		op->latest_end_ns = by_ns;
 		op->known_by = later->known_by;
 	}
-	for (size_t i = 1; i < link->producer->n; i++)
-		if (link->producer->ops[i].latest_end_ns < link->producer->ops[i - 1].latest_end_ns)
-			link->producer->ops[i].latest_end_ns = link->producer->ops[i - 1].latest_end_ns;
+	/* nor the stream's order, which only what was changed can have broken */
+	for (size_t i = first ? first : 1; i < link->producer->n; i++) {
+		if (ops[i].latest_end_ns < ops[i - 1].latest_end_ns)
+			ops[i].latest_end_ns = ops[i - 1].latest_end_ns;
+		else if (i >= link->covers)
+			break;
+	}
 }
 
 /* When the producer's first `covers` ops had finished at the latest. */
