@@ -9,9 +9,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <cuda.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -94,6 +96,15 @@ static inline void truth_load(struct truth *truth, const char *path)
 	qsort(truth->ops, truth->count, sizeof(struct truth_op), by_start);
 }
 
+enum { CHILD_SECONDS = 100 }; /* sanitizers are slow */
+
+/* In the child: a deadlock is a signal, and it does not outlive the test program. */
+static inline void child_begin(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	alarm(CHILD_SECONDS);
+}
+
 /* Runs body in a child with the variables in place; the truth it left. */
 static inline void run_in_child(void (*body)(void), struct truth *truth)
 {
@@ -107,6 +118,7 @@ static inline void run_in_child(void (*body)(void), struct truth *truth)
 	fflush(NULL);
 	child = fork();
 	if (child == 0) {
+		child_begin();
 		body();
 		exit(0);
 	}
