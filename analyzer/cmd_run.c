@@ -53,15 +53,22 @@ static int fail(enum err_kind kind, const char *what, const char *fact, const ch
 
 /* ---- the recorder ----------------------------------------------------------------------------------- */
 
+static const char *given_recorder(void)
+{
+	const char *path = getenv("GPUSHIM_LIBRARY");
+
+	return path && *path ? path : NULL;
+}
+
 /* Beside this program, as it is built, or in ../lib, as it is installed. */
 static bool find_recorder(char out[PATH_MAX])
 {
 	static const char *const places[] = { "libgpushim.so", "../lib/libgpushim.so" };
-	const char *given = getenv("GPUSHIM_LIBRARY");
+	const char *given = given_recorder();
 	char self[PATH_MAX], place[PATH_MAX + 32];
 	ssize_t n;
 
-	if (given && *given)
+	if (given)
 		return realpath(given, out) && access(out, R_OK) == 0;
 	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	if (n <= 0)
@@ -89,13 +96,14 @@ static bool is_listed(const char *list, const char *path)
 /* First, so that whatever else is preloaded finds our wrappers and not the other way round. */
 static int preload(void)
 {
-	const char *before = getenv("LD_PRELOAD");
+	const char *before = getenv("LD_PRELOAD"), *given = given_recorder();
 	char recorder[PATH_MAX], *list;
 	int rc;
 
 	if (!find_recorder(recorder))
-		return fail(ERR_SYSTEM, getenv("GPUSHIM_LIBRARY"),
-			    "libgpushim.so is neither beside this program nor in ../lib",
+		return fail(ERR_SYSTEM, given,
+			    given ? "the recorder that GPUSHIM_LIBRARY names cannot be read"
+				  : "libgpushim.so is neither beside this program nor in ../lib",
 			    "try: GPUSHIM_LIBRARY=/path/to/libgpushim.so gpushim run ...");
 	if (recorder[strcspn(recorder, ": $")])
 		return fail(

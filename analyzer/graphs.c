@@ -264,6 +264,8 @@ uint32_t graphs_index(const struct trace *t, uint32_t id)
 
 bool graphs_publish(struct graphs *g, struct trace *t, const struct names *names)
 {
+	bool ok = true;
+
 	t->graphs = array_new(g->n + 1, sizeof(*t->graphs));
 	if (!t->graphs)
 		return false;
@@ -271,15 +273,14 @@ bool graphs_publish(struct graphs *g, struct trace *t, const struct names *names
 	array_sort(g->all, g->n, sizeof(*g->all), by_id);
 	array_sort(g->nodes, g->n_nodes, sizeof(*g->nodes), by_graph_node);
 	array_sort(g->edges, g->n_edges, sizeof(*g->edges), by_graph_edge);
-	for (size_t i = 0; i < g->n; i++) {
+	for (size_t i = 0; i < g->n && ok; i++) {
 		/* a base has the smaller id, so it is there already */
 		if (g->all[i].graph == t->graphs[t->n_graphs - 1].id)
 			continue;
-		if (!fill(&t->graphs[t->n_graphs], g, &g->all[i], t, names))
-			return false;
-		t->n_graphs++;
+		ok = fill(&t->graphs[t->n_graphs], g, &g->all[i], t, names);
+		t->n_graphs++; /* in any case: it may hold nodes that graphs_release is to free */
 	}
-	return true;
+	return ok;
 }
 
 void graphs_release(struct trace *t)
