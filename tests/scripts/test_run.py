@@ -243,7 +243,8 @@ def test_the_recorder_elsewhere(run, shim, tmp_path):
     done = run("true")
     assert done.returncode == 4 and "libgpushim.so is neither beside this program nor in ../lib" in done.stderr
     assert run.python(WORK, GPUSHIM_LIBRARY=shim).stderr.endswith(f"recorded in {run.out}\n")
-    assert run("true", GPUSHIM_LIBRARY=tmp_path / "none.so").returncode == 4
+    done = run("true", GPUSHIM_LIBRARY=tmp_path / "none.so")
+    assert done.returncode == 4 and "none.so: the recorder that GPUSHIM_LIBRARY names cannot be read" in done.stderr
     (tmp_path / "a b").mkdir()
     shutil.copy(shim, tmp_path / "a b")
     done = run("true", GPUSHIM_LIBRARY=tmp_path / "a b/libgpushim.so")
