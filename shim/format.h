@@ -87,7 +87,7 @@ struct gst_segment_header {
 	uint32_t index;
 	uint32_t check;       /* gst_hash32 over these 64 bytes with this field zero */
 	uint32_t tid;         /* the thread that writes it (its own PID namespace) */
-	uint64_t begin_ticks; /* read before the segment was claimed: no record in it, nor in a later segment, ended earlier */
+	uint64_t begin_ticks; /* read before the segment was claimed: no record in it, nor in a later segment, was written earlier */
 	uint32_t thread_seq;  /* 0, 1, 2 … over the segments of this thread */
 	uint32_t previous;    /* index of this thread's segment before this one, or GST_NONE */
 	char thread_name[16];
