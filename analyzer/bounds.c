@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "busy.h"
+#include "elsewhere.h"
 #include "legacy.h"
 #include "links.h"
 #include "ns.h"
@@ -105,12 +106,13 @@ static void set_unlinked(struct stream_work *w)
 /* ---- collecting ------------------------------------------------------------------------------------- */
 
 /* `at` tells where a stream's work goes: position + 1 in d->streams, 0 not yet there. */
-static struct stream_work *work_of(struct device_work *d, const struct trace *t, uint32_t stream, size_t *at)
+static struct stream_work *work_of(struct device_work *d, const struct trace *t, uint32_t device, uint32_t stream,
+				   size_t *at)
 {
 	if (*at == 0) {
 		if (!array_room(d->streams, d->n, d->cap))
 			return NULL;
-		d->streams[d->n++] = (struct stream_work){ .trace = t, .stream = stream };
+		d->streams[d->n++] = (struct stream_work){ .trace = t, .stream = stream, .ordinal = device };
 		*at = d->n;
 	}
 	return &d->streams[*at - 1];
@@ -118,18 +120,20 @@ static struct stream_work *work_of(struct device_work *d, const struct trace *t,
 
 static bool on_device(const struct trace *t, const struct call *c, uint32_t device)
 {
-	return (c->stream != GST_NONE ? t->streams[c->stream].device : c->device) == device;
+	return elsewhere_home(t, c) == device;
 }
 
-/* A graph that holds no device work is like a host function: it takes its time, and the device has no part in it. */
-static struct work work_new(const struct trace *t, const struct call *c)
+/* A graph that holds no work for this device is like a host function: it takes its time, and the device has no part in it. */
+static struct work work_new(const struct trace *t, const struct call *c, uint32_t device, uint64_t used)
 {
 	const struct graph *g = c->family == GST_FAMILY_GRAPH_LAUNCH ? &t->graphs[c->graph] : NULL;
+	bool stalls = g && (g->stalls || elsewhere_reaches(g, (used | g->devices) & ~graph_device_bit(device)));
 
 	return (struct work){ .call = c,
-			      .hostfn = c->family == GST_FAMILY_HOSTFN || (g && graph_is_idle(g)),
-			      .stalls = g && g->stalls,
-			      .slack_ns = g && !g->stalls ? (int64_t)g->levels * NODE_NS : 0 };
+			      .hostfn = c->family == GST_FAMILY_HOSTFN ||
+					(g && g->counted && !g->open && graph_work_on(g, device, device) == 0),
+			      .stalls = stalls,
+			      .slack_ns = g && !stalls ? (int64_t)g->levels * NODE_NS : 0 };
 }
 
 /* What waits in the legacy default stream holds up all that block with it, whether that stream has work or not. */
@@ -141,6 +145,8 @@ static bool waits_in_legacy(const struct trace *t, const struct call *c)
 
 static bool collect(struct device_work *d, const struct trace *t, uint32_t device, size_t *at)
 {
+	uint64_t used = elsewhere_used(t);
+
 	for (size_t i = 0; i < t->n_calls; i++) {
 		const struct call *c = &t->calls[i];
 		size_t slot = c->stream != GST_NONE ? c->stream : t->n_streams;
@@ -148,14 +154,14 @@ static bool collect(struct device_work *d, const struct trace *t, uint32_t devic
 
 		if ((!is_submission(c) && !waits_in_legacy(t, c)) || !on_device(t, c, device))
 			continue;
-		w = work_of(d, t, c->stream, &at[slot]);
+		w = work_of(d, t, device, c->stream, &at[slot]);
 		if (!w)
 			return false;
 		if (!is_submission(c))
 			continue;
 		if (!array_room(w->ops, w->n, w->cap))
 			return false;
-		w->ops[w->n++] = work_new(t, c);
+		w->ops[w->n++] = work_new(t, c, device, used);
 	}
 	return true;
 }
@@ -169,6 +175,7 @@ enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t 
 
 	if (ok)
 		waits_mark(d, t, at);
+	ok = ok && elsewhere_collect(d, t, device);
 	free(at);
 	if (!ok)
 		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
@@ -183,6 +190,8 @@ enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t 
 			set_latest_ends(w, facts);
 			set_earliest_starts(w, facts);
 		}
+		if (w->elsewhere)
+			w->stream = GST_NONE; /* nothing of this device is ordered by it */
 	}
 	d->worst_edge_error_ns = max64(d->worst_edge_error_ns, facts->worst_edge_error_ns);
 	return ERR_NONE;
@@ -233,6 +242,8 @@ enum err_kind bounds_finish(struct device_work *devices, size_t n, struct error 
 		legacy_find(&devices[i]);
 		legacy_tighten(&devices[i]);
 	}
+	for (size_t i = 0; i < n; i++)
+		elsewhere_widen(&devices[i]);
 	ok = links_find(devices, n) && find_busy(devices, n);
 	for (size_t i = 0; i < n && ok; i++)
 		ok = finish_device(&devices[i]);

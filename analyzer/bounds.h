@@ -20,7 +20,7 @@ struct work { /* one submission */
 	int64_t earliest_end_ns, latest_end_ns;
 	uint8_t known_by; /* enum boundary: what latest_end rests on */
 	bool hostfn;
-	bool stalls;      /* a graph that may stand still inside */
+	bool stalls;      /* a graph that may stand still inside, or work elsewhere */
 	int64_t slack_ns; /* the device may be idle for so long before it, or inside it between a graph's nodes */
 	int64_t held_until_ns; /* a host function before it, or a wait for another device, may take until then; INT64_MIN none */
 };
@@ -54,6 +54,8 @@ struct stream_work {
 	bool blocks_with_legacy; /* waits for whatever the legacy default stream waits for */
 	bool opaque;             /* waits for memory, or for nobody knows what: pending proves nothing */
 	uint32_t device;         /* which of the run's */
+	uint32_t ordinal;        /* as its process numbers them */
+	bool elsewhere;          /* launches in a stream of another device (elsewhere.h); stream is GST_NONE then */
 	struct held *held;       /* its waits for events, by at_ns */
 	size_t n_held, cap_held;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "busy.h"
 
+#include "elsewhere.h"
 #include "legacy.h"
 #include "ns.h"
 #include "timeline.h"
@@ -99,6 +100,8 @@ bool busy_find(struct device_work *d, struct stream_work *w)
 	bool ok = true;
 
 	set_latest_starts(d, w);
+	if (w->elsewhere)
+		return elsewhere_stall(d, w);
 	if (w->stream == GST_NONE)
 		return true;
 	for (; ok && at < f->n_pending && f->pending[at].stream == w->stream; at++) {

@@ -131,7 +131,7 @@ static bool id_before(const void *element, const void *key)
 /* Nothing but its number of operations is known, and perhaps not that. */
 static struct graph unknown_graph(uint32_t id, uint32_t base, uint32_t work)
 {
-	return (struct graph){ .id = id, .base = base, .stalls = true, .work = work, .levels = 1 };
+	return (struct graph){ .id = id, .base = base, .stalls = true, .anywhere = true, .work = work, .levels = 1 };
 }
 
 static bool node_stalls(const struct graph_node *n)
@@ -143,11 +143,32 @@ static bool node_stalls(const struct graph_node *n)
 static void count(struct graph *g)
 {
 	g->work = 0;
-	g->stalls = g->open;
+	g->devices = 0;
+	g->stalls = g->anywhere = g->open;
 	for (size_t i = 0; i < g->n; i++) {
-		g->work += graph_node_works(&g->nodes[i]);
-		g->stalls |= node_stalls(&g->nodes[i]);
+		const struct graph_node *n = &g->nodes[i];
+
+		g->stalls |= node_stalls(n);
+		g->work += graph_node_works(n);
+		if (n->type > NODE_MEMSET)
+			continue; /* one that is switched off may be switched on */
+		g->anywhere |= !n->device;
+		if (n->device)
+			g->devices |= graph_device_bit(n->device - 1u);
+		if (n->other)
+			g->devices |= graph_device_bit(n->other - 1u);
 	}
+}
+
+uint32_t graph_work_on(const struct graph *g, uint32_t device, uint32_t home)
+{
+	uint32_t work = 0;
+
+	if (!g->whole || !(g->devices & ~graph_device_bit(home)))
+		return device == home ? g->work : 0;
+	for (size_t i = 0; i < g->n; i++)
+		work += graph_node_works(&g->nodes[i]) && graph_node_device(&g->nodes[i], home) == device;
+	return work;
 }
 
 /* After an update the program goes on naming the nodes of the graph it instantiated first: the node at the same place stands for one. */
@@ -187,6 +208,11 @@ static void fill_same(struct graph *g, struct graph *base)
 	g->lent = true;
 }
 
+static bool known_device(const struct gst_graph_node *n)
+{
+	return n->device <= GRAPH_DEVICES && n->other <= GRAPH_DEVICES;
+}
+
 /* The nodes as listed, then in the order of their dependencies. */
 static bool fill_nodes(struct graph *g, const struct graphs *from, const struct gst_graph *r, const struct names *names)
 {
@@ -209,7 +235,9 @@ static bool fill_nodes(struct graph *g, const struct graphs *from, const struct 
 						   .arg = n->arg,
 						   .name = n->name ? names_kernel(names, n->name) : 0,
 						   .kind = n->kind,
-						   .type = n->type };
+						   .type = n->type,
+						   .device = known_device(n) ? n->device : 0,
+						   .other = known_device(n) ? n->other : 0 };
 	}
 	for (size_t i = 0; i < r->edges; i++)
 		edges[i] = from->edges[edge + i].edge;

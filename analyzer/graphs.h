@@ -29,6 +29,7 @@ struct graph_node {
 	uint32_t name;         /* index into trace.kernels, 0 none */
 	uint16_t kind;         /* enum gst_copy_kind */
 	uint8_t type;          /* enum graph_node_type */
+	uint8_t device, other; /* ordinal + 1, 0 not known; of a copy between two devices the other one's */
 	bool off;              /* switched off: does nothing */
 };
 
@@ -40,6 +41,8 @@ struct graph {
 	bool whole;              /* all nodes are in `nodes` */
 	bool open;               /* what a launch runs is decided on the device */
 	bool stalls;             /* a launch may stand still: for the host, an event, memory, or nobody knows */
+	bool anywhere;           /* it may use devices that are not in `devices` */
+	uint64_t devices;        /* that its nodes use, those too that are switched off: a bit for each ordinal */
 	uint32_t work;           /* kernels, copies and memsets that a launch runs */
 	uint32_t levels;         /* nodes on the longest way through it, each of which may begin a little after the one before */
 	bool shared;             /* other versions have these `nodes` too */
@@ -52,11 +55,22 @@ static inline bool graph_node_works(const struct graph_node *n)
 	return n->type <= NODE_MEMSET && !n->off;
 }
 
-/* No launch of it can make the device work: it is like a host function. */
-static inline bool graph_is_idle(const struct graph *g)
+/* Ordinals from here on are not known. */
+#define GRAPH_DEVICES 64u
+
+static inline uint64_t graph_device_bit(uint32_t device)
 {
-	return g->counted && !g->open && g->work == 0;
+	return device < GRAPH_DEVICES ? 1ull << device : 0;
 }
+
+/* The device that a node counts on; home: that of the stream it was launched in, where those count that are not known. */
+static inline uint32_t graph_node_device(const struct graph_node *n, uint32_t home)
+{
+	return n->device ? n->device - 1u : home;
+}
+
+/* Kernels, copies and memsets that count on this device when launched in a stream of `home`. Over all devices they are g->work. */
+uint32_t graph_work_on(const struct graph *g, uint32_t device, uint32_t home);
 
 struct trace;
 struct names;

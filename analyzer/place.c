@@ -2,6 +2,7 @@
 #include "place.h"
 
 #include "alloc.h"
+#include "elsewhere.h"
 #include "ns.h"
 #include "place_fill.h"
 
@@ -177,19 +178,29 @@ static const struct graph *graph_of(const struct work *op, const struct trace *t
 	return op->call->family == GST_FAMILY_GRAPH_LAUNCH ? &t->graphs[op->call->graph] : NULL;
 }
 
-/* A graph's nodes are ops of their own, as long as there is room for so many. */
-static bool is_unfolded(const struct graph *g, size_t n_ops)
-{
-	return g && g->whole && g->work && n_ops + g->work <= OPS_MAX;
-}
-
-static void add_call_op(struct device_timeline *out, const struct stream_work *w, const struct work *work)
+/* Operations that the work stands for on this device: none of a launch that all counts elsewhere. */
+static uint32_t count_of(const struct stream_work *w, const struct work *work)
 {
 	const struct graph *g = graph_of(work, w->trace);
+
+	if (!g || (!g->work && !w->elsewhere))
+		return 1;
+	return graph_work_on(g, w->ordinal, elsewhere_home(w->trace, work->call));
+}
+
+/* A graph's nodes are ops of their own, as long as there is room for so many. */
+static bool is_unfolded(const struct graph *g, uint32_t count, size_t n_ops)
+{
+	return g && g->whole && g->work && count && n_ops + count <= OPS_MAX;
+}
+
+static void add_call_op(struct device_timeline *out, const struct stream_work *w, const struct work *work,
+			uint32_t count)
+{
 	const struct call *c = work->call;
 	struct op *op = &out->ops[out->n_ops++];
 
-	*op = (struct op){ .call = c, .trace = w->trace, .stream = w->stream, .count = g && g->work ? g->work : 1 };
+	*op = (struct op){ .call = c, .trace = w->trace, .stream = c->stream, .count = count };
 	op->class = work->hostfn ? OP_HOSTFN : (uint8_t)class_of(c, w->trace);
 	op->copy = op->class == OP_COPY && c->detail <= GST_COPY_H2H ? (uint8_t)c->detail : 0;
 }
@@ -197,14 +208,17 @@ static void add_call_op(struct device_timeline *out, const struct stream_work *w
 static void add_node_ops(struct device_timeline *out, const struct stream_work *w, const struct work *work)
 {
 	const struct graph *g = graph_of(work, w->trace);
+	uint32_t home = elsewhere_home(w->trace, work->call);
 
 	for (size_t i = 0; i < g->n; i++) {
 		const struct graph_node *n = &g->nodes[i];
 		struct op *op = &out->ops[out->n_ops];
 
-		if (!graph_node_works(n))
+		if (!graph_node_works(n) || graph_node_device(n, home) != w->ordinal)
 			continue;
-		*op = (struct op){ .call = work->call, .trace = w->trace, .node = n, .stream = w->stream, .count = 1 };
+		*op = (struct op){
+			.call = work->call, .trace = w->trace, .node = n, .stream = work->call->stream, .count = 1
+		};
 		op->class = (uint8_t)class_of_node(n, w->trace);
 		op->copy = op->class == OP_COPY && n->kind <= GST_COPY_H2H ? (uint8_t)n->kind : 0;
 		out->n_ops++;
@@ -217,8 +231,9 @@ static size_t ops_of(const struct stream_work *w, size_t n_ops)
 
 	for (size_t k = 0; k < w->n; k++) {
 		const struct graph *g = graph_of(&w->ops[k], w->trace);
+		uint32_t count = count_of(w, &w->ops[k]);
 
-		n_ops += is_unfolded(g, n_ops) ? g->work : 1;
+		n_ops += is_unfolded(g, count, n_ops) ? count : count > 0;
 	}
 	return n_ops - before;
 }
@@ -231,13 +246,15 @@ static bool add_stream_ops(struct device_timeline *out, const struct stream_work
 		return false;
 	for (size_t k = 0; k < w->n; k++) {
 		const struct graph *g = graph_of(&w->ops[k], w->trace);
+		uint32_t count = count_of(w, &w->ops[k]);
 
 		first[k] = out->n_ops;
-		if (is_unfolded(g, out->n_ops))
+		if (is_unfolded(g, count, out->n_ops))
 			add_node_ops(out, w, &w->ops[k]);
-		else
-			add_call_op(out, w, &w->ops[k]);
-		out->operations_unlinked += w->stream == GST_NONE || (g && (!g->counted || g->open));
+		else if (count)
+			add_call_op(out, w, &w->ops[k], count);
+		if (!w->elsewhere)
+			out->operations_unlinked += w->stream == GST_NONE || (g && (!g->counted || g->open));
 	}
 	first[w->n] = out->n_ops;
 	place_stream(out->ops, first, w);

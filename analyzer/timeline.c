@@ -4,6 +4,7 @@
 #include "alloc.h"
 #include "bounds.h"
 #include "depend.h"
+#include "elsewhere.h"
 #include "gaps.h"
 #include "latency.h"
 #include "place.h"
@@ -85,17 +86,32 @@ static bool add_member(struct builder *b, size_t trace, uint32_t ordinal)
 	return true;
 }
 
+/* Those on which a graph's launch runs something: a program may use a device in no other way. */
+static bool add_graph_devices(struct builder *b, size_t trace, const struct call *c, uint64_t *seen)
+{
+	uint64_t devices = elsewhere_devices(b->run->traces[trace], c) & ~*seen;
+
+	*seen |= devices;
+	for (uint32_t ordinal = 0; ordinal < GRAPH_DEVICES && devices; ordinal++)
+		if ((devices & graph_device_bit(ordinal)) && !add_member(b, trace, ordinal))
+			return false;
+	return true;
+}
+
 /* Every device that some process put work on. */
 static bool find_devices(struct builder *b)
 {
 	for (size_t i = 0; i < b->run->n_traces; i++) {
 		const struct trace *t = b->run->traces[i];
 		uint8_t seen[(UINT16_MAX + 1) / 8] = { 0 };
+		uint64_t seen_in_graphs = 0;
 
 		for (size_t k = 0; k < t->n_calls; k++) {
 			const struct call *c = &t->calls[k];
-			uint16_t ordinal = c->stream != GST_NONE ? t->streams[c->stream].device : c->device;
+			uint32_t ordinal = elsewhere_home(t, c);
 
+			if (!add_graph_devices(b, i, c, &seen_in_graphs))
+				return false;
 			if (!is_submission(c) || (seen[ordinal / 8] & 1u << ordinal % 8))
 				continue;
 			seen[ordinal / 8] |= (uint8_t)(1u << ordinal % 8);
@@ -161,7 +177,7 @@ static enum err_kind build_device(struct device_timeline *out, const struct buil
 	if (!kind && (!depend_find(out, b->works, i) || !set_latency(out, b, g)))
 		kind = no_memory(e);
 	for (size_t k = 0; k < work->n; k++)
-		out->n_streams += work->streams[k].n > 0;
+		out->n_streams += work->streams[k].n > 0 && !work->streams[k].elsewhere;
 	out->clock_offset_error_ns = (double)work->worst_edge_error_ns;
 	return kind;
 }

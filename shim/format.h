@@ -341,8 +341,9 @@ struct gst_graph_node {
 	uint64_t arg;    /* bytes; event */
 	uint32_t name;   /* GST_SPACE_KERNEL, 0 none */
 	uint8_t type;    /* CUgraphNodeType */
-	uint8_t zero;
-	uint16_t kind;   /* enum gst_copy_kind */
+	uint8_t device;  /* ordinal + 1, 0 not known */
+	uint8_t kind;    /* enum gst_copy_kind */
+	uint8_t other;   /* of a copy between two devices the destination's */
 };
 _Static_assert(sizeof(struct gst_graph_node) == 32, "graph node");
 

@@ -9,6 +9,7 @@
 #include "file.h"
 #include "gate.h"
 #include "names.h"
+#include "stream.h"
 
 #define EXECS 4096 /* power of two: executable graphs that are remembered */
 #define PROBES 16
@@ -96,6 +97,9 @@ struct walk {
 	struct thread *thread;
 	struct gst_graph graph;
 	bool describe, failed;
+	bool several;     /* devices: each node's is asked for */
+	uint64_t context; /* of the last kernel, and its device: ordinal + 1, 0 not known */
+	uint8_t context_device;
 	unsigned batched;
 	struct gst_graph_node batch[BATCH];
 };
@@ -152,13 +156,62 @@ static void answer_free(struct answer *a)
 		munmap(a->at, a->bytes);
 }
 
+static uint8_t device_number(int ordinal)
+{
+	return ordinal >= 0 && ordinal < UINT8_MAX ? (uint8_t)(ordinal + 1) : 0;
+}
+
+static uint8_t device_of_context(struct walk *w, CUcontext context)
+{
+	if (!w->several || !context)
+		return 0;
+	if (w->context != (uintptr_t)context) {
+		w->context = (uintptr_t)context;
+		w->context_device = device_number(streams_device(w->context));
+	}
+	return w->context_device;
+}
+
+static uint8_t device_of_memory(const struct walk *w, CUdeviceptr pointer)
+{
+	int ordinal = -1;
+
+	if (!w->several ||
+	    INJECT(cuPointerGetAttribute, &ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer) != CUDA_SUCCESS)
+		return 0;
+	return device_number(ordinal);
+}
+
+static void describe_copy(struct walk *w, const CUDA_MEMCPY3D *copy, struct gst_graph_node *n)
+{
+	uint8_t to;
+
+	n->arg = copy->WidthInBytes * copy->Height * copy->Depth;
+	n->kind = (uint8_t)copy_kind_3d(w->thread, copy);
+	if (n->kind == GST_COPY_H2D_PAGEABLE || n->kind == GST_COPY_H2D_PINNED)
+		n->device = device_of_memory(w, copy->dstDevice);
+	if (n->kind == GST_COPY_D2H_PAGEABLE || n->kind == GST_COPY_D2H_PINNED || n->kind == GST_COPY_D2D)
+		n->device = device_of_memory(w, copy->srcDevice);
+	if (n->kind != GST_COPY_D2D || !n->device)
+		return;
+	to = device_of_memory(w, copy->dstDevice);
+	if (!to) {
+		n->device = 0;
+	} else if (to != n->device) {
+		n->other = to;
+		n->kind = GST_COPY_PEER;
+	}
+}
+
 static void describe_kernel(struct walk *w, CUgraphNode node, struct gst_graph_node *n)
 {
 	CUDA_KERNEL_NODE_PARAMS_v2 p = { 0 };
 	CUlaunchAttributeValue updatable = { 0 };
 
-	if (INJECT(cuGraphKernelNodeGetParams_v2, node, &p) == CUDA_SUCCESS)
+	if (INJECT(cuGraphKernelNodeGetParams_v2, node, &p) == CUDA_SUCCESS) {
 		n->name = names_kernel(w->thread, p.func ? (const void *)p.func : (const void *)p.kern);
+		n->device = device_of_context(w, p.ctx);
+	}
 	if (INJECT(cuGraphKernelNodeGetAttribute, node, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &updatable) ==
 		    CUDA_SUCCESS &&
 	    updatable.deviceUpdatableKernelNode.deviceUpdatable)
@@ -176,14 +229,14 @@ static void describe_node(struct walk *w, CUgraphNode node, struct gst_graph_nod
 		describe_kernel(w, node, n);
 		break;
 	case CU_GRAPH_NODE_TYPE_MEMCPY:
-		if (INJECT(cuGraphMemcpyNodeGetParams, node, &copy) != CUDA_SUCCESS)
-			break;
-		n->arg = copy.WidthInBytes * copy.Height * copy.Depth;
-		n->kind = (uint16_t)copy_kind_3d(w->thread, &copy);
+		if (INJECT(cuGraphMemcpyNodeGetParams, node, &copy) == CUDA_SUCCESS)
+			describe_copy(w, &copy, n);
 		break;
 	case CU_GRAPH_NODE_TYPE_MEMSET:
-		if (INJECT(cuGraphMemsetNodeGetParams, node, &set) == CUDA_SUCCESS)
-			n->arg = set.width * set.height * set.elementSize;
+		if (INJECT(cuGraphMemsetNodeGetParams, node, &set) != CUDA_SUCCESS)
+			break;
+		n->arg = set.width * set.height * set.elementSize;
+		n->device = device_of_memory(w, set.dst);
 		break;
 	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
 		if (INJECT(cuGraphEventRecordNodeGetEvent, node, &event) == CUDA_SUCCESS)
@@ -341,7 +394,9 @@ static void walk(struct walk *w, CUgraph graph)
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	uint32_t captures = __atomic_load_n(&gate.captures, __ATOMIC_RELAXED);
 	int saved_errno = errno;
+	char name[64];
 
+	w->several = INJECT(cuDeviceGetName, name, (int)sizeof(name), 1) == CUDA_SUCCESS; /* there is a second one */
 	if (captures) /* somebody's capture in mode `global` must not take our questions amiss */
 		INJECT(cuThreadExchangeStreamCaptureMode, &mode);
 	walk_graph(w, graph, NULL, 0);

@@ -314,6 +314,14 @@ void streams_retire(uint64_t context, uint32_t tid)
 	}
 }
 
+uint16_t streams_device(uint64_t context)
+{
+	for (unsigned i = 0; i < STREAM_TABLE; i++)
+		if (__atomic_load_n(&table[i].state, __ATOMIC_ACQUIRE) == STREAM_LIVE && table[i].context == context)
+			return table[i].device;
+	return 0xffff;
+}
+
 void streams_forget(void)
 {
 	memset(table, 0, sizeof(table));

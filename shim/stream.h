@@ -75,4 +75,7 @@ void streams_retire(uint64_t context, uint32_t tid);
 /* A context synchronise that began at `begin` (ticks) has returned: what was submitted before it has finished. */
 void streams_finished_context(uint64_t context, uint64_t begin);
 
+/* The ordinal of the context's device; 0xffff: it has no stream that is known. */
+uint16_t streams_device(uint64_t context);
+
 void streams_forget(void);

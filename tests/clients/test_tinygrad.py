@@ -32,8 +32,9 @@ def test_agrees(training, mode, kernel_us):
     truth.agree(training(mode, 20, env={"SIMGPU_KERNEL_US": kernel_us}))
 
 
-def test_two_devices(training):
-    """Nothing false is claimed. The widths are promised behind a blocking call and in a silence; here one device waits for a copy
+@pytest.mark.parametrize("mode", ["replay", "graph"])
+def test_two_devices(training, mode):
+    """Nothing false is claimed. With graphs, one graph holds both devices' kernels and the copies between them. The widths are promised behind a blocking call and in a silence; here one device waits for a copy
     that the other makes, which nobody waits for."""
-    run = training("replay", 4, "--devices", 2, env={"SIMGPU_DEVICES": 2})()
+    run = training(mode, 5, "--devices", 2, env={"SIMGPU_DEVICES": 2})()
     truth.check_sound(run.report(), truth.Truth(run))

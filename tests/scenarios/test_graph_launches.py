@@ -34,3 +34,26 @@ def test_the_host_level_claims_nothing_of_graphs(recorder):
     for case in ("host", "events", "plain"):
         run = recorder.run(recorder.command("graphs_linked", case), env={"GPUSHIM_DEVICE": "host"}, realtime=True)
         truth.check_sound(run.report(), truth.Truth(run))
+
+
+def two_devices(recorder, **env):
+    run = recorder.run(recorder.command("graphs_linked", "two-devices"), env={"SIMGPU_DEVICES": 2, **env}, realtime=True)
+    assert (run.status, run.stdout) == (0, "end\n"), run.stdout + run.stderr
+    return run
+
+
+def test_one_graph_on_two_devices(recorder):
+    """Its nodes count where they ran, ten launches of three there; the other device's time from a launch to its end is not claimed."""
+    run = two_devices(recorder)
+    report, known = run.report(), truth.Truth(run)
+    truth.check_sound(report, known)
+    here, there = report["devices"]
+    assert (here["operations"], there["operations"]) == (30, 32)
+    launches = [op for op in known.ops if op.device == 1][1:-1]
+    assert there["unresolved_ns"] >= sum(op.end - op.start for op in launches)
+    assert there["idle_ns"] > 5 * 3 * truth.MS  # between the launches it is known idle as ever
+
+
+def test_one_graph_on_two_devices_without_edges(recorder):
+    run = two_devices(recorder, GPUSHIM_DEVICE="host")
+    truth.check_sound(run.report(), truth.Truth(run))

@@ -354,7 +354,9 @@ static void add_node(struct parser *p)
 	r.node.parent = number(p, "parent", 0);
 	r.node.arg = number(p, "event", number(p, "bytes", 0));
 	r.node.type = (uint8_t)choice(p, value_of(p, "type"), types, 0);
-	r.node.kind = (uint16_t)choice(p, value_of(p, "kind"), copy_kinds, GST_COPY_UNKNOWN);
+	r.node.kind = (uint8_t)choice(p, value_of(p, "kind"), copy_kinds, GST_COPY_UNKNOWN);
+	r.node.device = (uint8_t)(number(p, "device", UINT64_MAX) + 1);
+	r.node.other = (uint8_t)(number(p, "other", UINT64_MAX) + 1);
 	r.node.name = name_id(p, GST_SPACE_KERNEL, value_of(p, "kernel"));
 	g->nodes++;
 	g->described++;

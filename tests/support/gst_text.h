@@ -12,7 +12,7 @@
  *   record t=.. stream= seq= event=5   sync-event / query-event t=.. event=5   wait t=.. stream= seq= event=5
  *   alloc, free, host-alloc, host-free, pool, vmm, module, context, event, memop, other   t=.. [pointer= bytes= kernel=]
  *   node 1 handle=11 [type=kernel|copy|memset|host|child|empty|wait|record|signal|semaphore|alloc|free|memop|conditional] [parent=10]
- *        [kernel=foo] [bytes=] [kind=h2d-pageable] [event=5]      of structure 1; then  depends 1 from=11 to=12
+ *        [kernel=foo] [bytes=] [kind=h2d-pageable] [event=5] [device=0] [other=1]      of structure 1; then  depends 1 from=11 to=12
  *   structure 1 t=.. [exec=9] [base=] [nodes=] [work=] [described=] [edges=] [flags=open,same,no-edges]     counts: as written so far
  *   change t=.. structure=1 node=11 [kernel=foo] [bytes=] [flags=on,off]
  *   edge 3 t=.. stream=1 covers=2 fired=150us done=160us [base=1] [kind=block|start|class|before|after]

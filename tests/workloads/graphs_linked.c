@@ -345,6 +345,71 @@ static void only(const char *what)
 	run(instantiate(g), stream_new(), 5);
 }
 
+static CUcontext enter_device(int ordinal)
+{
+	CUcontext other = NULL;
+
+	DO(cuDevicePrimaryCtxRetain(&other, ordinal));
+	DO(cuCtxSetCurrent(other));
+	return other;
+}
+
+/* One graph: a kernel of device 0, a copy to device 1, two kernels and a memset there, a kernel of device 0 again. */
+static CUgraph over_two_devices(CUmodule theirs, CUcontext there, CUdeviceptr theirs_memory)
+{
+	CUDA_MEMCPY3D copy = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+			       .srcDevice = device_memory,
+			       .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			       .dstDevice = theirs_memory,
+			       .WidthInBytes = BUFFER_BYTES,
+			       .Height = 1,
+			       .Depth = 1 };
+	CUDA_MEMSET_NODE_PARAMS set = {
+		.dst = theirs_memory, .value = 7, .elementSize = 1, .width = 4096, .height = 1
+	};
+	CUDA_KERNEL_NODE_PARAMS p = kernel_params("there__400us");
+	CUgraph g = graph_new();
+	CUgraphNode node = add_kernel(g, "here__200us", NULL, 0);
+
+	DO(cuModuleGetFunction(&p.func, theirs, "there__400us"));
+	DO(cuGraphAddMemcpyNode(&node, g, &node, 1, &copy, context));
+	DO(cuGraphAddKernelNode(&node, g, &node, 1, &p));
+	DO(cuGraphAddMemsetNode(&node, g, &node, 1, &set, there));
+	DO(cuGraphAddKernelNode(&node, g, &node, 1, &p));
+	add_kernel(g, "back__100us", &node, 1);
+	return g;
+}
+
+/* The other device has work of its own before and after; in between only the graph's launches use it. */
+static void two_devices(void)
+{
+	CUcontext there = enter_device(1);
+	CUstream a, b = stream_new();
+	CUmodule theirs = NULL, ours = module;
+	CUdeviceptr theirs_memory = 0;
+	CUgraphExec exec;
+
+	DO(cuModuleLoadData(&theirs, "x"));
+	DO(cuMemAlloc(&theirs_memory, BUFFER_BYTES));
+	module = theirs;
+	launch(b, "own__300us");
+	DO(cuStreamSynchronize(b));
+	module = ours;
+	DO(cuCtxSetCurrent(context));
+	a = stream_new();
+	exec = instantiate(over_two_devices(theirs, there, theirs_memory));
+	run(exec, a, 5);
+	for (int i = 0; i < 5; i++) /* queued, then waited for once */
+		DO(cuGraphLaunch(exec, a));
+	DO(cuStreamSynchronize(a));
+	usleep(PAUSE_US);
+	DO(cuCtxSetCurrent(there));
+	module = theirs;
+	launch(b, "own__300us");
+	DO(cuStreamSynchronize(b));
+	DO(cuCtxSetCurrent(context));
+}
+
 static void big(size_t n)
 {
 	CUgraph g = graph_new();
@@ -567,6 +632,8 @@ int main(int argc, char **argv)
 		update();
 	else if (strcmp(which, "copies") == 0 || strcmp(which, "memsets") == 0)
 		only(which);
+	else if (strcmp(which, "two-devices") == 0)
+		two_devices();
 	else if (strcmp(which, "big") == 0)
 		big(n);
 	else if (strcmp(which, "many") == 0)
