@@ -464,18 +464,21 @@ static int by_exec(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A launch stands behind the executable graph's launch before it, in whatever stream that was (CUDA driver API, cuGraphLaunch). */
+/* A launch stands behind the executable graph's launch before it, in whatever stream that was (CUDA driver API, cuGraphLaunch). A
+ * handle may be used again for another graph while what the first one launched still runs: then it does not. */
 static bool add_launch_order(struct builder *b, const struct call *before, const struct call *c)
 {
 	struct facts *f = b->out;
+	uint32_t one = b->t->graphs[before->graph].root, other = b->t->graphs[c->graph].root;
+	bool known = one && other;
 
-	if (before->args[0] != c->args[0] || before->stream == c->stream)
+	if (before->args[0] != c->args[0] || before->stream == c->stream || (known && one != other))
 		return true;
 	if (!array_room(f->waits, f->n_waits, f->cap_waits))
 		return false;
 	f->waits[f->n_waits++] = (struct wait){ .stream = c->stream,
-						.producer = before->stream,
-						.seq = before->seq,
+						.producer = known ? before->stream : GST_NONE,
+						.seq = known ? before->seq : 0,
 						.at_ns = c->begin_ns - 1,
 						.end_ns = c->begin_ns,
 						.recorded_ns = before->end_ns,

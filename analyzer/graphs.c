@@ -264,6 +264,7 @@ static bool fill(struct graph *g, const struct graphs *from, const struct gst_gr
 
 	*g = unknown_graph(r->graph, graphs_index(t, r->base), 1);
 	base = &t->graphs[g->base];
+	g->root = r->base ? base->root : r->graph;
 	if (r->flags & GST_GRAPH_SAME) {
 		fill_same(g, base);
 		return true;

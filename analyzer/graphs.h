@@ -37,6 +37,7 @@ struct graph_node {
 struct graph {
 	uint32_t id;             /* the recorder's; 0 unknown */
 	uint32_t base;           /* index of the version it replaced, 0 none */
+	uint32_t root;           /* id of the first version of the same executable graph, 0 unknown: handles are used again */
 	bool counted;            /* `work` is right */
 	bool whole;              /* all nodes are in `nodes` */
 	bool open;               /* what a launch runs is decided on the device */
