@@ -7,19 +7,13 @@
 
 #include "driver_thread.h"
 #include "op.h"
+#include "op_wait.h"
 #include "settings.h"
 #include "truth_log.h"
 #include "turns.h"
 #include "watch.h"
 
-#include <errno.h>
-#include <pthread.h>
-
-enum {
-	SPIN_NS = 120000,  /* a sleeping waiter wakes this long before the end and spins */
-	WAKE_NS = 80000,   /* what a sleeping waiter needs to be awake; see finish_real_time */
-	STALL_NS = 1000000 /* how long to sleep for something whose time is unknown */
-};
+enum { WAKE_NS = 80000 /* what a sleeping waiter needs to be awake; see timeline_finish_real_time */ };
 
 struct device {
 	uint64_t slot_free_ns[SIM_KERNEL_SLOTS];
@@ -32,21 +26,7 @@ static struct op_heap actions, endings;
 static struct op_queue due_host_functions, due_transfers;
 static struct op_queue unblocked; /* ready, next step not yet decided: a queue instead of recursion over long streams */
 static unsigned small_transfers;  /* in endings, with bytes to move */
-static unsigned sleepers;         /* threads asleep until an unknown end becomes known */
-static bool host_function_running;
 static bool finishing;
-
-static pthread_cond_t progress;
-static pthread_once_t progress_once = PTHREAD_ONCE_INIT;
-
-static void progress_init(void)
-{
-	pthread_condattr_t attributes;
-
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&progress, &attributes);
-}
 
 struct engine *timeline_engine(int device, enum copy_kind copy)
 {
@@ -318,9 +298,9 @@ static void take_steps(uint64_t now_ns)
 /* Something really happened just now. Who sleeps until then needs time to wake: where the end is ours to choose it lies that
  * far ahead, so that a synchronise still returns at the true end. A host function ends when it ended; there the operations
  * behind it start later instead. */
-static void finish_real_time(struct op *op, uint64_t now_ns)
+void timeline_finish_real_time(struct op *op, uint64_t now_ns)
 {
-	uint64_t wake_ns = sleepers ? WAKE_NS : 0;
+	uint64_t wake_ns = waiters_asleep() ? WAKE_NS : 0;
 	uint64_t end_ns = now_ns;
 
 	if (op->kind == OP_HOSTFN) {
@@ -333,8 +313,7 @@ static void finish_real_time(struct op *op, uint64_t now_ns)
 	resolve(op, end_ns);
 	release_engine(op);
 	drain_unblocked();
-	pthread_once(&progress_once, progress_init);
-	pthread_cond_broadcast(&progress);
+	waiters_wake();
 }
 
 void timeline_advance(uint64_t now_ns)
@@ -343,62 +322,13 @@ void timeline_advance(uint64_t now_ns)
 
 	take_steps(now_ns);
 	while (!finishing && (satisfied = watch_satisfied())) {
-		finish_real_time(satisfied, now_ns);
+		timeline_finish_real_time(satisfied, now_ns);
 		op_unref(satisfied);
 		take_steps(now_ns);
 	}
 }
 
-static __thread bool in_host_function;
-
-bool timeline_in_host_function(void)
-{
-	return in_host_function;
-}
-
-static void call_host(const struct host_call *call)
-{
-	in_host_function = true;
-	if (call->callback)
-		call->callback(call->stream, CUDA_SUCCESS, call->argument);
-	else
-		call->function(call->argument);
-	in_host_function = false;
-}
-
-void op_run_due(struct op *op)
-{
-	uint64_t now_ns;
-
-	op->stage = STAGE_RUNNING;
-	if (op->kind == OP_HOSTFN) {
-		op->start_ns = clock_now_ns();
-		host_function_running = true;
-	}
-	sim_unlock();
-	if (op->kind == OP_HOSTFN)
-		call_host(&op->call);
-	else
-		transfer_move(&op->transfer);
-	now_ns = clock_now_ns();
-	sim_lock();
-	if (op->kind == OP_HOSTFN)
-		host_function_running = false;
-	finish_real_time(op, now_ns);
-}
-
-static void sleep_for_progress(uint64_t until_ns)
-{
-	struct timespec until = { .tv_sec = (time_t)(until_ns / NSEC_PER_SEC),
-				  .tv_nsec = (long)(until_ns % NSEC_PER_SEC) };
-
-	pthread_once(&progress_once, progress_init);
-	sleepers++;
-	pthread_cond_timedwait(&progress, sim_mutex(), &until);
-	sleepers--;
-}
-
-static uint64_t next_step_ns(void)
+uint64_t timeline_next_step_ns(void)
 {
 	struct op *action = op_heap_top(&actions), *ending = op_heap_top(&endings);
 	uint64_t next_ns = action ? action->due_ns : UINT64_MAX;
@@ -406,91 +336,12 @@ static uint64_t next_step_ns(void)
 	return ending && ending->due_ns < next_ns ? ending->due_ns : next_ns;
 }
 
-/* One round of waiting for a moment that may move: asleep while it is far, spinning when it is near. */
-static void wait_for_step(uint64_t next_ns, enum wait_how how)
+bool timeline_take_room(int device)
 {
-	uint64_t now_ns = clock_now_ns();
-
-	if (next_ns == UINT64_MAX) {
-		sleep_for_progress(now_ns + STALL_NS);
-	} else if (how == WAIT_SLEEP) {
-		sleep_for_progress(next_ns);
-	} else if (next_ns > now_ns + SPIN_NS) {
-		sleep_for_progress(next_ns - SPIN_NS);
-	} else {
-		sim_unlock();
-		clock_spin_until(next_ns);
-		sim_lock();
-	}
-}
-
-/* The end does not move any more. */
-static void wait_for_end(uint64_t end_ns, enum wait_how how)
-{
-	uint64_t now_ns = clock_now_ns();
-
-	sim_unlock();
-	if (how == WAIT_SLEEP)
-		clock_sleep_until(end_ns);
-	else if (end_ns > now_ns + SPIN_NS)
-		clock_sleep_until(end_ns - SPIN_NS);
-	clock_spin_until(end_ns);
-	sim_lock();
-}
-
-/* A waiter moves the bytes it waits for, and any bytes while the driver thread is inside a host function. */
-static bool help(struct op *op)
-{
-	struct op *due = NULL;
-
-	if (op && op->stage == STAGE_DUE && op_queue_remove(&due_transfers, op))
-		due = op;
-	else if (host_function_running)
-		due = timeline_due_transfer();
-	if (!due)
+	if (devices[device].outstanding >= settings()->queue_depth)
 		return false;
-	op_run_due(due);
-	op_unref(due);
-	return true;
-}
-
-void op_wait(struct op *op, enum wait_how how)
-{
-	op_ref(op);
-	for (;;) {
-		timeline_advance(clock_now_ns());
-		if (op->stage == STAGE_DONE)
-			break;
-		if (op->stage == STAGE_RESOLVED)
-			wait_for_end(op->end_ns, how);
-		else if (!help(op))
-			wait_for_step(next_step_ns(), how);
-	}
-	op_unref(op);
-}
-
-void op_run_owned(struct op *op)
-{
-	for (;;) {
-		timeline_advance(clock_now_ns());
-		if (op->stage == STAGE_DUE) {
-			op_run_due(op);
-			return;
-		}
-		wait_for_step(next_step_ns(), WAIT_SPIN);
-	}
-}
-
-void timeline_wait_for_room(int device)
-{
-	for (;;) {
-		timeline_advance(clock_now_ns());
-		if (devices[device].outstanding < settings()->queue_depth)
-			break;
-		if (!help(NULL))
-			wait_for_step(next_step_ns(), WAIT_SPIN);
-	}
 	devices[device].outstanding++;
+	return true;
 }
 
 void timeline_return_room(int device)
@@ -513,6 +364,11 @@ struct op *timeline_due_host_function(void)
 struct op *timeline_due_transfer(void)
 {
 	return op_queue_pop(&due_transfers);
+}
+
+bool timeline_take_due_transfer(struct op *op)
+{
+	return op_queue_remove(&due_transfers, op);
 }
 
 uint64_t timeline_next_action_ns(void)

@@ -110,6 +110,12 @@ bool timeline_in_host_function(void);             /* this thread is inside a cli
 void timeline_finish(void);                       /* at exit: every end that the model knows, without waiting */
 struct engine *timeline_engine(int device, enum copy_kind copy); /* NULL: runs like a kernel */
 
+/* What op_wait.c needs. */
+bool timeline_take_room(int device);                /* false: every launch slot is taken */
+bool timeline_take_due_transfer(struct op *op);     /* out of its queue; false: somebody else has it */
+uint64_t timeline_next_step_ns(void);               /* UINT64_MAX: nothing known */
+void timeline_finish_real_time(struct op *op, uint64_t now_ns); /* it has really been done */
+
 /* What turns.c needs. */
 uint64_t timeline_slot_free_ns(int device, uint64_t earliest_ns); /* when a kernel that may start then would find a slot */
 void timeline_start(struct op *op, uint64_t start_ns);
