@@ -206,6 +206,7 @@ def main():
     parser.add_argument("--only", choices=("unit", "pytest", "scripts"))
     parser.add_argument("-k", dest="pattern", default="", help="only what has this in its name")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that run() ends what it started: `timeout make check`
     results = Results()
     if options.only in (None, "unit"):
         run_unit(results, options.pattern)

@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+import time
 
 import pytest
 
@@ -80,3 +81,18 @@ def test_a_bad_end_after_good_cases_is_a_failure(run_check):
 def test_nothing_to_run_is_a_failure(run_check):
     status, lines = run_check()
     assert (status, lines[-1]) == (1, "0 passed, 0 failed")
+
+
+def test_what_runs_ends_with_the_runner(root, tmp_path):
+    (tmp_path / "unit").mkdir()
+    (tmp_path / "unit/test_hangs").write_text(f"#!/bin/sh\necho $$ >{tmp_path}/pid.part\nmv {tmp_path}/pid.part {tmp_path}/pid\nexec sleep 60\n")
+    (tmp_path / "unit/test_hangs").chmod(0o755)
+    runner = subprocess.Popen(["python3", root / "scripts/check.py", "--only", "unit"], stdout=subprocess.DEVNULL,
+                              env=dict(os.environ, BUILD=str(tmp_path)))
+    while not (tmp_path / "pid").exists():
+        time.sleep(0.01)
+        assert runner.poll() is None
+    runner.terminate()
+    assert runner.wait(20) == 143
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
