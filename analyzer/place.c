@@ -69,7 +69,7 @@ uint64_t op_bytes(const struct op *op)
 static double weight_of(const struct op *op)
 {
 	if (op->class == OP_COPY || op->class == OP_MEMSET)
-		return COPY_WEIGHT + (double)op_bytes(op) / COPY_BYTES_PER_NS;
+		return COPY_WEIGHT * op->count + (double)op_bytes(op) / COPY_BYTES_PER_NS;
 	return KERNEL_WEIGHT * op->count;
 }
 
@@ -183,6 +183,8 @@ static uint32_t count_of(const struct stream_work *w, const struct work *work)
 {
 	const struct graph *g = graph_of(work, w->trace);
 
+	if (work->call->copies)
+		return work->call->copies;
 	if (!g || (!g->work && !w->elsewhere))
 		return 1;
 	return graph_work_on(g, w->ordinal, elsewhere_home(w->trace, work->call));

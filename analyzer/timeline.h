@@ -26,7 +26,7 @@ struct op {
 	const struct trace *trace;
 	const struct graph_node *node; /* of the graph that the call launched; NULL: the call's own work */
 	uint32_t stream;  /* index into trace->streams */
-	uint32_t count;   /* operations it stands for: more than 1 where a graph's nodes are counted and not known */
+	uint32_t count;   /* operations it stands for: more than 1 for a batch of copies, and where a graph's nodes are counted and not known */
 	uint8_t class;    /* enum op_class */
 	uint8_t copy;     /* enum gst_copy_kind for OP_COPY */
 	bool exact;       /* begin and end are measured (imported or CUPTI), not placed */

@@ -205,6 +205,8 @@ static bool add_call(struct decoder *d, const struct gst_call *r, const struct r
 			    .flags = r->flags,
 			    .args = { r->args[0], r->args[1] },
 			    .byte = v->byte };
+	if (c->family == GST_FAMILY_COPY)
+		c->copies = r->name;
 	if (c->family == GST_FAMILY_GRAPH_LAUNCH)
 		c->graph = graphs_index(t, r->name);
 	if (c->family == GST_FAMILY_GRAPH_CHANGE)

@@ -24,6 +24,7 @@ struct call { /* a driver call; fields as in FORMAT.md */
 	uint16_t detail;
 	uint8_t family; /* enum gst_family */
 	uint8_t flags;
+	uint32_t copies; /* of a batch of copies: how many; else 0 */
 	uint32_t graph;  /* of a graph launch or change: index into trace.graphs, 0 not known */
 	uint64_t args[2];
 	uint64_t byte; /* in the file: evidence names it */

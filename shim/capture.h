@@ -27,6 +27,9 @@ void copy(struct call *c, CUstream s, enum copy_direction direction, uintptr_t d
 	  enum copy_mode mode);
 void copy_2d(struct call *c, CUstream s, const CUDA_MEMCPY2D *p, enum copy_mode mode);
 void copy_3d(struct call *c, CUstream s, const CUDA_MEMCPY3D *p, enum copy_mode mode);
+void copy_3d_peer(struct call *c, CUstream s, const CUDA_MEMCPY3D_PEER *p, enum copy_mode mode);
+void copy_batch(struct call *c, CUstream s, const CUdeviceptr *dst, const CUdeviceptr *src, const size_t *bytes, size_t count);
+void copy_batch_3d(struct call *c, CUstream s, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t count);
 void memset_work(struct call *c, CUstream s, CUdeviceptr to, size_t bytes);
 
 /* ---- before: waiting and asking ---------------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@ import truth
 
 SECTIONS = {
     "basics": ["devices", "contexts", "libraries", "streams_and_events", "default_stream", "errors"],
-    "copies": ["copies", "pitched", "boxes", "host_memory"],
+    "copies": ["copies", "pitched", "boxes", "batch", "host_memory"],
     "pools": ["managed", "pools", "virtual"],
     "graphs": ["explicit", "captured", "updated", "nested"],
     "second-device": ["second_device"],
