@@ -68,8 +68,8 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 {
 	int64_t at = min64(p->at_ns, op->latest_end_ns);
 
-	if (p->known_by == PENDING_WAKE && op->known_by == BOUNDARY_EDGE)
-		return true;
+	if (p->known_by == PENDING_WAKE && (op->known_by == BOUNDARY_EDGE || p->at_ns > op->latest_end_ns))
+		return true; /* known better; or known to be over before the call returned: it did not wait, it had no CPU */
 	if (p->known_by == PENDING_ASKED &&
 	    (facts_edge_near(w->facts, w->stream, p->at_ns) || p->at_ns > op->latest_end_ns ||
 	     (is_legacy(w) && !legacy_others_done(d, w, p->at_ns))))

@@ -31,6 +31,7 @@ static void sum_up(struct sum *s, size_t n)
 
 static bool find(struct slack *s, const struct device_work *d)
 {
+	int64_t slack_ns;
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->n; i++)
@@ -46,8 +47,9 @@ static bool find(struct slack *s, const struct device_work *d)
 
 			if (!op->slack_ns)
 				continue;
-			s->begins[s->n] = (struct sum){ op->earliest_start_ns, op->slack_ns };
-			s->ends[s->n++] = (struct sum){ op->latest_end_ns, op->slack_ns };
+			slack_ns = min64(op->slack_ns, op->latest_end_ns - op->earliest_start_ns);
+			s->begins[s->n] = (struct sum){ op->earliest_start_ns, slack_ns };
+			s->ends[s->n++] = (struct sum){ op->latest_end_ns, slack_ns };
 		}
 	sum_up(s->begins, s->n);
 	sum_up(s->ends, s->n);
