@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "facts.h"
 
+#include "accounts.h"
 #include "alloc.h"
 #include "latency.h"
 #include "timeline.h"
@@ -33,8 +34,8 @@ struct builder {
 	uint64_t *told;         /* per stream: what a context synchronise has said is over */
 	uint64_t *told_by_edge; /* … an edge across the legacy stream */
 	struct ended *ended;
-	size_t *ended_of;            /* per stream: its first in ended; one more for the end */
-	const struct usage **usages; /* by thread, then time */
+	size_t *ended_of; /* per stream: its first in ended; one more for the end */
+	struct accounts accounts;
 };
 
 static bool add_finished(struct builder *b, uint32_t stream, uint64_t covers, int64_t by_ns, enum boundary known_by)
@@ -155,72 +156,18 @@ static bool add_poll(struct builder *b, const struct poll *p)
 
 /* ---- how long a blocking call may have taken to notice ---------------------------------------------- */
 
-static int usage_by_thread(const void *a, const void *b)
-{
-	const struct usage *x = *(const struct usage *const *)a, *y = *(const struct usage *const *)b;
-
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
-}
-
-static bool account_before(const void *element, const void *key)
-{
-	return usage_by_thread(element, key) < 0;
-}
-
-/* First of the thread's accounts taken at or after time_ns. */
-static size_t find_usage(const struct builder *b, uint32_t tid, int64_t time_ns)
-{
-	const struct usage at = { .tid = tid, .time_ns = time_ns }, *key = &at;
-
-	return array_first(b->usages, b->t->n_usages, sizeof(*b->usages), account_before, &key);
-}
-
-/* WAKE_NS plus the time the thread was runnable without a CPU, where accounts around the call tell it. */
-static int64_t wake_ns(const struct builder *b, const struct call *c)
-{
-	size_t after = find_usage(b, c->tid, c->end_ns);
-	const struct usage *first, *last;
-
-	if (after == 0 || after == b->t->n_usages)
-		return WAKE_NS;
-	last = b->usages[after];
-	first = b->usages[find_usage(b, c->tid, c->begin_ns)];
-	for (size_t i = after; i-- > 0 && b->usages[i]->tid == c->tid && b->usages[i]->time_ns >= c->begin_ns;)
-		if (b->usages[i]->run_delay_ns != UINT64_MAX)
-			first = b->usages[i];
-	if (first->tid != c->tid || last->tid != c->tid || first->run_delay_ns == UINT64_MAX ||
-	    last->run_delay_ns == UINT64_MAX || last->run_delay_ns < first->run_delay_ns ||
-	    last->run_delay_ns - first->run_delay_ns > (uint64_t)(c->end_ns - c->begin_ns))
-		return WAKE_NS;
-	return WAKE_NS + (int64_t)(last->run_delay_ns - first->run_delay_ns);
-}
-
-/* When a copy that makes the host wait was handed to the driver: at the last account the recorder takes inside the call, with all
- * of its own work behind it. INT64_MIN: no account says when. */
-static int64_t entered_ns(const struct builder *b, const struct call *c)
-{
-	size_t i = find_usage(b, c->tid, c->begin_ns);
-	int64_t entered = INT64_MIN;
-
-	for (; i < b->t->n_usages && b->usages[i]->tid == c->tid && b->usages[i]->time_ns <= c->end_ns; i++)
-		if (b->usages[i]->run_delay_ns != UINT64_MAX)
-			entered = b->usages[i]->time_ns;
-	return entered;
-}
-
 /* The work a call waited for was still pending shortly before the call returned, if the call did wait. */
 static bool add_blocked(struct builder *b, const struct call *c, uint32_t stream, uint64_t covers, uint64_t context)
 {
-	int64_t wake = wake_ns(b, c);
-	struct pending p = { stream,  covers,       c->end_ns - wake, c->begin_ns + b->out->latency_ns,
+	int64_t wake = accounts_wake_ns(&b->accounts, c);
+	int64_t asked = accounts_asked_ns(&b->accounts, c);
+	struct pending p = { stream,  covers,       c->end_ns - wake, asked + b->out->latency_ns,
 			     context, PENDING_WAKE, INT64_MIN };
 
 	if (!is_submission(c))
 		return add_pending(b, p);
 	p.known_by = PENDING_OWN;
-	p.entered_ns = entered_ns(b, c);
+	p.entered_ns = accounts_handed_ns(&b->accounts, c);
 	if (p.entered_ns == INT64_MIN)
 		return true; /* its own two ends bound it, and rest on no allowance */
 	/* a wait for a CPU delays the copy; a short call's return bounds it without any allowance */
@@ -439,17 +386,13 @@ static bool make_events(struct builder *b)
 				     (c->family != GST_FAMILY_GRAPH_LAUNCH || t->graphs[c->graph].whole);
 	}
 	b->events = array_new(n, sizeof(*b->events));
-	b->usages = array_new(t->n_usages, sizeof(*b->usages));
 	b->told = array_new(t->n_streams, sizeof(*b->told));
 	b->told_by_edge = array_new(t->n_streams, sizeof(*b->told_by_edge));
-	if (!b->events || !b->usages || !b->told || !b->told_by_edge)
+	if (!b->events || !b->told || !b->told_by_edge || !accounts_find(&b->accounts, t))
 		return false;
 	for (size_t i = 0; i < t->n_calls; i++)
 		list_recordings(b, &t->calls[i]);
 	array_sort(b->events, b->n_events, sizeof(*b->events), event_order);
-	for (size_t i = 0; i < t->n_usages; i++)
-		b->usages[i] = &t->usages[i];
-	array_sort(b->usages, t->n_usages, sizeof(*b->usages), usage_by_thread);
 	return true;
 }
 
@@ -584,7 +527,7 @@ enum err_kind facts_build(struct facts *out, const struct trace *t, const struct
 	free(b.events);
 	free(b.told);
 	free(b.told_by_edge);
-	free(b.usages);
+	accounts_free(&b.accounts);
 	free(b.ended);
 	free(b.ended_of);
 	if (ok)

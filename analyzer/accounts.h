@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* accounts.h: what a thread did inside a call that may block, but for waiting: its own accounts (GST_USAGE) and the recorder's edges
+ * tell. */
+#pragma once
+
+#include "trace.h"
+
+struct accounts {
+	const struct usage **usages; /* by thread, then time */
+	const struct edge **edges;   /* by thread, then begin */
+	const struct trace *t;
+};
+
+bool accounts_find(struct accounts *a, const struct trace *t); /* false: no memory */
+void accounts_free(struct accounts *a);
+
+/* Of the time before the call's return: WAKE_NS plus what the thread was runnable without a CPU, where accounts around the call say. */
+int64_t accounts_wake_ns(const struct accounts *a, const struct call *c);
+
+/* When a copy that makes the host wait was handed to the driver: at the last account the recorder takes inside the call, with all
+ * of its own work behind it. INT64_MIN: no account says when. */
+int64_t accounts_handed_ns(const struct accounts *a, const struct call *c);
+
+/* When the driver was asked to wait, at the earliest: behind the edges that the recorder put in front, inside the call. */
+int64_t accounts_asked_ns(const struct accounts *a, const struct call *c);
