@@ -31,7 +31,8 @@ static void submit_batch(struct call *c, CUstream s, const struct batch *b, CUde
 	c->record.name = count < UINT32_MAX ? (uint32_t)count : 0;
 }
 
-void copy_batch(struct call *c, CUstream s, const CUdeviceptr *dst, const CUdeviceptr *src, const size_t *bytes, size_t count)
+void copy_batch(struct call *c, CUstream s, const CUdeviceptr *dst, const CUdeviceptr *src, const size_t *bytes,
+		size_t count)
 {
 	struct batch b = { 0 };
 
@@ -59,7 +60,8 @@ void copy_batch_3d(struct call *c, CUstream s, const CUDA_MEMCPY3D_BATCH_OP *ops
 		count = 0;
 	for (size_t i = 0; i < count; i++) {
 		CUdeviceptr dst = pointer_of(&ops[i].dst), src = pointer_of(&ops[i].src);
-		const CUextent3D *e = &ops[i].extent; /* in bytes, or in an array's elements, whose size is not known here */
+		const CUextent3D *e =
+			&ops[i].extent; /* in bytes, or in an array's elements, whose size is not known here */
 
 		add(c, &b, i, count, dst, src, dst && src ? e->width * e->height * e->depth : 0);
 	}
@@ -73,5 +75,6 @@ void copy_3d_peer(struct call *c, CUstream s, const CUDA_MEMCPY3D_PEER *p, enum 
 	if (!p)
 		return;
 	peer = p->srcMemoryType == CU_MEMORYTYPE_DEVICE && p->dstMemoryType == CU_MEMORYTYPE_DEVICE;
-	copy(c, s, peer ? COPY_PEER : COPY_OTHER, p->dstDevice, p->srcDevice, p->WidthInBytes * p->Height * p->Depth, mode);
+	copy(c, s, peer ? COPY_PEER : COPY_OTHER, p->dstDevice, p->srcDevice, p->WidthInBytes * p->Height * p->Depth,
+	     mode);
 }
