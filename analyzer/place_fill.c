@@ -12,16 +12,17 @@ struct filling {
 	bool failed;
 };
 
-/* Each of the two is stretched as far as its own bounds go; what is left then is the first one's. False: neither is adjacent. */
-static bool stretch(struct op *before, struct op *next, int64_t from_ns, int64_t to_ns)
+/* Each of the two is stretched as far as its own bounds go; what is left then is the first one's. None begins before its call. Returns
+ * up to where nothing could be drawn. */
+static int64_t stretch(struct op *before, struct op *next, int64_t from_ns, int64_t to_ns)
 {
 	bool left = before && before->end_ns == from_ns, right = next && next->begin_ns == to_ns;
 	int64_t cut = to_ns;
 
-	if (!left)
-		cut = from_ns;
-	else if (right && before->stretch_end_ns < to_ns && next->stretch_begin_ns < to_ns)
-		cut = max64(from_ns, max64(before->stretch_end_ns, next->stretch_begin_ns));
+	if (right)
+		cut = left ? clamp64(max64(before->stretch_end_ns, next->stretch_begin_ns), from_ns, to_ns) : from_ns;
+	if (right)
+		cut = clamp64(next->call->begin_ns, cut, to_ns);
 	if (left) {
 		before->end_ns = cut;
 		before->stretch_end_ns = max64(before->stretch_end_ns, cut);
@@ -30,7 +31,7 @@ static bool stretch(struct op *before, struct op *next, int64_t from_ns, int64_t
 		next->begin_ns = cut;
 		next->stretch_begin_ns = min64(next->stretch_begin_ns, cut);
 	}
-	return left || right;
+	return left ? from_ns : cut;
 }
 
 /* [from, to) counts as busy, and no operation is drawn. */
@@ -38,7 +39,8 @@ static void fill(struct filling *f, struct op *next, int64_t from_ns, int64_t to
 {
 	struct device_timeline *out = f->out;
 
-	if (stretch(f->before, next, from_ns, to_ns))
+	to_ns = stretch(f->before, next, from_ns, to_ns);
+	if (to_ns == from_ns)
 		return;
 	f->failed = f->failed || !array_room(out->undrawn, out->n_undrawn, f->cap);
 	if (!f->failed)

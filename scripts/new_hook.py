@@ -72,9 +72,14 @@ def rule(name, args):
         if old:
             return "COPY", f"copy(&c, {stream}, COPY_OTHER, 0, 0, 0, {mode})", ""
         return "COPY", f"copy_{m.group(1).lower()}(&c, {stream}, {args[0]}, {mode})", ""
-    if re.match(r"cuMemcpy(AtoA|AtoD|AtoH|DtoA|HtoA|3DPeer|BatchAsync|3DBatchAsync)", base):
-        bytes_ = size if size and "Batch" not in base else "0"
-        return "COPY", f"copy(&c, {stream}, COPY_OTHER, 0, 0, {bytes_}, {mode})", ""
+    if base.startswith("cuMemcpy3DPeer"):
+        return "COPY", f"copy_3d_peer(&c, {stream}, {args[0]}, {mode})", ""
+    if base == "cuMemcpyBatchAsync":
+        return "COPY", f"copy_batch(&c, {stream}, dsts, srcs, sizes, count)", ""
+    if base == "cuMemcpy3DBatchAsync":
+        return "COPY", f"copy_batch_3d(&c, {stream}, opList, numOps)", ""
+    if re.match(r"cuMemcpy(AtoA|AtoD|AtoH|DtoA|HtoA)", base):
+        return "COPY", f"copy(&c, {stream}, COPY_OTHER, 0, 0, {size or 0}, {mode})", ""
     m = re.match(r"cuMemset(D2)?D(8|16|32)(Async)?$", base)
     if m:
         width = int(m.group(2)) // 8

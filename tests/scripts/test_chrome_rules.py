@@ -121,14 +121,14 @@ def test_each_work_has_its_launch(file):
 
 def test_flows_go_from_launch_to_work(file):
     launches = {e["args"]["correlation"]: e for e in slices(file, "cuda_driver") if "correlation" in e["args"]}
-    work = {}  # the first in time of each: a graph's launch points to its first node
+    work = {}  # the first in time of each, on each device: a graph's launch points to its first node on one of them
     for event in sorted(slices(file, *DEVICE), key=lambda e: e["ts"]):
-        work.setdefault(event["args"]["correlation"], event)
+        work.setdefault(event["args"]["correlation"], {}).setdefault(event["pid"], event)
     flows = [e for e in file[1]["traceEvents"] if e["ph"] in "sf"]
     assert sorted(e["id"] for e in flows if e["ph"] == "s") == sorted(work) == sorted(e["id"] for e in flows if e["ph"] == "f")
     for event in flows:
         assert event["cat"] == event["name"] == "ac2g"
-        end = launches[event["id"]] if event["ph"] == "s" else work[event["id"]]
+        end = launches[event["id"]] if event["ph"] == "s" else work[event["id"]][event["pid"]]
         assert (event["pid"], event["tid"], event["ts"]) == (end["pid"], end["tid"], end["ts"])
         assert ("bp" in event) == (event["ph"] == "f") and event.get("bp", "e") == "e"
 
