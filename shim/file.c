@@ -25,8 +25,6 @@ static struct {
 	char path[PATH_MAX + 128];
 	dev_t dev;
 	ino_t ino;
-	uint32_t next_segment;
-	uint32_t stopped; /* no more segments */
 } file;
 
 static struct gst_counters no_counters;
@@ -39,6 +37,11 @@ bool file_is_open(void)
 struct gst_counters *file_counters(void)
 {
 	return file.head ? (struct gst_counters *)(file.head + GST_COUNTERS_OFFSET) : &no_counters;
+}
+
+uint8_t *file_head(void)
+{
+	return file.head;
 }
 
 void file_count_dropped(uint64_t records)
@@ -107,8 +110,7 @@ static bool publish(const char *temporary, const char *host, uint32_t pid)
 	return false;
 }
 
-/* Growing a file beyond RLIMIT_FSIZE is a SIGXFSZ, which kills the program. */
-static bool may_grow_to(uint64_t bytes)
+bool file_may_grow_to(uint64_t bytes)
 {
 	struct rlimit limit;
 
@@ -121,7 +123,7 @@ static bool map_head(int fd)
 	void *p;
 
 	errno = EFBIG;
-	if (!may_grow_to(GST_SEGMENTS_OFFSET))
+	if (!file_may_grow_to(GST_SEGMENTS_OFFSET))
 		return false;
 	/* Allocated, not sparse: a store into a hole of a full disk is a SIGBUS in the program. */
 	do
@@ -170,102 +172,17 @@ bool file_create(void)
 	return ok;
 }
 
-/* ---- segments ------------------------------------------------------------------------------------------------------- */
-
-/* 0, or an errno of what is in the way. */
-static int allocate_segment(struct file_segment *s)
+int file_open_again(int *out)
 {
-	off_t offset = (off_t)(GST_SEGMENTS_OFFSET + (uint64_t)s->index * GST_SEGMENT_BYTES);
 	int fd = open(file.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
-	void *p;
-	int rc = ENOENT;
 
 	if (fd < 0)
 		return errno;
-	if (fstat(fd, &st) == 0 && st.st_dev == file.dev && st.st_ino == file.ino) {
-		do
-			rc = posix_fallocate(fd, offset, GST_SEGMENT_BYTES);
-		while (rc == EINTR);
+	if (fstat(fd, &st) != 0 || st.st_dev != file.dev || st.st_ino != file.ino) {
+		close(fd);
+		return ENOENT;
 	}
-	if (rc == 0) {
-		p = mmap(NULL, GST_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
-		if (p == MAP_FAILED)
-			rc = errno;
-		else
-			s->base = p;
-	}
-	close(fd);
-	return rc;
-}
-
-static bool within_limit(uint32_t index)
-{
-	uint64_t end = GST_SEGMENTS_OFFSET + (index + 1ull) * GST_SEGMENT_BYTES;
-
-	return index < GST_SEGMENT_CAPACITY && end <= settings.limit_bytes && may_grow_to(end);
-}
-
-bool file_is_full(void)
-{
-	return __atomic_load_n(&file.stopped, __ATOMIC_RELAXED);
-}
-
-/* 0, or an errno. */
-static int claim(struct file_segment *out)
-{
-	struct file_segment s = { .begin_ticks = clock_ticks() };
-	int saved_errno = errno, rc;
-	uint32_t next;
-
-	if (!file.head || file_is_full())
-		return ENOSPC;
-	s.index = __atomic_fetch_add(&file.next_segment, 1, __ATOMIC_SEQ_CST);
-	rc = within_limit(s.index) ? allocate_segment(&s) : EFBIG;
-	if (rc) { /* its place is given back, unless others were claimed behind it: who tries often uses none up */
-		next = s.index + 1;
-		__atomic_compare_exchange_n(&file.next_segment, &next, s.index, false, __ATOMIC_SEQ_CST,
-					    __ATOMIC_RELAXED);
-	}
-	errno = saved_errno;
-	*out = s;
-	return rc;
-}
-
-bool file_segment_try(struct file_segment *out)
-{
-	return claim(out) == 0;
-}
-
-bool file_segment_claim(struct file_segment *out)
-{
-	int rc = claim(out);
-
-	/* Out of descriptors is the program's moment, not ours: the next segment may be had again. */
-	if (rc && rc != EMFILE && rc != ENFILE && file.head && !__atomic_exchange_n(&file.stopped, 1, __ATOMIC_RELAXED))
-		settings_log("recording stops: %s", rc == EFBIG ? "the limit is reached" : strerror(rc));
-	return rc == 0;
-}
-
-void file_segment_sign(const struct file_segment *s, uint32_t previous, uint32_t thread_seq)
-{
-	struct gst_segment_header h = {
-		.magic = GST_SEGMENT_MAGIC,
-		.index = s->index,
-		.tid = (uint32_t)syscall(SYS_gettid),
-		.begin_ticks = s->begin_ticks,
-		.thread_seq = thread_seq,
-		.previous = previous,
-	};
-
-	prctl(PR_GET_NAME, h.thread_name);
-	h.check = gst_hash32(&h, sizeof(h), offsetof(struct gst_segment_header, check));
-	memcpy(s->base, &h, sizeof(h));
-	__atomic_store_n((uint32_t *)(file.head + GST_DIRECTORY_OFFSET) + s->index, gst_directory_check(s->index),
-			 __ATOMIC_RELEASE);
-}
-
-void file_segment_release(uint8_t *base)
-{
-	munmap(base, GST_SEGMENT_BYTES);
+	*out = fd;
+	return 0;
 }

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* file.h: this process's trace file: its creation, its live counters, its segments.
+/* file.h: this process's trace file: its creation, its live counters.
  *
  * No descriptor stays open: a program that closes or counts descriptors must not notice us, and one it reuses must never
- * become ours. Each segment opens the file by its absolute path and checks that it is still the same inode. */
+ * become ours. Each segment (segment.h) opens the file by its absolute path and checks that it is still the same inode. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "format.h"
-
-struct file_segment {
-	uint8_t *base;
-	uint32_t index;
-	uint64_t begin_ticks; /* before it was claimed: FORMAT.md, "Damage" */
-};
 
 /* Makes <out>/<host>-<pid>.gst (or -2, -3 …) with a whole header. False: recording is impossible, the reason logged. */
 bool file_create(void);
@@ -28,13 +22,9 @@ bool file_is_open(void);
 struct gst_counters *file_counters(void);
 void file_count_dropped(uint64_t records);
 
-/* Claims a segment, allocates it on disk and maps it. False: no room (disk full, limit reached, file gone); then no segment will
- * be had later either. */
-bool file_segment_claim(struct file_segment *out);
-/* The same before anybody needs it: that it cannot be had means nothing yet. Whoever needs it finds out by itself, and says so. */
-bool file_segment_try(struct file_segment *out);
-/* No segment will be had any more. */
-bool file_is_full(void);
-/* Makes it the calling thread's: its header, then its directory entry. */
-void file_segment_sign(const struct file_segment *s, uint32_t previous, uint32_t thread_seq);
-void file_segment_release(uint8_t *base);
+/* The mapped header, counters and directory; NULL while there is no file. */
+uint8_t *file_head(void);
+/* A descriptor of the file, for the caller to close. 0, or an errno: ENOENT where its name belongs to another file now. */
+int file_open_again(int *out);
+/* Growing a file beyond RLIMIT_FSIZE is a SIGXFSZ, which kills the program. */
+bool file_may_grow_to(uint64_t bytes);

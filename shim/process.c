@@ -15,6 +15,7 @@
 #include "names.h"
 #include "once.h"
 #include "resolve.h"
+#include "segment.h"
 #include "settings.h"
 #include "stock.h"
 #include "stream.h"
@@ -69,6 +70,7 @@ static void forget_parent(void)
 	rings_forget();
 	stock_forget();
 	threads_forget();
+	segments_forget();
 	file_forget();
 }
 

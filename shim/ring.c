@@ -9,7 +9,7 @@
 
 void *ring_reserve_elsewhere(struct ring *r, uint16_t type, uint16_t size)
 {
-	struct file_segment s;
+	struct segment s;
 	uint8_t *full;
 
 	if (r->at > GST_SEGMENT_BYTES * 2)
@@ -19,12 +19,12 @@ void *ring_reserve_elsewhere(struct ring *r, uint16_t type, uint16_t size)
 		return NULL;
 	}
 	r->moving = true;
-	if (!stock_take(&s) && !file_segment_claim(&s)) {
+	if (!stock_take(&s) && !segment_claim(&s)) {
 		r->moving = false;
 		file_count_dropped(1);
 		return NULL;
 	}
-	file_segment_sign(&s, r->index, r->thread_seq + 1);
+	segment_sign(&s, r->index, r->thread_seq + 1);
 	full = r->segment;
 	r->segment = s.base;
 	r->index = s.index;
@@ -70,13 +70,13 @@ static bool spare_take(struct ring *r)
 
 bool ring_attach(struct ring *r)
 {
-	struct file_segment s;
+	struct segment s;
 
 	if (spare_take(r))
 		return true;
-	if (!file_segment_claim(&s) && !stock_take(&s)) /* what is in stock is for those who are in a hurry */
+	if (!segment_claim(&s) && !stock_take(&s)) /* what is in stock is for those who are in a hurry */
 		return false;
-	file_segment_sign(&s, GST_NONE, 0);
+	segment_sign(&s, GST_NONE, 0);
 	*r = (struct ring){ .segment = s.base, .at = sizeof(struct gst_segment_header), .index = s.index };
 	return true;
 }
@@ -99,7 +99,7 @@ void ring_detach(struct ring *r)
 		}
 	}
 	if (r->segment)
-		file_segment_release(r->segment);
+		segment_release(r->segment);
 	r->segment = NULL;
 }
 

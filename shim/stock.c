@@ -31,7 +31,7 @@ enum slot_state { SLOT_EMPTY, SLOT_CHANGING, SLOT_READY, SLOT_FULL /* of records
 
 static struct slot {
 	uint32_t state; /* whoever changes it to SLOT_CHANGING owns the slot until its next state */
-	struct file_segment segment;
+	struct segment segment;
 } slots[SLOTS];
 
 static uint32_t
@@ -42,7 +42,7 @@ static uint32_t thread;       /* 0 not tried, 1 at work, 2 cannot be had */
 static uint32_t bell, asleep; /* how often there was work for it; it sleeps on that */
 
 static struct { /* the thread's own: the segment being made */
-	struct file_segment segment;
+	struct segment segment;
 	uint32_t populated;
 } making;
 
@@ -67,7 +67,7 @@ static void want_more(void)
 	__atomic_store_n(&wanted, now ? now * 2 < WANTED_MAX ? now * 2 : WANTED_MAX : 1, __ATOMIC_RELAXED);
 }
 
-bool stock_take(struct file_segment *out)
+bool stock_take(struct segment *out)
 {
 	for (unsigned i = 0; i < SLOTS; i++) {
 		struct slot *s = &slots[i];
@@ -79,7 +79,7 @@ bool stock_take(struct file_segment *out)
 		__atomic_fetch_sub(&ready, 1, __ATOMIC_RELAXED);
 		return true;
 	}
-	if (!file_is_full())
+	if (!segments_full())
 		want_more();
 	return false;
 }
@@ -95,7 +95,7 @@ void stock_unmap(uint8_t *base)
 		slot_set(s, SLOT_FULL);
 		return;
 	}
-	file_segment_release(base);
+	segment_release(base);
 }
 
 static bool unmap_one(void)
@@ -105,7 +105,7 @@ static bool unmap_one(void)
 
 		if (!slot_change(s, SLOT_FULL))
 			continue;
-		file_segment_release(s->segment.base);
+		segment_release(s->segment.base);
 		slot_set(s, SLOT_EMPTY);
 		return true;
 	}
@@ -136,7 +136,7 @@ bool stock_work(void)
 	if (!making.segment.base) {
 		if (__atomic_load_n(&ready, __ATOMIC_RELAXED) >= __atomic_load_n(&wanted, __ATOMIC_RELAXED))
 			return false;
-		if (!file_segment_try(&making.segment)) {
+		if (!segment_try(&making.segment)) {
 			__atomic_store_n(&wanted, 0,
 					 __ATOMIC_RELAXED); /* until a thread had to make its own, and could */
 			return false;
@@ -198,9 +198,9 @@ void stock_forget(void)
 {
 	for (unsigned i = 0; i < SLOTS; i++)
 		if (slots[i].state == SLOT_READY || slots[i].state == SLOT_FULL)
-			file_segment_release(slots[i].segment.base);
+			segment_release(slots[i].segment.base);
 	if (making.segment.base)
-		file_segment_release(making.segment.base);
+		segment_release(making.segment.base);
 	memset(slots, 0, sizeof(slots));
 	memset(&making, 0, sizeof(making));
 	wanted = ready = asleep = thread = 0;

@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "file.h"
+#include "segment.h"
 
 /* A segment of the stock; it is the caller's to sign. It may lie before the caller's last one in the file. False: none. */
-bool stock_take(struct file_segment *out);
+bool stock_take(struct segment *out);
 
 /* Leaves a full segment to be unmapped, or unmaps it. */
 void stock_unmap(uint8_t *base);

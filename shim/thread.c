@@ -11,9 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "file.h"
 #include "hooks.h"
 #include "names.h"
+#include "segment.h"
 #include "stream.h"
 
 __thread struct thread thread_storage = { .generation = UINT32_MAX };
@@ -89,7 +89,7 @@ struct thread *thread_attach(void)
 	if (!process_arm())
 		return NULL;
 	if (inherited)
-		file_segment_release(t->ring.segment); /* the parent's: ours to unmap, never to write */
+		segment_release(t->ring.segment); /* the parent's: ours to unmap, never to write */
 	memset(t, 0, sizeof(*t));
 	t->tid = (uint32_t)syscall(SYS_gettid);
 	t->slot = slot_take(t->tid);

@@ -20,6 +20,7 @@
 #include "shim/clock.h"
 #include "shim/file.h"
 #include "shim/ring.h"
+#include "shim/segment.h"
 #include "shim/settings.h"
 #include "shim/stock.h"
 
@@ -52,6 +53,7 @@ static int tear_down(void **state)
 	char command[256];
 
 	(void)state;
+	segments_forget();
 	file_forget();
 	snprintf(command, sizeof(command), "rm -rf %s", directory);
 	return system(command);
@@ -352,13 +354,13 @@ static void a_full_segment_is_followed_by_one_of_the_stock(void **state)
 
 static void a_stock_that_was_too_small_grows(void **state)
 {
-	struct file_segment s;
+	struct segment s;
 	unsigned n;
 
 	(void)state;
 	for (unsigned expected = 0; expected <= 32; expected = expected ? expected * 2 : 1) {
 		for (n = 0; stock_take(&s); n++) /* the last one, in vain, makes it grow */
-			file_segment_release(s.base);
+			segment_release(s.base);
 		assert_int_equal(n, expected < 8 ? expected : 8);
 		stock_up();
 	}
@@ -366,7 +368,7 @@ static void a_stock_that_was_too_small_grows(void **state)
 
 static void a_child_has_no_stock(void **state)
 {
-	struct file_segment s;
+	struct segment s;
 
 	(void)state;
 	assert_false(stock_take(&s));
@@ -395,31 +397,31 @@ static void a_thread_that_begins_last_has_the_stock(void **state)
 /* That there is no room for the stock is no reason to stop: a thread that needs room may find some. */
 static void a_stock_that_cannot_be_had_stops_nothing(void **state)
 {
-	struct file_segment s;
+	struct segment s;
 
 	(void)state;
 	assert_false(stock_take(&s));
 	settings.limit_bytes = GST_SEGMENTS_OFFSET;
 	assert_int_equal(stock_up(), 0);
 	assert_int_equal(stock_up(), 0); /* nor is it tried over and over */
-	assert_false(file_is_full());
+	assert_false(segments_full());
 	settings.limit_bytes = 1ull << 30;
-	assert_true(file_segment_claim(&s));
+	assert_true(segment_claim(&s));
 	assert_int_equal(s.index, 0); /* what was claimed in vain was given back */
-	file_segment_release(s.base);
+	segment_release(s.base);
 }
 
 /* Whatever number a failed call of the program's left in errno. */
-static void a_full_file_is_full_whatever_errno_says(void **state)
+static void a_full_segments_full_whatever_errno_says(void **state)
 {
-	struct file_segment s;
+	struct segment s;
 
 	(void)state;
 	settings.limit_bytes = GST_SEGMENTS_OFFSET;
 	errno = EMFILE;
-	assert_false(file_segment_claim(&s));
+	assert_false(segment_claim(&s));
 	assert_int_equal(errno, EMFILE);
-	assert_true(file_is_full());
+	assert_true(segments_full());
 }
 
 static uint32_t threads_left;
@@ -475,7 +477,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_child_has_no_stock, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_thread_that_begins_last_has_the_stock, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_stock_that_cannot_be_had_stops_nothing, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_full_file_is_full_whatever_errno_says, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_full_segments_full_whatever_errno_says, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(threads_share_the_stock, set_up, tear_down),
 	};
 
