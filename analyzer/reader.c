@@ -340,6 +340,8 @@ static uint16_t type_size(uint16_t type)
 		[GST_GRAPH] = sizeof(struct gst_graph),
 		[GST_GRAPH_NODES] = sizeof(struct gst_graph_list),
 		[GST_GRAPH_EDGES] = sizeof(struct gst_graph_list),
+		[GST_COMM] = sizeof(struct gst_comm),
+		[GST_NCCL] = sizeof(struct gst_nccl),
 	};
 
 	return type < sizeof(size) / sizeof(size[0]) ? size[type] : 0;
@@ -359,6 +361,10 @@ static uint64_t record_ticks(const struct gst_record *h)
 		return ((const struct gst_sample *)h)->ticks;
 	case GST_GRAPH:
 		return ((const struct gst_graph *)h)->end;
+	case GST_COMM:
+		return ((const struct gst_comm *)h)->ticks;
+	case GST_NCCL:
+		return ((const struct gst_nccl *)h)->end;
 	default:
 		return 0;
 	}

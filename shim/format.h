@@ -69,7 +69,8 @@ struct gst_counters {
 	uint64_t last_ticks;           /* last sign of life (helper heartbeat, exit) */
 	uint64_t exited;               /* 1: the process ended through exit(), all pending edges were read */
 	uint64_t graphs_untracked; /* executable graphs whose structure is not known: the table is full, the driver did not say */
-	uint64_t zero[23];
+	uint64_t nccl_untracked; /* communicators beyond the table, copies of libnccl beyond eight */
+	uint64_t zero[22];
 	uint64_t injected[GST_HOOK_MAX]; /* driver calls we added, by hook id */
 };
 _Static_assert(sizeof(struct gst_counters) == GST_COUNTERS_BYTES, "counters");
@@ -140,6 +141,8 @@ enum gst_type {
 	GST_GRAPH = 11,
 	GST_GRAPH_NODES = 12,
 	GST_GRAPH_EDGES = 13,
+	GST_COMM = 20,
+	GST_NCCL = 21,
 };
 
 /* What a call does; decides the meaning of gst_call.seq, detail, name and args (FORMAT.md, "Families"). */
@@ -197,6 +200,9 @@ enum gst_name_space {
 	GST_SPACE_HOOK = 1,   /* exported name of a driver call, "cuMemAlloc_v2" */
 	GST_SPACE_KERNEL = 2, /* kernel, mangled as the module has it */
 	GST_SPACE_FILE = 3,   /* path behind a descriptor, or "pipe:[inode]", "socket:[inode]" */
+	GST_SPACE_NCCL = 20,    /* exported name of an NCCL call; ids below GST_NCCL_MAX */
+	GST_SPACE_COMM = 21,    /* what the program calls a communicator (ncclConfig_t.commName), by its number */
+	GST_SPACE_LIBRARY = 22, /* path of a copy of libnccl */
 };
 
 struct gst_name {
@@ -358,3 +364,62 @@ struct gst_graph_list {
 	uint32_t count;
 };
 _Static_assert(sizeof(struct gst_graph_list) == 16, "graph list");
+
+/* What an NCCL call does. Its value decides the meaning of gst_nccl.seq, count and peer (FORMAT.md). */
+#define GST_NCCL_KINDS(X)                                                                                       \
+	X(OTHER, 0) X(ALL_REDUCE, 1) X(BROADCAST, 2) X(REDUCE, 3) X(ALL_GATHER, 4) X(REDUCE_SCATTER, 5)         \
+	X(ALL_TO_ALL, 6) X(GATHER, 7) X(SCATTER, 8) X(SEND, 9) X(RECV, 10) X(PUT, 11) X(SIGNAL, 12)             \
+	X(WAIT_SIGNAL, 13) X(GROUP_START, 14) X(GROUP_END, 15) X(GROUP_SIMULATE, 16) X(INIT, 17) X(SPLIT, 18)   \
+	X(SHRINK, 19) X(GROW, 20) X(FINALIZE, 21) X(DESTROY, 22) X(ABORT, 23) X(REVOKE, 24) X(SUSPEND, 25)      \
+	X(RESUME, 26) X(REGISTER, 27) X(DEREGISTER, 28) X(MEMORY, 29) X(QUERY, 30)
+
+#define GST_NCCL_ENUM(name, value) GST_NCCL_##name = value,
+enum gst_nccl_kind { GST_NCCL_KINDS(GST_NCCL_ENUM) GST_NCCL_KIND_COUNT = 31 };
+#define GST_NCCL_MAX 160u /* ids of NCCL calls are below this */
+
+enum gst_comm_flags {
+	GST_COMM_NONBLOCKING = 1, /* its configuration says so */
+	GST_COMM_ALL = 2,         /* one of ncclCommInitAll's */
+};
+
+struct gst_comm { /* a communicator, as this process holds it; again under the same number once its rank is known */
+	struct gst_record record;
+	uint64_t ticks; /* when the call returned that made it */
+	uint64_t hash;  /* the same on all of its ranks */
+	uint64_t also;  /* grown: the hash by which ranks go that know less; 0 none */
+	uint32_t comm;  /* 1, 2, 3 … in the process */
+	uint32_t parent; /* that it was split, shrunk or grown from, 0 none */
+	uint32_t rank;   /* GST_NONE not known yet, and so is size */
+	uint32_t size;
+	uint32_t library; /* GST_SPACE_LIBRARY, 0 not known */
+	uint32_t version; /* ncclGetVersion's */
+	uint16_t device;  /* ordinal, or 0xffff */
+	uint8_t made;     /* GST_NCCL_INIT, SPLIT, SHRINK, GROW */
+	uint8_t flags;    /* enum gst_comm_flags */
+	uint32_t zero;
+};
+_Static_assert(sizeof(struct gst_comm) == 64, "communicator");
+
+enum gst_nccl_flags {
+	GST_NCCL_INNER = 1, /* a group inside a group: its end launches nothing */
+};
+
+struct gst_nccl { /* an NCCL call of the program, written when it has returned */
+	struct gst_record record;
+	uint64_t begin; /* ticks, at entry and at return */
+	uint64_t end;
+	uint32_t comm; /* of a GST_COMM, 0 none or not known */
+	uint16_t hook; /* GST_SPACE_NCCL */
+	uint8_t kind;  /* enum gst_nccl_kind */
+	uint8_t flags; /* enum gst_nccl_flags */
+	int32_t result; /* ncclResult_t; 0 of calls that return none */
+	uint32_t stream; /* id of a GST_STREAM, or GST_NONE */
+	uint32_t group;  /* the thread was inside this one, 0 none */
+	uint32_t seq;
+	uint64_t count;
+	int32_t peer; /* root or peer, -1 none */
+	uint16_t op;  /* ncclRedOp_t; 0xffff none; 0xfffe one that does not fit */
+	uint8_t datatype; /* ncclDataType_t, 0xff none */
+	uint8_t zero;
+};
+_Static_assert(sizeof(struct gst_nccl) == 64, "nccl call");
