@@ -173,6 +173,13 @@ ncclResult_t ncclGroupStart(void);
 ncclResult_t ncclGroupEnd(void);
 ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t *info);
 
+/* Of nccl_device.h, whose structs nobody here looks into. */
+struct ncclDevComm;
+struct ncclDevCommRequirements;
+struct ncclCommProperties;
+ncclResult_t ncclDevCommCreate(ncclComm_t comm, const struct ncclDevCommRequirements *needs, struct ncclDevComm *made);
+ncclResult_t ncclDevCommDestroy(ncclComm_t comm, const struct ncclDevComm *made);
+
 /* ---- 2.29 to 2.32 ---------------------------------------------------------------------------------------- */
 
 ncclResult_t ncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId *id);
@@ -181,6 +188,7 @@ ncclResult_t ncclCommGrow(ncclComm_t comm, int nranks, const ncclUniqueId *id, i
 ncclResult_t ncclCommSuspend(ncclComm_t comm, int flags);
 ncclResult_t ncclCommResume(ncclComm_t comm);
 ncclResult_t ncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t stat, uint64_t *value);
+ncclResult_t ncclCommQueryProperties(ncclComm_t comm, struct ncclCommProperties *properties); /* nccl_device.h */
 ncclResult_t ncclWinGetUserPtr(ncclComm_t comm, ncclWindow_t win, void **ptr);
 ncclResult_t ncclSetEncryption(const ncclEncryptionConfig_t *config);
 
