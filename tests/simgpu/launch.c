@@ -6,6 +6,7 @@
 #include "context.h"
 #include "function.h"
 #include "graph_attributes.h"
+#include "kernel_run.h"
 #include "settings.h"
 #include "stream.h"
 
@@ -40,6 +41,7 @@ CUresult launch_check(const CUDA_KERNEL_NODE_PARAMS_v3 *k)
 CUresult launch_op(const CUDA_KERNEL_NODE_PARAMS_v3 *k, struct op **op)
 {
 	CUfunction f = launch_function(k);
+	CUresult result;
 
 	if (!f)
 		return CUDA_ERROR_INVALID_HANDLE;
@@ -48,7 +50,10 @@ CUresult launch_op(const CUDA_KERNEL_NODE_PARAMS_v3 *k, struct op **op)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	(*op)->name = f->name;
 	(*op)->duration_ns = f->duration_ns;
-	return CUDA_SUCCESS;
+	result = kernel_run_attach(*op, f, k->kernelParams);
+	if (result)
+		op_unref(*op);
+	return result;
 }
 
 /* A launch as it was asked for. */

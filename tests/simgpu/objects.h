@@ -6,6 +6,7 @@
 #include "timeline.h"
 
 struct capture;
+struct kernel_body_call;
 
 /* Nodes of one graph, each once. Zeroed is empty. */
 struct node_list {
@@ -98,6 +99,7 @@ struct CUkern_st {
 
 struct CUlib_st {
 	struct image *image; /* NULL: nothing is known of it */
+	uint64_t (*body)(struct kernel_body_call *); /* of its kernels (kernel_body.h); NULL: they do nothing */
 	struct CUkern_st *kernels;
 	struct CUmod_st *modules; /* one in each context that asked */
 };

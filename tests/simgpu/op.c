@@ -2,6 +2,8 @@
 /* op.c: operations as objects: references, what waits for what. */
 #include "op.h"
 
+#include "kernel_run.h"
+
 #include <stdlib.h>
 
 static struct op *free_ops;
@@ -42,6 +44,7 @@ void op_unref(struct op *op)
 	if (!op || --op->refs)
 		return;
 	free(op->transfer.staging);
+	kernel_run_free(op->run);
 	op->next = free_ops;
 	free_ops = op;
 }

@@ -245,7 +245,7 @@ static void take_action(struct op *op)
 	} else if (op->stage == STAGE_PLACING) {
 		op->engine->approaching--;
 		place(op);
-	} else if (op->watch.address) {
+	} else if (op->watch.address || op->run) {
 		op->stage = STAGE_DUE;
 		watch_add(op);
 		driver_thread_expect(op->due_ns);
@@ -321,7 +321,7 @@ void timeline_advance(uint64_t now_ns)
 	struct op *satisfied;
 
 	take_steps(now_ns);
-	while (!finishing && (satisfied = watch_satisfied())) {
+	while (!finishing && (satisfied = watch_satisfied(now_ns))) {
 		timeline_finish_real_time(satisfied, now_ns);
 		op_unref(satisfied);
 		take_steps(now_ns);

@@ -8,6 +8,7 @@
  *     these two, devices being shared:      started when the process has its turn (turns.h)
  *     host function, transfer > 64 KiB:     takes real time too: its end is known only once it has really been done
  *     wait for a value in memory:           the same: it ends when somebody finds the value there
+ *     kernel with a body (kernel_body.h):   the same: it ends when its body says so
  *   end known ── the clock reaches it ──> done: bytes of small transfers moved, logged
  *
  * Nothing happens by itself: whoever calls in advances the model to now. Only work that takes real time, and data nobody
@@ -74,6 +75,7 @@ struct op {
 	struct transfer transfer;
 	struct host_call call;
 	struct memory_watch watch;
+	struct kernel_run *run; /* of a kernel with a body (kernel_run.h); else NULL */
 	struct op **waiters; /* operations to tell once the end is known */
 	unsigned waiter_count, waiter_room;
 	struct op *next;     /* in whichever queue it stands */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "watch.h"
 
+#include "kernel_run.h"
 #include "op.h"
 
 static struct op_queue watched;
@@ -35,10 +36,10 @@ static bool holds(const struct memory_watch *watch)
 	}
 }
 
-struct op *watch_satisfied(void)
+struct op *watch_satisfied(uint64_t now_ns)
 {
 	for (struct op *op = watched.head; op; op = op->next)
-		if (holds(&op->watch)) {
+		if (op->run ? kernel_run_ended(op, now_ns) : holds(&op->watch)) {
 			op_queue_remove(&watched, op);
 			return op;
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* watch.h: operations that end when memory holds a value. Locked. */
+/* watch.h: operations that end when memory holds a value, or when a kernel's body says so. Locked. */
 #pragma once
 
 #include "timeline.h"
@@ -8,4 +8,4 @@ enum { WATCH_NS = 50000 }; /* between two looks of the driver thread */
 
 void watch_add(struct op *op);     /* with a reference of its own */
 bool watch_any(void);
-struct op *watch_satisfied(void);  /* removed, the reference goes to the caller; NULL: none */
+struct op *watch_satisfied(uint64_t now_ns); /* removed, the reference goes to the caller; NULL: none */
