@@ -57,6 +57,7 @@ void entry_point_found(struct call *c, CUresult rc, const char *name, void **poi
 /* ---- what comes and goes ------------------------------------------------------------------------------------------------ */
 void context_changed(struct call *c);
 void context_destroy(struct call *c, CUcontext context); /* closes the gate; context_destroyed opens it */
+void green_context_destroy(struct call *c, CUgreenCtx green); /* likewise */
 void context_destroyed(struct call *c, CUresult rc);
 void primary_retained(struct call *c, CUresult rc, CUcontext *context, CUdevice device);
 void context_release(struct call *c, CUdevice device); /* … of a primary context, which may have other users */

@@ -106,6 +106,18 @@ void context_destroy(struct call *c, CUcontext context)
 		context_goes(c, (uintptr_t)context);
 }
 
+/* Its streams are of the context that it converts to (cuStreamGetCtx). */
+void green_context_destroy(struct call *c, CUgreenCtx green)
+{
+	CUcontext context = NULL;
+
+	if (!c->thread)
+		return;
+	if (INJECT(cuCtxFromGreenCtx, &context, green) != CUDA_SUCCESS)
+		context = NULL;
+	context_goes(c, (uintptr_t)context);
+}
+
 void context_destroyed(struct call *c, CUresult rc)
 {
 	if (!c->thread)

@@ -6,6 +6,7 @@
 #define __CUDA_API_VERSION_INTERNAL /* every exported name is itself: no cuMemAlloc -> cuMemAlloc_v2 macros */
 #endif
 #include <cuda.h>
+#include <cudaProfiler.h>
 #include <stdint.h>
 
 #include "format.h"

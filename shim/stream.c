@@ -76,6 +76,7 @@ static bool describe(struct thread *t, struct stream *s, struct gst_stream *r)
 	CUcontext context = NULL;
 	unsigned flags = 0;
 	int priority = 0;
+	CUdevice device;
 	CUresult rc;
 
 	s->device = 0xffff;
@@ -89,6 +90,9 @@ static bool describe(struct thread *t, struct stream *s, struct gst_stream *r)
 		return false;
 	if (rc == CUDA_SUCCESS)
 		s->context = (uintptr_t)context;
+	/* A green context's stream may be used while another context is current. */
+	if (s->context != t->context && INJECT(cuStreamGetDevice, handle, &device) == CUDA_SUCCESS)
+		s->device = (uint16_t)device;
 	if (INJECT(cuStreamGetFlags, handle, &flags) == CUDA_SUCCESS)
 		r->flags = flags;
 	if (INJECT(cuStreamGetPriority, handle, &priority) == CUDA_SUCCESS)

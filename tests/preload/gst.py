@@ -2,6 +2,7 @@
 """A second, independent reader of the trace file (shim/FORMAT.md): only where the pieces lie, and which calls were recorded."""
 
 import struct
+from collections import Counter
 from typing import NamedTuple
 
 COUNTERS = 4096
@@ -62,14 +63,22 @@ def names(data, parts, space):
     return found
 
 
-def call_counts(data):
-    """{name: calls recorded}, {name: calls the shim made}."""
+def calls(data):
+    """(name, result) of each call recorded; those of one thread in their order."""
     parts = segments(data)
-    hooks, calls = names(data, parts, SPACE_HOOK), {}
+    hooks = names(data, parts, SPACE_HOOK)
     for part in parts:
         for record in part.records:
             if record.type == CALL and record.commit == COMMIT:
                 (hook,) = struct.unpack_from("<H", data, record.offset + 28)
-                calls[hooks[hook]] = calls.get(hooks[hook], 0) + 1
+                (result,) = struct.unpack_from("<i", data, record.offset + 32)
+                yield hooks[hook], result
+
+
+def call_counts(data):
+    """{name: calls recorded}, {name: calls the shim made}."""
+    parts = segments(data)
+    hooks = names(data, parts, SPACE_HOOK)
+    counts = Counter(name for name, _ in calls(data))
     injected = struct.unpack_from("<480Q", data, INJECTED)
-    return calls, {hooks[i]: count for i, count in enumerate(injected) if count}
+    return dict(counts), {hooks[i]: count for i, count in enumerate(injected) if count}

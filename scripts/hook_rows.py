@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Print the hooks.def row of driver calls, from the prototypes in cuda.h.
+"""The rules behind scripts/new-hook.sh: from a prototype in NVIDIA's headers to its row in shim/hooks.def.
 
-usage: new_hook.py CUDA_INCLUDE_DIR cuFoo [cuBar …]
+usage: hook_rows.py CUDA_INCLUDE_DIR cuFoo [cuBar …]
 
 The row is a start to review: the rules below know which calls put work into a stream, wait, allocate or load code;
-what they do not know becomes a plain HOOK of family OTHER. Paste the row into shim/hooks.def where it belongs."""
+what they do not know becomes a plain HOOK of family OTHER."""
 import re
 import subprocess
 import sys
 
 
 def prototypes(include_dir):
-    source = "#define __CUDA_API_VERSION_INTERNAL\n#include <cuda.h>\n"
+    source = "#define __CUDA_API_VERSION_INTERNAL\n#include <cuda.h>\n#include <cudaProfiler.h>\n"
     text = subprocess.run(["gcc", "-E", "-P", "-I", include_dir, "-x", "c", "-"], input=source, text=True,
                           capture_output=True, check=True).stdout
     found = {}
@@ -102,6 +102,7 @@ def rule(name, args):
         "cuDevicePrimaryCtxRetain": ("CONTEXT", "", "primary_retained(&c, rc, pctx, dev)"),
         "cuStreamDestroy": ("STREAM", "stream_destroy(&c, hStream)", "stream_destroyed(&c, rc)"),
         "cuCtxDestroy": ("CONTEXT", "context_destroy(&c, ctx)", "context_destroyed(&c, rc)"),
+        "cuGreenCtxDestroy": ("CONTEXT", "green_context_destroy(&c, hCtx)", "context_destroyed(&c, rc)"),
         "cuDevicePrimaryCtxReset": ("CONTEXT", "context_release(&c, dev)", "context_released(&c, rc, dev)"),
         "cuDevicePrimaryCtxRelease": ("CONTEXT", "context_release(&c, dev)", "context_released(&c, rc, dev)"),
         "cuModuleGetFunction": ("MODULE", "", "function_named(&c, rc, hfunc, name)"),
@@ -138,10 +139,10 @@ def rule(name, args):
         return "HOST_FREE", "", "host_memory_changed(&c, rc, p, 0)"
     patterns = [
         (r"cu(Array|Mipmapped)", "ALLOC"), (r"cuMem(Alloc|Free)", "POOL"), (r"cu.*MemPool", "POOL"), (r"cuMemPool", "POOL"),
-        (r"cuIpc|cuImport|cuDestroyExternal|cuMem(Export|Import)", "IPC"),
+        (r"cuIpc|cuImport|cuDestroyExternal|cuExternalMemory|cuMem(Export|Import|GetHandle)", "IPC"),
         (r"cuMulticast|cuMem(Address|Create|Map|Release|Retain|SetAccess|Unmap)", "VMM"),
         (r"cuModule|cuLibrary|cuLink|cuKernel|cuFunc", "MODULE"),
-        (r"cu(Stream|Ctx|GreenCtx)?Wait|cuStreamBatch", "MEMOP"),
+        (r"cu(Stream|Ctx|GreenCtx)?Wait|cuStreamBatch|cuGraphics(Map|Unmap)Resources", "MEMOP"),
         (r"cuStream.*Capture|cuThreadExchange", "CAPTURE"), (r"cuGraph|cuDevice.*Graph", "GRAPH"),
         (r"cuEvent|cuCtxRecordEvent|cuGreenCtxRecordEvent", "EVENT"), (r"cuStream|cuGreenCtxStream", "STREAM"),
         (r"cuCtx|cuDevicePrimaryCtx|cuGreenCtx", "CONTEXT"), (r"cuGetExportTable", "LOOKUP"),
@@ -171,7 +172,7 @@ def main():
     known = prototypes(sys.argv[1])
     for name in sys.argv[2:]:
         if name not in known:
-            sys.exit(f"new_hook.py: cuda.h has no {name}")
+            sys.exit(f"new-hook.sh: the headers have no {name}")
         print(row(name, known[name]))
 
 
