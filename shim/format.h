@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define GST_VERSION 1u
+#define GST_VERSION_RECYCLED 2u /* its beginning was given up */
 #define GST_MAGIC "\x89GST\r\n\x1a\n" /* 8 bytes, the terminator not counted; the form PNG uses, for the same reasons */
 
 #define GST_HEADER_BYTES 4096u
@@ -35,7 +36,7 @@ enum gst_device_level { GST_LEVEL_HOST = 1, GST_LEVEL_EDGES = 2, GST_LEVEL_BURST
 /* At byte 0. Written once, before the file gets its name; so every .gst has a whole header. */
 struct gst_file_header {
 	uint8_t magic[8];
-	uint32_t version;
+	uint32_t version; /* this and the check are one aligned store of 8 bytes: it changes once, from 1 to 2 */
 	uint32_t check; /* gst_hash32 over all GST_HEADER_BYTES with this field zero */
 	uint64_t segment_bytes;
 	uint32_t segment_capacity;
@@ -57,10 +58,11 @@ struct gst_file_header {
 };
 _Static_assert(sizeof(struct gst_file_header) == GST_HEADER_BYTES, "file header");
 _Static_assert(offsetof(struct gst_file_header, run_id) == 80, "file header");
+_Static_assert(offsetof(struct gst_file_header, version) == 8 && offsetof(struct gst_file_header, check) == 12, "one store");
 
 /* At GST_COUNTERS_OFFSET. Live: each field only grows, by relaxed atomic adds from any thread. */
 struct gst_counters {
-	uint64_t records_dropped;      /* records that found no room (disk full, limit reached) */
+	uint64_t records_dropped;      /* records that found no room: dropped_limit + dropped_disk + dropped_busy */
 	uint64_t edges_skipped;        /* edge events not recorded (pool empty, a driver error) */
 	uint64_t entry_points_unknown; /* pointers the driver handed out that we do not wrap (cuGetProcAddress) */
 	uint64_t streams_untracked;    /* submissions to streams beyond the table; device times are then not to be trusted */
@@ -70,7 +72,19 @@ struct gst_counters {
 	uint64_t exited;               /* 1: the process ended through exit(), all pending edges were read */
 	uint64_t graphs_untracked; /* executable graphs whose structure is not known: the table is full, the driver did not say */
 	uint64_t nccl_untracked; /* communicators beyond the table, copies of libnccl beyond eight */
-	uint64_t zero[22];
+	uint64_t segments_recycled; /* segments given up to go on within the limit (FORMAT.md, "Recycling") */
+	uint64_t records_recycled;  /* records given up with them, those copied not counted */
+	uint64_t calls_recycled;    /* calls among them */
+	uint64_t recycled_until;    /* ticks: every record written later is in the file, unless dropped; 0 nothing was given up */
+	uint64_t definitions_lost;  /* names, streams, graphs … given up with them: what is kept had grown to half of the file */
+	uint64_t limit_bytes;       /* the file never grows beyond */
+	uint64_t drop_first_ticks;  /* of records_dropped, 0 none */
+	uint64_t drop_last_ticks;
+	uint64_t drop_errno;    /* why no segment was to be had, the last time; 0 never */
+	uint64_t dropped_limit; /* within the limit every segment was in use by a thread */
+	uint64_t dropped_disk;  /* the file could not grow, or is gone: drop_errno */
+	uint64_t dropped_busy;  /* a signal handler's inside the recorder; another thread was giving up the last segment to be had */
+	uint64_t zero[10];
 	uint64_t injected[GST_HOOK_MAX]; /* driver calls we added, by hook id */
 };
 _Static_assert(sizeof(struct gst_counters) == GST_COUNTERS_BYTES, "counters");
@@ -92,7 +106,14 @@ struct gst_segment_header {
 	uint32_t thread_seq;  /* 0, 1, 2 … over the segments of this thread */
 	uint32_t previous;    /* index of this thread's segment before this one, or GST_NONE */
 	char thread_name[16];
-	uint8_t zero[16];
+	uint32_t recycles;          /* how often this place in the file was given up before */
+	uint32_t previous_recycles; /* … and that of `previous` when it was left */
+	uint32_t flags;             /* enum gst_segment_flags */
+	uint8_t zero[4];
+};
+
+enum gst_segment_flags {
+	GST_SEGMENT_KEPT = 1, /* no thread's: copies out of segments that were given up */
 };
 _Static_assert(sizeof(struct gst_segment_header) == 64, "segment header");
 
@@ -141,9 +162,18 @@ enum gst_type {
 	GST_GRAPH = 11,
 	GST_GRAPH_NODES = 12,
 	GST_GRAPH_EDGES = 13,
+	GST_BUSY = 14,
+	GST_KEPT = 15,
 	GST_COMM = 20,
 	GST_NCCL = 21,
 };
+
+/* Records that others refer to, wherever those stand: they outlive their segment. */
+static inline int gst_is_definition(uint16_t type)
+{
+	return type == GST_NAME || type == GST_STREAM || type == GST_DEVICE || type == GST_COMM || type == GST_GRAPH ||
+	       type == GST_GRAPH_NODES || type == GST_GRAPH_EDGES;
+}
 
 /* What a call does; decides the meaning of gst_call.seq, detail, name and args (FORMAT.md, "Families"). */
 #define GST_FAMILIES(X)                                                                                        \
@@ -364,6 +394,27 @@ struct gst_graph_list {
 	uint32_t count;
 };
 _Static_assert(sizeof(struct gst_graph_list) == 16, "graph list");
+
+enum gst_busy_flags {
+	GST_BUSY_MORE = 1, /* not all could be named */
+	GST_BUSY_LEFT = 2, /* a stream was destroyed with work that is not known to have finished */
+};
+
+struct gst_busy { /* first in a segment: streams with work that is not known to have finished at `ticks` */
+	struct gst_record record;
+	uint64_t ticks;
+	uint32_t count;
+	uint32_t flags; /* enum gst_busy_flags */
+	uint32_t streams[]; /* zero padding to a multiple of 8 follows */
+};
+_Static_assert(sizeof(struct gst_busy) == 24, "busy");
+
+struct gst_kept { /* in a kept segment: what follows, up to the next of these, was copied from another segment */
+	struct gst_record record;
+	uint32_t segment; /* its index */
+	uint32_t recycles; /* … and its header's: while that very segment is still there, it counts and the copy does not */
+};
+_Static_assert(sizeof(struct gst_kept) == 16, "kept");
 
 /* What an NCCL call does. Its value decides the meaning of gst_nccl.seq, count and peer (FORMAT.md). */
 #define GST_NCCL_KINDS(X)                                                                                       \
