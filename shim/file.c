@@ -10,15 +10,16 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "file_system.h"
 #include "process_info.h"
 #include "ring.h"
+#include "run_dir.h"
 #include "settings.h"
-
-#define NAMES_TRIED 10000
+#include "staging.h"
 
 static struct {
 	uint8_t *head; /* header, counters, directory: one shared mapping */
@@ -54,23 +55,7 @@ void file_forget(void)
 	if (file.head)
 		munmap(file.head, GST_SEGMENTS_OFFSET);
 	memset(&file, 0, sizeof(file));
-}
-
-/* mkdir -p; the run directory may be several levels down. */
-static bool make_directories(const char *path)
-{
-	char part[PATH_MAX];
-
-	snprintf(part, sizeof(part), "%s", path);
-	for (char *p = part + 1; *p; p++) {
-		if (*p != '/')
-			continue;
-		*p = 0;
-		if (mkdir(part, 0777) != 0 && errno != EEXIST)
-			return false;
-		*p = '/';
-	}
-	return mkdir(part, 0777) == 0 || errno == EEXIST;
+	staging_forget();
 }
 
 static void fill_header(struct gst_file_header *h)
@@ -84,30 +69,6 @@ static void fill_header(struct gst_file_header *h)
 	h->call_cost_ps = ring_calibrate_ps();
 	process_info_fill(h);
 	h->check = gst_hash32(h, GST_HEADER_BYTES, offsetof(struct gst_file_header, check));
-}
-
-/* Gives the finished temporary file its name, without ever replacing another: -2, -3 … where it is taken. */
-static bool publish(const char *temporary, const char *host, uint32_t pid)
-{
-	for (unsigned n = 1; n < NAMES_TRIED; n++) {
-		char suffix[16] = "";
-
-		if (n > 1)
-			snprintf(suffix, sizeof(suffix), "-%u", n);
-		snprintf(file.path, sizeof(file.path), "%s/%s-%u%s.gst", settings.out, host, pid, suffix);
-		if (syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, file.path, 1u /* RENAME_NOREPLACE */) == 0)
-			return true;
-		if (errno == EINVAL ||
-		    errno == ENOSYS) { /* a file system without it: a hard link never replaces either */
-			if (link(temporary, file.path) == 0) {
-				unlink(temporary);
-				return true;
-			}
-		}
-		if (errno != EEXIST)
-			return false;
-	}
-	return false;
 }
 
 bool file_may_grow_to(uint64_t bytes)
@@ -140,41 +101,88 @@ static bool map_head(int fd)
 	return true;
 }
 
-bool file_create(void)
+/* A whole file in `dir`, which is at `folder`. 0, or an errno. */
+static int create_in(int dir, const char *folder)
 {
-	char temporary[PATH_MAX + 128];
-	struct gst_file_header *h;
-	char host[64];
+	char temporary[64], name[128];
 	uint32_t pid = (uint32_t)getpid();
+	int fd, rc = ENAMETOOLONG;
 	bool ok;
-	int fd;
 
-	process_info_host(host, sizeof(host));
-	snprintf(temporary, sizeof(temporary), "%s/.%s-%u-%llx.tmp", settings.out, host, pid,
-		 (unsigned long long)clock_mono_ns());
-	if (!make_directories(settings.out) ||
-	    (fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) < 0) {
-		settings_log("not recording: %s: %s", settings.out, strerror(errno));
-		return false;
-	}
+	if (strlen(folder) + sizeof(name) >
+	    PATH_MAX) /* the file's name must fit as well: segments open it by its path */
+		return rc;
+	snprintf(temporary, sizeof(temporary), ".%u-%llx.tmp", pid, (unsigned long long)clock_mono_ns());
+	fd = run_dir_create(dir, temporary);
+	if (fd < 0)
+		return errno;
 	ok = map_head(fd);
+	if (ok) {
+		fill_header((struct gst_file_header *)file.head);
+		ok = run_dir_publish(dir, temporary, pid, ".gst", name, sizeof(name));
+	}
+	rc = ok ? 0 : errno;
 	close(fd);
 	if (ok) {
-		h = (struct gst_file_header *)file.head;
-		fill_header(h);
-		ok = publish(temporary, host, pid);
-	}
-	if (!ok) {
-		settings_log("not recording: %s: %s", temporary, strerror(errno));
-		unlink(temporary);
+		snprintf(file.path, sizeof(file.path), "%s/%s", folder, name);
+	} else {
+		unlinkat(dir, temporary, 0);
 		file_forget();
 	}
-	return ok;
+	return rc;
+}
+
+/* -1: errno. *staged: it is not the run directory. */
+static int open_folder(char *folder, size_t size, bool *staged)
+{
+	struct statfs fs;
+	int dir = -1;
+
+	*staged = staging_is_wanted();
+	if (!*staged) {
+		snprintf(folder, size, "%s", settings.out);
+		dir = run_dir_open();
+		if (dir < 0 || fstatfs(dir, &fs) != 0 || !file_system_stalls((uint64_t)fs.f_type))
+			return dir;
+		close(dir);
+		*staged = true;
+	}
+	return staging_open(folder, size);
+}
+
+int file_create(void)
+{
+	static char folder[PATH_MAX + 64];
+	bool staged;
+	int dir = open_folder(folder, sizeof(folder), &staged);
+	int rc = dir < 0 ? errno : create_in(dir, folder);
+
+	if (dir >= 0)
+		close(dir);
+	if (rc && dir < 0 && staged)
+		settings_log(
+			"not recording: %s is on a network file system, and there is no local directory with room (GPUSHIM_LOCAL)",
+			settings.out);
+	else if (rc)
+		settings_log("not recording: %s: %s", dir < 0 ? settings.out : folder, strerror(rc));
+	else if (staged)
+		staging_begin(file.path, file.ino, ((const struct gst_file_header *)file.head)->check);
+	return rc;
+}
+
+void file_finish(void)
+{
+	struct gst_counters *counters = file_counters();
+
+	counters->last_ticks = clock_ticks();
+	__atomic_store_n(&counters->exited, 1, __ATOMIC_RELEASE);
+	staging_end();
 }
 
 int file_open_again(int *out)
 {
-	int fd = open(file.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	int fd =
+		open(file.path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); /* in its place may be anything by now */
 	struct stat st;
 
 	if (fd < 0)

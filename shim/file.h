@@ -10,8 +10,12 @@
 
 #include "format.h"
 
-/* Makes <out>/<host>-<pid>.gst (or -2, -3 …) with a whole header. False: recording is impossible, the reason logged. */
-bool file_create(void);
+/* Makes <out>/<host>-<pid>.gst (or -2, -3 …) with a whole header; where <out> is on a network file system, a local one (staging.h).
+ * 0, or an errno: recording is impossible, the reason logged. */
+int file_create(void);
+
+/* The process ends, regularly. */
+void file_finish(void);
 
 /* After fork, in the child: forgets the parent's file without touching it. */
 void file_forget(void);

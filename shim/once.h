@@ -25,8 +25,12 @@ static inline bool once_begin(struct once *o)
 	uint64_t pid = (uint64_t)getpid(), me = pid << 32 | (uint32_t)syscall(SYS_gettid), owner = 0;
 
 	while (!once_is_done(o)) {
-		if (__atomic_compare_exchange_n(&o->owner, &owner, me, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-			return !once_is_done(o);
+		if (__atomic_compare_exchange_n(&o->owner, &owner, me, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			if (!once_is_done(o))
+				return true;
+			__atomic_store_n(&o->owner, 0, __ATOMIC_RELEASE);
+			return false;
+		}
 		if (owner == me)
 			return false;
 		if (owner >> 32 == pid)

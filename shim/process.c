@@ -32,6 +32,11 @@ static uint32_t generation; /* of the file in force; 0 none yet */
 static struct once arming;  /* for the generation in force */
 static bool impossible;     /* no file can be had: forward everything */
 
+/* The program was out of descriptors when the file was to be created: its moment, which passes. */
+#define AGAIN_NS 10000000
+static uint64_t again_ticks; /* not to be tried before; 0 at any time */
+static uint64_t missed;      /* calls forwarded meanwhile */
+
 __attribute__((constructor)) static void process_start(void)
 {
 	settings_read();
@@ -74,10 +79,10 @@ static void forget_parent(void)
 	file_forget();
 }
 
-static bool start_recording(void)
+/* 0, or an errno. */
+static int start_recording(void)
 {
-	int saved_errno = errno;
-	bool ok;
+	int saved_errno = errno, rc = ENOMEM;
 
 	if (generation)
 		forget_parent();
@@ -85,35 +90,52 @@ static bool start_recording(void)
 		clock_choose();
 		thread_silence_ticks = clock_ticks_in(100000);
 	}
-	ok = make_generation_page() && file_create();
-	if (ok)
+	if (make_generation_page())
+		rc = file_create();
+	if (!rc) {
 		*process_generation = ++generation;
+		file_count_dropped(missed);
+		again_ticks = missed = 0;
+	}
 	errno = saved_errno;
-	return ok;
+	return rc;
+}
+
+static bool too_early(void)
+{
+	uint64_t again = __atomic_load_n(&again_ticks, __ATOMIC_RELAXED);
+
+	return again && clock_ticks() < again;
 }
 
 bool process_arm(void)
 {
 	if (!settings.enabled || __atomic_load_n(&impossible, __ATOMIC_RELAXED))
 		return false;
+	if (too_early()) {
+		__atomic_fetch_add(&missed, 1, __ATOMIC_RELAXED);
+		return false;
+	}
 	if (generation && !*process_generation)
 		__atomic_store_n(&arming.done, 0, __ATOMIC_RELEASE); /* a child: what the parent armed is not ours */
 	if (once_begin(&arming)) {
-		bool ok = *process_generation || start_recording();
+		int rc = *process_generation ? 0 : start_recording();
+		bool later = rc == EMFILE || rc == ENFILE;
 
-		__atomic_store_n(&impossible, !ok, __ATOMIC_RELAXED);
-		once_end(&arming, true);
+		if (later) {
+			__atomic_fetch_add(&missed, 1, __ATOMIC_RELAXED);
+			__atomic_store_n(&again_ticks, clock_ticks() + clock_ticks_in(AGAIN_NS), __ATOMIC_RELAXED);
+		}
+		__atomic_store_n(&impossible, rc && !later, __ATOMIC_RELAXED);
+		once_end(&arming, !later);
 	}
 	return *process_generation != 0;
 }
 
 __attribute__((destructor)) static void process_end(void)
 {
-	struct gst_counters *counters = file_counters();
-
 	if (!*process_generation || !file_is_open())
 		return;
 	helper_stop();
-	counters->last_ticks = clock_ticks();
-	__atomic_store_n(&counters->exited, 1, __ATOMIC_RELEASE);
+	file_finish();
 }

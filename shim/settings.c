@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #define LIMIT_DEFAULT (2ull << 30)
@@ -73,6 +74,7 @@ void settings_read(void)
 {
 	const char *off = getenv("GPUSHIM"), *log = getenv("GPUSHIM_LOG"), *out = getenv("GPUSHIM_OUT");
 	const char *limit = getenv("GPUSHIM_LIMIT"), *run = getenv("GPUSHIM_RUN");
+	const char *local = getenv("GPUSHIM_LOCAL"), *tmpdir = getenv("TMPDIR");
 
 	settings.enabled = !(off && strcmp(off, "off") == 0);
 	settings.log = log && strcmp(log, "1") == 0;
@@ -83,6 +85,13 @@ void settings_read(void)
 	if (run)
 		strncpy(settings.run_id, run, sizeof(settings.run_id) - 1);
 	if (!absolute(settings.out, sizeof(settings.out), out && *out ? out : "gpushim-out"))
+		settings.enabled = false;
+	if (!local || !*local || !absolute(settings.local, sizeof(settings.local), local))
+		settings.local[0] = 0;
+	if (!tmpdir || !*tmpdir || !absolute(settings.tmpdir, sizeof(settings.tmpdir), tmpdir))
+		settings.tmpdir[0] = 0;
+	/* A program with rights that its caller lacks: what the caller's environment names is not for us to write to. */
+	if (getauxval(AT_SECURE))
 		settings.enabled = false;
 }
 

@@ -16,6 +16,8 @@ struct settings {
 	uint64_t limit_bytes;         /* GPUSHIM_LIMIT */
 	char out[PATH_MAX];           /* GPUSHIM_OUT, absolute */
 	char run_id[64];              /* GPUSHIM_RUN */
+	char local[PATH_MAX];         /* GPUSHIM_LOCAL, absolute; "" not set */
+	char tmpdir[PATH_MAX];        /* TMPDIR; "" not set */
 };
 
 extern struct settings settings;

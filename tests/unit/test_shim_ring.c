@@ -44,7 +44,7 @@ static int set_up(void **state)
 	clock_choose();
 	rings_forget();
 	stock_forget();
-	assert_true(file_create());
+	assert_int_equal(file_create(), 0);
 	return 0;
 }
 
