@@ -108,13 +108,17 @@ enum err_kind names_publish(struct names *n, struct trace *t, struct error *e)
 	t->n_kernels = n->n_kernels + 1;
 	t->hooks = array_new(t->n_hooks, sizeof(*t->hooks));
 	t->kernels = array_new(t->n_kernels, sizeof(*t->kernels));
-	if (!t->hooks || !t->kernels)
+	t->entries = array_new(n->n + 1, sizeof(*t->entries));
+	if (!t->hooks || !t->kernels || !t->entries)
 		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
 	t->text = n->text;
 	n->text = NULL;
 	t->kernels[0] = "";
 	for (size_t i = 0; i < n->n_kernels; i++)
 		t->kernels[i + 1] = t->text + n->all[n->first_kernel + i].text;
+	for (size_t i = 0; i < n->n; i++)
+		if (n->all[i].key >> 32 == GST_SPACE_ENTRY)
+			t->entries[t->n_entries++] = t->text + n->all[i].text;
 	for (uint32_t id = 0; id < GST_HOOK_MAX; id++) {
 		const struct name *name = find(n, key_of(GST_SPACE_HOOK, id));
 

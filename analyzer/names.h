@@ -14,7 +14,7 @@ void names_free(struct names *n);
 /* Copies the text of a GST_NAME; false when there is no memory. */
 bool names_add(struct names *n, const struct gst_name *record);
 
-/* Fills t->hooks, kernels and text, which then live without n. */
+/* Fills t->hooks, kernels, entries and text, which then live without n. */
 enum err_kind names_publish(struct names *n, struct trace *t, struct error *e);
 
 /* Index into t->kernels of a kernel's id, 0 if its name was lost. */

@@ -529,6 +529,7 @@ void trace_free(struct trace *t)
 	graphs_release(t);
 	free(t->hooks);
 	free(t->kernels);
+	free(t->entries);
 	free(t->text);
 	free(t);
 }

@@ -113,6 +113,7 @@ struct trace {
 	struct graph *graphs;       size_t n_graphs;  /* call.graph indexes it; [0] is the unknown one */
 	const char **hooks;         size_t n_hooks;   /* by hook id; NULL where the name was lost */
 	const char **kernels;       size_t n_kernels; /* call.name indexes it; [0] is "" */
+	const char **entries;       size_t n_entries; /* driver functions looked up that the recorder does not know: "name version flags" */
 	char *text;                 /* what the names above point into */
 	/* counted while decoding */
 	uint64_t records, unfinished, unknown_records, names_missing;

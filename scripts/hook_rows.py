@@ -108,7 +108,7 @@ def rule(name, args):
         "cuModuleGetFunction": ("MODULE", "", "function_named(&c, rc, hfunc, name)"),
         "cuLibraryGetKernel": ("MODULE", "", "function_named(&c, rc, pKernel, name)"),
         "cuKernelGetFunction": ("MODULE", "", "function_alias(&c, rc, pFunc, kernel)"),
-        "cuGetProcAddress": ("LOOKUP", "", "entry_point_found(&c, rc, symbol, pfn)"),
+        "cuGetProcAddress": ("LOOKUP", "", "entry_point_found(&c, rc, symbol, pfn, cudaVersion, flags)"),
         "cuInit": ("CONTEXT", "", ""),
         "cuGraphInstantiate": ("GRAPH", "", "graph_instantiated(&c, rc, phGraphExec, hGraph, 0)"),
         "cuGraphInstantiateWithFlags": ("GRAPH", "", "graph_instantiated(&c, rc, phGraphExec, hGraph, flags)"),

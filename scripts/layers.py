@@ -19,6 +19,7 @@ FOLDERS = [
     ("analyzer/cmd_host.c", FORMAT + ["shim/probes/*"]),
     ("analyzer/*", FORMAT),
     ("tests/simgpu/*", []),
+    ("tests/workloads/entry_points_linked.c", ["shim/*.def", "tests/unit/cudart13_requests.def"]),  # it goes through the lists
     ("tests/workloads/*", []),
 ]
 
@@ -46,9 +47,9 @@ NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"', re.S)
 
 
 def folder_of(name):
-    """A stage's folder; shim/arch belongs to shim."""
+    """A stage's folder; shim/arch and shim/twin belong to shim."""
     parent = Path(name).parent
-    return parent.parent if parent.name == "arch" else parent
+    return parent.parent if parent.name in ("arch", "twin") else parent
 
 
 def stage_of(name):

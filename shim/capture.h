@@ -52,7 +52,8 @@ void host_memory_changed(struct call *c, CUresult rc, void *pointer, size_t byte
 /* ---- names, entry points ------------------------------------------------------------------------------------------------ */
 void function_named(struct call *c, CUresult rc, void *handle, const char *name); /* handle: where the driver put it */
 void function_alias(struct call *c, CUresult rc, CUfunction *to, CUkernel from);
-void entry_point_found(struct call *c, CUresult rc, const char *name, void **pointer); /* swaps *pointer for ours */
+void entry_point_found(struct call *c, CUresult rc, const char *name, void **pointer, int version,
+		       cuuint64_t flags); /* swaps *pointer for ours */
 
 /* ---- what comes and goes ------------------------------------------------------------------------------------------------ */
 void context_changed(struct call *c);

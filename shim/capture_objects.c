@@ -4,7 +4,6 @@
 
 #include "captures.h"
 #include "edge.h"
-#include "file.h"
 #include "gate.h"
 #include "helper.h"
 #include "memory_kind.h"
@@ -12,6 +11,7 @@
 #include "resolve.h"
 #include "settings.h"
 #include "stream.h"
+#include "unknown.h"
 
 void allocated(struct call *c, CUresult rc, const uintptr_t *pointer, size_t bytes)
 {
@@ -60,17 +60,17 @@ void function_alias(struct call *c, CUresult rc, CUfunction *to, CUkernel from)
 		c->record.name = names_kernel_alias(c->thread, *to, from);
 }
 
-void entry_point_found(struct call *c, CUresult rc, const char *name, void **pointer)
+void entry_point_found(struct call *c, CUresult rc, const char *name, void **pointer, int version, cuuint64_t flags)
 {
-	void *ours;
+	void *function;
 
 	if (!settings.enabled || rc != CUDA_SUCCESS || !pointer || !*pointer)
 		return;
 	resolve_driver();
-	ours = resolve_swap(*pointer);
-	if (ours == *pointer && c->thread && name && !resolve_is_export(name, ours))
-		__atomic_fetch_add(&file_counters()->entry_points_unknown, 1, __ATOMIC_RELAXED);
-	*pointer = ours;
+	function = *pointer;
+	*pointer = resolve_swap(function);
+	if (c->thread && name && !resolve_is_known(function))
+		unknown_found(c->thread, function, name, version, flags);
 }
 
 void context_changed(struct call *c)

@@ -64,7 +64,7 @@ _Static_assert(offsetof(struct gst_file_header, version) == 8 && offsetof(struct
 struct gst_counters {
 	uint64_t records_dropped;      /* records that found no room: dropped_limit + dropped_disk + dropped_busy */
 	uint64_t edges_skipped;        /* edge events not recorded (pool empty, a driver error) */
-	uint64_t entry_points_unknown; /* pointers the driver handed out that we do not wrap (cuGetProcAddress) */
+	uint64_t entry_points_unknown; /* functions cuGetProcAddress handed out that we do not know: each once, see GST_SPACE_ENTRY */
 	uint64_t streams_untracked;    /* submissions to streams beyond the table; device times are then not to be trusted */
 	uint64_t injected_ticks;       /* time the program's own threads spent in driver calls we added */
 	uint64_t helper_cpu_ns;        /* CPU time of our helper thread */
@@ -230,6 +230,7 @@ enum gst_name_space {
 	GST_SPACE_HOOK = 1,   /* exported name of a driver call, "cuMemAlloc_v2" */
 	GST_SPACE_KERNEL = 2, /* kernel, mangled as the module has it */
 	GST_SPACE_FILE = 3,   /* path behind a descriptor, or "pipe:[inode]", "socket:[inode]" */
+	GST_SPACE_ENTRY = 4,  /* a driver function that was looked up and that we do not know: "name version flags", as asked */
 	GST_SPACE_NCCL = 20,    /* exported name of an NCCL call; ids below GST_NCCL_MAX */
 	GST_SPACE_COMM = 21,    /* what the program calls a communicator (ncclConfig_t.commName), by its number */
 	GST_SPACE_LIBRARY = 22, /* path of a copy of libnccl */

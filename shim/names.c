@@ -24,7 +24,7 @@ static uint32_t n_files;
 static struct once begun;
 static uint64_t devices_seen[4]; /* bits */
 
-static void write_name(struct ring *r, enum gst_name_space space, uint32_t id, const char *text)
+void names_write(struct ring *r, enum gst_name_space space, uint32_t id, const char *text)
 {
 	size_t length = strnlen(text, NAME_BYTES_MAX);
 	uint16_t size = (uint16_t)((sizeof(struct gst_name) + length + 7) & ~7u);
@@ -53,7 +53,7 @@ void names_begin(struct thread *t)
 		return;
 	names_anchor(&t->ring);
 	for (uint32_t i = 0; i < HOOK_COUNT; i++)
-		write_name(&t->ring, GST_SPACE_HOOK, i, hooks[i].name);
+		names_write(&t->ring, GST_SPACE_HOOK, i, hooks[i].name);
 	names_anchor(&t->ring);
 	once_end(&begun, true);
 }
@@ -88,7 +88,7 @@ uint32_t names_kernel_set(struct thread *t, const void *handle, const char *name
 	if (id && k->hash == hash)
 		return id;
 	id = __atomic_add_fetch(&last_kernel, 1, __ATOMIC_RELAXED);
-	write_name(&t->ring, GST_SPACE_KERNEL, id, name);
+	names_write(&t->ring, GST_SPACE_KERNEL, id, name);
 	k->hash = hash;
 	__atomic_store_n(&k->id, id, __ATOMIC_RELEASE);
 	return id;
@@ -134,7 +134,7 @@ uint32_t names_file(struct ring *r, const char *path)
 	if (n_files == FILES)
 		return 0;
 	file_hashes[n_files++] = hash;
-	write_name(r, GST_SPACE_FILE, n_files, path);
+	names_write(r, GST_SPACE_FILE, n_files, path);
 	return n_files;
 }
 

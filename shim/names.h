@@ -5,6 +5,9 @@
 #include "hooks.h"
 #include "thread.h"
 
+/* One name in the file. */
+void names_write(struct ring *r, enum gst_name_space space, uint32_t id, const char *text);
+
 /* Once a file: the names of all hooks, the first clock anchors. */
 void names_begin(struct thread *t);
 

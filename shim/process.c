@@ -20,6 +20,7 @@
 #include "stock.h"
 #include "stream.h"
 #include "thread.h"
+#include "unknown.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -70,6 +71,7 @@ static void forget_parent(void)
 	edges_forget();
 	streams_forget();
 	names_forget();
+	unknown_forget();
 	graphs_forget();
 	captures_forget();
 	rings_forget();

@@ -9,13 +9,12 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "once.h"
 #include "settings.h"
 
-#define SWAPS 2048 /* power of two, more than twice the hooks */
+#define SWAPS 4096 /* power of two, more than twice all names and our own functions */
 
 typedef void *dlsym_fn(void *handle, const char *name);
 
@@ -39,7 +38,6 @@ static struct swap {
 } swaps[SWAPS];
 static bool started;
 static struct once resolving;
-static void *driver;
 static uintptr_t driver_begin, driver_end;
 
 static dlsym_fn *real_dlsym(void)
@@ -73,18 +71,17 @@ void *resolve_swap(void *p)
 	return s && s->real ? s->wrapper : p;
 }
 
-bool resolve_is_export(const char *name, void *p)
-{
-	static const char *const suffixes[] = { "",         "_v2",      "_v3",   "_v4",     "_ptsz",
-						"_v2_ptsz", "_v3_ptsz", "_ptds", "_v2_ptds" };
-	char full[256];
+/* The names we leave alone: ours to tell from those that we know nothing of. */
+static const char *const passed_on[] = {
+#define PASS(name, reason) #name,
+#include "not_hooked.def"
+#undef PASS
+};
+#define PASSED_ON (sizeof(passed_on) / sizeof(*passed_on))
 
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-		snprintf(full, sizeof(full), "%s%s", name, suffixes[i]);
-		if (driver && real_dlsym()(driver, full) == p)
-			return true;
-	}
-	return false;
+bool resolve_is_known(void *p)
+{
+	return p && swap_at(p)->real != NULL;
 }
 
 struct range {
@@ -113,7 +110,7 @@ static int find_range(struct dl_phdr_info *info, size_t size, void *arg)
  * library's constructor) may be waiting for us. Several threads may look everything up; one of them writes it down. */
 void resolve_driver(void)
 {
-	void *found[HOOK_COUNT], *handle;
+	void *found[HOOK_COUNT], *passed[PASSED_ON], *handle;
 	struct range range = { 0 };
 
 	if (once_is_done(&resolving))
@@ -126,17 +123,23 @@ void resolve_driver(void)
 		if (found[i] == hooks[i].wrapper)
 			found[i] = NULL;
 	}
+	for (unsigned i = 0; i < PASSED_ON; i++)
+		passed[i] = handle ? real_dlsym()(handle, passed_on[i]) : NULL;
 	range.inside = (uintptr_t)found[HOOK_cuInit];
 	dl_iterate_phdr(find_range, &range);
 	dlerror(); /* a driver that lacks a function must not leave an error for the program to find */
 	if (!once_begin(&resolving))
 		return;
 	for (unsigned i = 0; i < HOOK_COUNT; i++) {
-		if (found[i] && hooks[i].wrapper)
+		if (found[i] && hooks[i].wrapper) {
 			*swap_at(found[i]) = (struct swap){ found[i], hooks[i].wrapper };
+			*swap_at(hooks[i].wrapper) = (struct swap){ hooks[i].wrapper, hooks[i].wrapper };
+		}
 		__atomic_store_n(hooks[i].real, found[i] ? found[i] : hooks[i].absent, __ATOMIC_RELEASE);
 	}
-	driver = handle;
+	for (unsigned i = 0; i < PASSED_ON; i++)
+		if (passed[i] && !swap_at(passed[i])->real)
+			*swap_at(passed[i]) = (struct swap){ passed[i], passed[i] };
 	driver_begin = range.begin;
 	driver_end = range.end;
 	once_end(&resolving, true);

@@ -15,5 +15,5 @@ void resolve_start(void);
 /* If p is one of the driver's functions that we wrap, our wrapper; else p. */
 void *resolve_swap(void *p);
 
-/* True if p is exported by the driver under `name` or a versioned or per-thread variant of it. */
-bool resolve_is_export(const char *name, void *p);
+/* True if p is one of the driver's functions that hooks.def or not_hooked.def names, or one of ours. */
+bool resolve_is_known(void *p);

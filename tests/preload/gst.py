@@ -14,7 +14,7 @@ RECORD_HEADER = 8
 COMMIT = 0xC3A5
 
 CALL, NAME = 1, 2
-SPACE_HOOK = 1
+SPACE_HOOK, SPACE_ENTRY = 1, 4
 INJECTED = COUNTERS + 8 * 8 + 24 * 8  # counters before it, and their reserve
 
 

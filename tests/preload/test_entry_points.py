@@ -70,6 +70,33 @@ def test_every_row_is_recorded_with_its_result(recorder, route):
     assert {name for name, _ in program} == hooked_names()
 
 
+# ---- what nobody knows -------------------------------------------------------------------------------------------------
+
+def unknown(run):
+    (trace,) = run.traces()
+    data = trace.read_bytes()
+    return list(gst.names(data, gst.segments(data), gst.SPACE_ENTRY).values())
+
+
+def test_functions_that_nobody_knows_are_named_once(recorder):
+    """A newer driver's functions reach the program as they are, and the trace says which they were, as first asked for."""
+    asked = ["cuLaunchNew", 13000, 2, "cuInit", 2000, 0, "cuOther", 12000, 0, "cuLaunchNew", 13000, 2, "cuLaunchNew", 12000, 0,
+             "cuOtherAgain", 12000, 1, "cuDeviceGetCount", 12000, 0, "cuNoSuchCall", 12000, 0]
+    command = recorder.command("client_unknown", *asked)
+    env = {"SIMGPU_EXTRA": "cuLaunchNew,cuOther,cuOtherAgain"}  # the last two are one function
+    run = recorder.run(command, env=env)
+    assert run.stdout == recorder.run(command, shim=False, env=env).stdout
+    assert run.stdout.startswith("cuLaunchNew 0 801\ncuInit 0 0\ncuOther 0 600\n")
+    assert unknown(run) == ["cuLaunchNew 13000 2", "cuOther 12000 0"]
+    assert run.report()["losses"]["entry_points_unknown"] == 2
+
+
+def test_nothing_is_unknown_in_a_driver_of_our_headers(recorder):
+    run = recorder.run(recorder.command("entry_points_linked", "call", "lookup"))
+    assert unknown(run) == []
+    assert run.report()["losses"]["entry_points_unknown"] == 0
+
+
 # ---- the lists ---------------------------------------------------------------------------------------------------------
 
 @pytest.fixture(scope="module")

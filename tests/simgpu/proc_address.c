@@ -6,6 +6,7 @@
 #include "proc_table.h"
 
 #include "call.h"
+#include "settings.h"
 
 #include <string.h>
 
@@ -51,6 +52,34 @@ static bool known(const char *name)
 	return row < proc_count && !strcmp(proc_table[row].name, name);
 }
 
+/* ---- functions of a newer driver: no export, no name that anybody knows ------------------------------------------ */
+
+static CUresult extra_0(void)
+{
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static CUresult extra_1(void)
+{
+	return CUDA_ERROR_NOT_READY; /* another body: the compiler must not make one function of both */
+}
+
+/* The first name in SIMGPU_EXTRA is extra_0, every other one extra_1. */
+static void *extra(const char *name)
+{
+	const char *at = settings()->extra;
+	size_t length = strlen(name);
+
+	for (bool first = true; *at; first = false) {
+		size_t n = strcspn(at, ",");
+
+		if (n && n == length && memcmp(at, name, n) == 0)
+			return (void *)(uintptr_t)(first ? extra_0 : extra_1);
+		at += n + (at[n] == ',');
+	}
+	return NULL;
+}
+
 CUresult api_proc_address_status(CALL, const char *symbol, void **pfn, int version, cuuint64_t flags,
 				 CUdriverProcAddressQueryResult *status)
 {
@@ -65,8 +94,10 @@ CUresult api_proc_address_status(CALL, const char *symbol, void **pfn, int versi
 		found = newest(symbol, version, 0);
 	if (found)
 		*pfn = (void *)(uintptr_t)found->address;
+	else
+		*pfn = extra(symbol);
 	if (status)
-		*status = found           ? CU_GET_PROC_ADDRESS_SUCCESS
+		*status = *pfn            ? CU_GET_PROC_ADDRESS_SUCCESS
 			  : known(symbol) ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
 					  : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 	return *symbol ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;

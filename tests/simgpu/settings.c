@@ -66,7 +66,7 @@ void settings_log_path(char *path, unsigned size)
 
 static void load(void)
 {
-	const char *log = getenv("SIMGPU_LOG"), *shared = getenv("SIMGPU_SHARED");
+	const char *log = getenv("SIMGPU_LOG"), *shared = getenv("SIMGPU_SHARED"), *extra = getenv("SIMGPU_EXTRA");
 
 	current.log = log ? strdup(log) : NULL; /* the program may change its environment */
 	if (!current.log)
@@ -89,6 +89,7 @@ static void load(void)
 	if (current.queue_depth == 0)
 		current.queue_depth = 1;
 	current.shared = shared && *shared ? strdup(shared) : NULL;
+	current.extra = extra ? strdup(extra) : "";
 	current.fail = getenv("SIMGPU_FAIL");
 }
 

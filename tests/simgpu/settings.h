@@ -20,6 +20,7 @@ struct settings {
 	double drift_ppm;
 	unsigned queue_depth;
 	const char *shared; /* SIMGPU_SHARED: a path; NULL: not set */
+	const char *extra; /* SIMGPU_EXTRA: names, separated by commas, that only cuGetProcAddress knows; empty: none */
 	const char *fail; /* SIMGPU_FAIL as it stands */
 };
 
