@@ -19,11 +19,10 @@ static void submitted(struct call *c)
 	struct thread *t = c->thread;
 
 	__atomic_store_n(&s->last_submit, c->record.end, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&s->returned, 1, __ATOMIC_ACQ_REL);
+	stream_return(t, s);
 	stream_submitted(s);
 	t->slot->submits = 1;
-	helper_start(t);
-	helper_wake();
+	helper_watch();
 }
 
 /* The stream's full count that a record's 32 bits stand for. */

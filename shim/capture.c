@@ -14,13 +14,17 @@
 /* A copy of this many bytes takes some 10 us on any link: worth its own edges, so that copies and kernels are told apart. */
 #define LARGE_COPY_BYTES (256u * 1024u)
 
-static bool being_captured(const struct stream *s)
+static bool ask_capturing(const struct stream *s)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
-	return __atomic_load_n(&gate.captures, __ATOMIC_RELAXED) &&
-	       (INJECT(cuStreamIsCapturing, (CUstream)(uintptr_t)s->handle, &status) != CUDA_SUCCESS ||
-		status != CU_STREAM_CAPTURE_STATUS_NONE);
+	return INJECT(cuStreamIsCapturing, (CUstream)(uintptr_t)s->handle, &status) != CUDA_SUCCESS ||
+	       status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+static inline bool being_captured(const struct stream *s)
+{
+	return __builtin_expect(__atomic_load_n(&gate.captures, __ATOMIC_RELAXED) != 0, 0) && ask_capturing(s);
 }
 
 static void set_stream(struct call *c, struct stream *s)
@@ -31,7 +35,7 @@ static void set_stream(struct call *c, struct stream *s)
 }
 
 /* Gives the work its number in its stream. False: the call is not work (not recorded, no context, captured into a graph). */
-static bool submit(struct call *c, CUstream handle, uint32_t large)
+static inline bool submit(struct call *c, CUstream handle, uint32_t large)
 {
 	struct thread *t = c->thread;
 	struct stream *s = t ? stream_get(t, handle) : NULL;
@@ -46,7 +50,7 @@ static bool submit(struct call *c, CUstream handle, uint32_t large)
 	edge_before_submit(t, s, large);
 	c->role = CALL_SUBMITS;
 	c->record.flags |= GST_SUBMISSION;
-	c->record.seq = (uint32_t)__atomic_add_fetch(&s->entered, 1, __ATOMIC_ACQ_REL);
+	c->record.seq = (uint32_t)stream_enter(t, s);
 	return true;
 }
 

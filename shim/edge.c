@@ -187,14 +187,11 @@ void edges_before_block(struct thread *t, const struct stream *awaited)
 	streams_each_unmarked(mark_before_block, &b);
 }
 
-void edge_before_submit(struct thread *t, struct stream *s, uint32_t large)
+void edge_before_change(struct thread *t, struct stream *s, uint32_t large)
 {
-	uint64_t entered, now;
+	uint64_t entered = __atomic_load_n(&s->entered, __ATOMIC_RELAXED), now;
 	struct pool *p;
 
-	if (settings.level < GST_LEVEL_EDGES)
-		return;
-	entered = __atomic_load_n(&s->entered, __ATOMIC_RELAXED);
 	if (stream_is_empty(s)) {
 		now = clock_ticks();
 		p = pool_of(s->context);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "settings.h"
 #include "stream.h"
 #include "thread.h"
 
@@ -27,8 +28,14 @@ bool edges_several_contexts(void);
  * legacy default stream only if it is itself awaited. */
 void edges_before_block(struct thread *t, const struct stream *awaited);
 
-/* Work is about to be put into s. large: a copy big enough to be told apart from its neighbours, as its copy kind. */
-void edge_before_submit(struct thread *t, struct stream *s, uint32_t large);
+/* Work is about to be put into s. large: a copy big enough to be told apart from its neighbours, as its copy kind. Most work is put
+ * behind other work of its kind, and needs none. */
+void edge_before_change(struct thread *t, struct stream *s, uint32_t large);
+static inline void edge_before_submit(struct thread *t, struct stream *s, uint32_t large)
+{
+	if (settings.level >= GST_LEVEL_EDGES && (stream_is_empty(s) || large != s->last_class))
+		edge_before_change(t, s, large);
+}
 
 /* Reads the edges that have fired and writes their records into ring r, of those contexts that usable() says (or makes) current
  * in this thread: the driver wants one. Inside the gate, or with it closed. */

@@ -75,23 +75,26 @@ static void keep_clock(uint64_t now_ns, uint64_t start_ns, uint64_t *last_anchor
 
 /* ---- sleeping ------------------------------------------------------------------------------------------------------- */
 
-static uint32_t bell; /* 1: asleep until the blocking call that everybody is in returns */
+uint32_t helper_bell = HELPER_NONE;
 
 static void bell_wait(uint64_t ns)
 {
 	struct timespec t = { 0, (long)ns };
 
-	__atomic_store_n(&bell, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&helper_bell, HELPER_ASLEEP, __ATOMIC_SEQ_CST);
+	bias_fence(); /* who counted work before it could see the bell: the count is seen here */
 	if (settings.level < GST_LEVEL_EDGES ||
 	    !streams_any_unmarked()) /* work that came before the bell was up did not ring */
-		syscall(SYS_futex, &bell, FUTEX_WAIT_PRIVATE, 1, &t, NULL, 0);
-	__atomic_store_n(&bell, 0, __ATOMIC_RELAXED);
+		syscall(SYS_futex, &helper_bell, FUTEX_WAIT_PRIVATE, HELPER_ASLEEP, &t, NULL, 0);
+	__atomic_store_n(&helper_bell, HELPER_AWAKE, __ATOMIC_RELAXED);
 }
 
-void helper_wake(void)
+void helper_ring(void)
 {
-	if (__atomic_load_n(&bell, __ATOMIC_RELAXED) && __atomic_exchange_n(&bell, 0, __ATOMIC_SEQ_CST))
-		syscall(SYS_futex, &bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	uint32_t asleep = HELPER_ASLEEP;
+
+	if (__atomic_compare_exchange_n(&helper_bell, &asleep, HELPER_AWAKE, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		syscall(SYS_futex, &helper_bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 /* What the threads that put work into streams are doing. */
@@ -189,11 +192,13 @@ static void *helper_main(void *arg)
 	return NULL;
 }
 
-void helper_start(struct thread *t)
+void helper_start(void)
 {
-	(void)t;
-	if (once_is_done(&started) || !once_begin(&started))
+	if (once_is_done(&started) || !once_begin(&started)) {
+		helper_ring();
 		return;
+	}
+	__atomic_store_n(&helper_bell, HELPER_AWAKE, __ATOMIC_RELAXED);
 	if (!own_thread_start(helper_main)) {
 		settings_log("no helper thread: device times will be coarse");
 		stopping = 2;
@@ -235,6 +240,7 @@ void helper_forget(void)
 {
 	memset(&started, 0, sizeof(started));
 	polls_forget();
+	helper_bell = HELPER_NONE;
 	stopping = 0;
 	self = NULL;
 	helper_context = 0;

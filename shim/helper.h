@@ -5,12 +5,30 @@
 
 #include "thread.h"
 
-/* At the first work for a device; later calls cost one load. */
-void helper_start(struct thread *t);
+/* What it takes to have the helper's attention. */
+enum helper_bell {
+	HELPER_AWAKE = 0,  /* nothing: it looks by itself (or there is none to be had) */
+	HELPER_ASLEEP = 1, /* it sleeps until somebody rings */
+	HELPER_NONE = 2,   /* not started: the first work for a device starts it */
+};
+extern uint32_t helper_bell;
 
-/* A blocking call has returned, or work was put into a stream: what the thread does next is worth a look. One load, unless the
- * helper sleeps. */
-void helper_wake(void);
+void helper_ring(void);  /* wakes it, if it sleeps */
+void helper_start(void); /* starts it if it was not yet, else wakes it */
+
+/* A blocking call has returned: what the thread does next is worth a look. */
+static inline void helper_wake(void)
+{
+	if (__atomic_load_n(&helper_bell, __ATOMIC_RELAXED) == HELPER_ASLEEP)
+		helper_ring();
+}
+
+/* Work was put into a stream. */
+static inline void helper_watch(void)
+{
+	if (__builtin_expect(__atomic_load_n(&helper_bell, __ATOMIC_RELAXED) != HELPER_AWAKE, 0))
+		helper_start();
+}
 
 /* At exit: stops it, and reads what it has not read yet. */
 void helper_stop(void);

@@ -7,15 +7,10 @@
 #include "file.h"
 #include "once.h"
 
-#define KERNELS 16384 /* power of two: handles remembered */
 #define FILES 512
 #define NAME_BYTES_MAX 4000u
 
-static struct kernel {
-	uint64_t handle; /* 0 free */
-	uint32_t id;
-	uint32_t hash; /* of the name */
-} kernels[KERNELS];
+struct names_kernel names_kernels[NAMES_KERNELS];
 static uint32_t last_kernel;
 
 static uint32_t file_hashes[FILES];
@@ -60,12 +55,13 @@ void names_begin(struct thread *t)
 
 /* ---- kernels -------------------------------------------------------------------------------------------------------- */
 
-static struct kernel *kernel_at(const void *handle)
+static struct names_kernel *kernel_at(const void *handle)
 {
-	uint64_t h = (uintptr_t)handle * 0x9e3779b97f4a7c15u >> 40, none = 0;
+	uint32_t place = names_kernel_place(handle);
+	uint64_t none;
 
 	for (unsigned i = 0; i < 64; i++) {
-		struct kernel *k = &kernels[(h + i) % KERNELS];
+		struct names_kernel *k = &names_kernels[(place + i) % NAMES_KERNELS];
 
 		none = __atomic_load_n(&k->handle, __ATOMIC_ACQUIRE);
 		if (none == (uintptr_t)handle ||
@@ -80,7 +76,7 @@ static struct kernel *kernel_at(const void *handle)
 uint32_t names_kernel_set(struct thread *t, const void *handle, const char *name)
 {
 	uint32_t hash = gst_hash32(name, strnlen(name, NAME_BYTES_MAX), SIZE_MAX - 4), id;
-	struct kernel *k = handle ? kernel_at(handle) : NULL;
+	struct names_kernel *k = handle ? kernel_at(handle) : NULL;
 
 	if (!k)
 		return 0;
@@ -97,7 +93,7 @@ uint32_t names_kernel_set(struct thread *t, const void *handle, const char *name
 uint32_t names_kernel_alias(struct thread *t, const void *handle, const void *of)
 {
 	uint32_t id = names_kernel(t, of);
-	struct kernel *k = handle ? kernel_at(handle) : NULL, *source = of ? kernel_at(of) : NULL;
+	struct names_kernel *k = handle ? kernel_at(handle) : NULL, *source = of ? kernel_at(of) : NULL;
 
 	if (k && source) {
 		k->hash = source->hash;
@@ -106,9 +102,9 @@ uint32_t names_kernel_alias(struct thread *t, const void *handle, const void *of
 	return id;
 }
 
-uint32_t names_kernel(struct thread *t, const void *handle)
+uint32_t names_kernel_look_up(struct thread *t, const void *handle)
 {
-	struct kernel *k = handle ? kernel_at(handle) : NULL;
+	struct names_kernel *k = handle ? kernel_at(handle) : NULL;
 	uint32_t id = k ? __atomic_load_n(&k->id, __ATOMIC_ACQUIRE) : 0;
 	const char *name = NULL;
 	char unnamed[40];
@@ -158,7 +154,7 @@ void names_device(struct thread *t, uint16_t device)
 
 void names_forget(void)
 {
-	memset(kernels, 0, sizeof(kernels));
+	memset(names_kernels, 0, sizeof(names_kernels));
 	memset(devices_seen, 0, sizeof(devices_seen));
 	memset(&begun, 0, sizeof(begun));
 	last_kernel = n_files = 0;

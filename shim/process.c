@@ -42,6 +42,8 @@ __attribute__((constructor)) static void process_start(void)
 {
 	settings_read();
 	resolve_start();
+	if (settings.enabled)
+		bias_start();
 }
 
 static void wipe_in_child(void)
@@ -92,6 +94,7 @@ static int start_recording(void)
 		clock_choose();
 		thread_silence_ticks = clock_ticks_in(100000);
 	}
+	bias_start();
 	if (make_generation_page())
 		rc = file_create();
 	if (!rc) {

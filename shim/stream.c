@@ -140,19 +140,9 @@ static struct stream *insert(struct thread *t, const struct stream_key *k)
 	return s;
 }
 
-static struct stream *cached(struct thread *t, uint64_t handle)
-{
-	struct stream *s = t->last_stream;
-
-	if (s && t->last_handle == handle && __atomic_load_n(&s->state, __ATOMIC_RELAXED) == STREAM_LIVE &&
-	    (s->kind == GST_STREAM_CREATED ? s->handle == handle : t->context_known && s->context == t->context))
-		return s;
-	return NULL;
-}
-
 struct stream *stream_find(struct thread *t, CUstream handle)
 {
-	struct stream *s = cached(t, (uintptr_t)handle);
+	struct stream *s = stream_again(t, handle);
 	struct stream_key k;
 
 	if (s)
@@ -161,14 +151,11 @@ struct stream *stream_find(struct thread *t, CUstream handle)
 	return find(&k);
 }
 
-struct stream *stream_get(struct thread *t, CUstream handle)
+struct stream *stream_look_up(struct thread *t, CUstream handle)
 {
-	struct stream *s = cached(t, (uintptr_t)handle);
-	struct stream_key k;
+	struct stream_key k = stream_key_of(t, handle);
+	struct stream *s;
 
-	if (s)
-		return s;
-	k = stream_key_of(t, handle);
 	if (!k.context && k.handle <= (uintptr_t)CU_STREAM_PER_THREAD)
 		return NULL; /* no context: the driver will say so */
 	s = find(&k);
@@ -199,6 +186,11 @@ static bool has_unmarked(const struct stream *s)
 	       __atomic_load_n(&s->done, __ATOMIC_ACQUIRE) < entered;
 }
 
+static bool is_busy(const struct stream *s)
+{
+	return !stream_is_empty(s);
+}
+
 static inline void set_add(struct set *set, const struct stream *s)
 {
 	uint64_t *word = &set->words[(s - table) / 64], bit = 1ull << (s - table) % 64;
@@ -212,13 +204,15 @@ static inline void set_remove(struct set *set, const struct stream *s)
 	__atomic_fetch_and(&set->words[(s - table) / 64], ~(1ull << (s - table) % 64), __ATOMIC_ACQ_REL);
 }
 
-static void set_each(const struct set *set, void (*f)(struct stream *s, void *arg), void *arg)
+/* A set may hold streams that have left it in truth: f is called for those that `still` says are in it. */
+static void set_each(const struct set *set, bool (*still)(const struct stream *s), void (*f)(struct stream *s, void *arg),
+		     void *arg)
 {
 	for (uint32_t w = 0; w < STREAM_TABLE / 64; w++) {
 		for (uint64_t bits = __atomic_load_n(&set->words[w], __ATOMIC_ACQUIRE); bits; bits &= bits - 1) {
 			struct stream *s = &table[w * 64 + (uint32_t)__builtin_ctzll(bits)];
 
-			if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == STREAM_LIVE)
+			if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == STREAM_LIVE && still(s))
 				f(s, arg);
 		}
 	}
@@ -230,9 +224,12 @@ void stream_submitted(struct stream *s)
 	set_add(&unmarked, s);
 }
 
-/* Takes the stream out of the sets it no longer belongs to; a submission may come in at any point of this. */
+/* Takes the stream out of the sets it no longer belongs to; a submission may come in at any point of this, which is seen in time
+ * unless it is another thread's that owns the counters: then it stays, and the owner takes it out. */
 static void settle(struct stream *s)
 {
+	if (bias_is_others(&s->bias, thread_storage.slot))
+		return;
 	if (!has_unmarked(s)) {
 		set_remove(&unmarked, s);
 		if (has_unmarked(s))
@@ -259,15 +256,21 @@ void stream_marked(struct stream *s, uint64_t covers)
 
 void streams_each_unmarked(void (*f)(struct stream *s, void *arg), void *arg)
 {
-	set_each(&unmarked, f, arg);
+	set_each(&unmarked, has_unmarked, f, arg);
+}
+
+static void note_any(struct stream *s, void *any)
+{
+	(void)s;
+	*(bool *)any = true;
 }
 
 bool streams_any_unmarked(void)
 {
-	for (uint32_t w = 0; w < STREAM_TABLE / 64; w++)
-		if (__atomic_load_n(&unmarked.words[w], __ATOMIC_RELAXED))
-			return true;
-	return false;
+	bool any = false;
+
+	set_each(&unmarked, has_unmarked, note_any, &any);
+	return any;
 }
 
 struct context_sync {
@@ -288,7 +291,7 @@ void streams_finished_context(uint64_t context, uint64_t begin)
 {
 	struct context_sync sync = { context, begin };
 
-	set_each(&busy, finish_if, &sync);
+	set_each(&busy, is_busy, finish_if, &sync);
 }
 
 static void retire(struct stream *s)

@@ -21,7 +21,8 @@ struct stream {
 	uint32_t state;   /* enum stream_state */
 	uint16_t device;
 	uint16_t kind;    /* enum gst_stream_kind */
-	uint64_t entered; /* submissions given a number */
+	struct bias bias;  /* of the two counters */
+	uint64_t entered;  /* submissions given a number */
 	uint64_t returned; /* … whose driver call has returned */
 	uint64_t marked;  /* all up to here lie before an edge */
 	uint64_t done;    /* all up to here are known to have finished */
@@ -38,8 +39,26 @@ struct stream_key {
 };
 struct stream_key stream_key_of(struct thread *t, CUstream handle);
 
+/* The stream this thread used last, if the handle still means it. */
+static inline struct stream *stream_again(struct thread *t, CUstream handle)
+{
+	struct stream *s = t->last_stream;
+
+	if (s && t->last_handle == (uintptr_t)handle && __atomic_load_n(&s->state, __ATOMIC_RELAXED) == STREAM_LIVE &&
+	    (s->kind == GST_STREAM_CREATED ? s->handle == (uintptr_t)handle :
+					     t->context_known && s->context == t->context))
+		return s;
+	return NULL;
+}
+
 /* The stream the program means by this handle, now. NULL: no context, or the table is full (counted). */
-struct stream *stream_get(struct thread *t, CUstream handle);
+struct stream *stream_look_up(struct thread *t, CUstream handle);
+static inline struct stream *stream_get(struct thread *t, CUstream handle)
+{
+	struct stream *s = stream_again(t, handle);
+
+	return __builtin_expect(s != NULL, 1) ? s : stream_look_up(t, handle);
+}
 
 /* The stream if it has been seen, without asking the driver anything. */
 struct stream *stream_find(struct thread *t, CUstream handle);
@@ -55,6 +74,17 @@ static inline uint64_t stream_covers(const struct stream *s)
 static inline bool stream_is_empty(const struct stream *s)
 {
 	return __atomic_load_n(&s->done, __ATOMIC_RELAXED) == __atomic_load_n(&s->entered, __ATOMIC_RELAXED);
+}
+
+/* The next submission's number; its driver call has returned. */
+static inline uint64_t stream_enter(struct thread *t, struct stream *s)
+{
+	return bias_count(&s->bias, t->slot, &s->entered);
+}
+
+static inline void stream_return(struct thread *t, struct stream *s)
+{
+	bias_count(&s->bias, t->slot, &s->returned);
 }
 
 /* Everything up to covers has finished. */

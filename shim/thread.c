@@ -44,6 +44,11 @@ static struct thread_slot *slot_take(uint32_t tid)
 	return &spare_slot;
 }
 
+bool thread_slot_is_own(const struct thread_slot *slot)
+{
+	return slot != &spare_slot;
+}
+
 static void thread_ended(void *arg)
 {
 	struct thread *t = arg;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bias.h"
 #include "clock.h"
 #include "process.h"
 #include "ring.h"
@@ -20,6 +21,7 @@ struct thread_slot {
 	uint32_t submits;     /* it has put work into a stream: worth watching when it falls silent */
 	uint64_t last_end;    /* ticks at which its last driver call returned */
 	uint64_t last_sample; /* the helper's own */
+	const struct bias *counting; /* which counters it may be adding to, right now (bias.h) */
 } __attribute__((aligned(64)));
 
 #define THREAD_POINTERS 8 /* memory kinds remembered, memory_kind.c */
@@ -56,6 +58,36 @@ static inline struct thread *thread_self(void)
 	struct thread *t = &thread_storage;
 
 	return __builtin_expect(t->generation == *process_generation, 1) ? t : thread_attach();
+}
+
+/* Not one that several threads share, as those beyond the table do. */
+bool thread_slot_is_own(const struct thread_slot *slot);
+
+static inline bool bias_begin(struct bias *b, struct thread_slot *me)
+{
+	__atomic_store_n(&me->counting, b, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the compiler keeps the order, bias_take makes the processor's good */
+	return __builtin_expect(__atomic_load_n(&b->owner, __ATOMIC_RELAXED) == (uintptr_t)me, 1) || bias_take(b, me);
+}
+
+static inline void bias_end(struct thread_slot *me)
+{
+	__atomic_store_n(&me->counting, NULL, __ATOMIC_RELEASE);
+}
+
+/* ++*counter, of those that b is about; the new value. */
+static inline uint64_t bias_count(struct bias *b, struct thread_slot *me, uint64_t *counter)
+{
+	uint64_t n;
+
+	if (bias_begin(b, me)) {
+		n = __atomic_load_n(counter, __ATOMIC_RELAXED) + 1;
+		__atomic_store_n(counter, n, __ATOMIC_RELEASE);
+	} else {
+		n = __atomic_add_fetch(counter, 1, __ATOMIC_SEQ_CST);
+	}
+	bias_end(me);
+	return n;
 }
 
 /* The current context and its device, from the driver when a call may have changed it. */
