@@ -30,7 +30,8 @@ uint32_t names_kernel_look_up(struct thread *t, const void *handle);
 static inline uint32_t names_kernel(struct thread *t, const void *handle)
 {
 	const struct names_kernel *k = &names_kernels[names_kernel_place(handle)];
-	uint32_t id = __atomic_load_n(&k->id, __ATOMIC_ACQUIRE); /* before the handle, which never changes once it has an id */
+	uint32_t id = __atomic_load_n(&k->id,
+				      __ATOMIC_ACQUIRE); /* before the handle, which never changes once it has an id */
 
 	return __builtin_expect(id && k->handle == (uintptr_t)handle, 1) ? id : names_kernel_look_up(t, handle);
 }

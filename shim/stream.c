@@ -201,12 +201,15 @@ static inline void set_add(struct set *set, const struct stream *s)
 
 static inline void set_remove(struct set *set, const struct stream *s)
 {
-	__atomic_fetch_and(&set->words[(s - table) / 64], ~(1ull << (s - table) % 64), __ATOMIC_ACQ_REL);
+	uint64_t *word = &set->words[(s - table) / 64], bit = 1ull << (s - table) % 64;
+
+	if (__atomic_load_n(word, __ATOMIC_RELAXED) & bit)
+		__atomic_fetch_and(word, ~bit, __ATOMIC_ACQ_REL);
 }
 
 /* A set may hold streams that have left it in truth: f is called for those that `still` says are in it. */
-static void set_each(const struct set *set, bool (*still)(const struct stream *s), void (*f)(struct stream *s, void *arg),
-		     void *arg)
+static void set_each(const struct set *set, bool (*still)(const struct stream *s),
+		     void (*f)(struct stream *s, void *arg), void *arg)
 {
 	for (uint32_t w = 0; w < STREAM_TABLE / 64; w++) {
 		for (uint64_t bits = __atomic_load_n(&set->words[w], __ATOMIC_ACQUIRE); bits; bits &= bits - 1) {

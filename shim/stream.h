@@ -14,18 +14,18 @@
 enum stream_state { STREAM_FREE, STREAM_CLAIMED, STREAM_LIVE, STREAM_DEAD };
 
 struct stream {
-	uint64_t handle;  /* normalised: CU_STREAM_LEGACY and CU_STREAM_PER_THREAD for the two defaults */
+	uint64_t handle; /* normalised: CU_STREAM_LEGACY and CU_STREAM_PER_THREAD for the two defaults */
 	uint64_t context;
-	uint32_t tid;     /* of a per-thread default stream, else 0 */
+	uint32_t tid; /* of a per-thread default stream, else 0 */
 	uint32_t id;
-	uint32_t state;   /* enum stream_state */
+	uint32_t state; /* enum stream_state */
 	uint16_t device;
-	uint16_t kind;    /* enum gst_stream_kind */
-	struct bias bias;  /* of the two counters */
-	uint64_t entered;  /* submissions given a number */
-	uint64_t returned; /* … whose driver call has returned */
-	uint64_t marked;  /* all up to here lie before an edge */
-	uint64_t done;    /* all up to here are known to have finished */
+	uint16_t kind;        /* enum gst_stream_kind */
+	struct bias bias;     /* of the two counters */
+	uint64_t entered;     /* submissions given a number */
+	uint64_t returned;    /* … whose driver call has returned */
+	uint64_t marked;      /* all up to here lie before an edge */
+	uint64_t done;        /* all up to here are known to have finished */
 	uint64_t last_submit; /* ticks */
 	uint64_t last_poll;   /* helper's own: ticks */
 	uint32_t last_class;  /* of its last submission: a large copy's kind, or 0 */
@@ -45,8 +45,8 @@ static inline struct stream *stream_again(struct thread *t, CUstream handle)
 	struct stream *s = t->last_stream;
 
 	if (s && t->last_handle == (uintptr_t)handle && __atomic_load_n(&s->state, __ATOMIC_RELAXED) == STREAM_LIVE &&
-	    (s->kind == GST_STREAM_CREATED ? s->handle == (uintptr_t)handle :
-					     t->context_known && s->context == t->context))
+	    (s->kind == GST_STREAM_CREATED ? s->handle == (uintptr_t)handle
+					   : t->context_known && s->context == t->context))
 		return s;
 	return NULL;
 }

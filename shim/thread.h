@@ -18,24 +18,25 @@ struct stream;
 struct thread_slot {
 	uint32_t tid; /* 0: free */
 	uint32_t in_call;
-	uint32_t submits;     /* it has put work into a stream: worth watching when it falls silent */
-	uint64_t last_end;    /* ticks at which its last driver call returned */
-	uint64_t last_sample; /* the helper's own */
+	uint32_t submits;            /* it has put work into a stream: worth watching when it falls silent */
+	uint64_t last_end;           /* ticks at which its last driver call returned */
+	uint64_t last_sample;        /* the helper's own */
 	const struct bias *counting; /* which counters it may be adding to, right now (bias.h) */
 } __attribute__((aligned(64)));
 
 #define THREAD_POINTERS 8 /* memory kinds remembered, memory_kind.c */
 
 struct thread {
-	uint32_t generation; /* equals *process_generation while all of this is valid: not before the first call, not after fork */
-	uint32_t depth;      /* inside one of our calls: nested calls are forwarded and not recorded */
+	uint32_t
+		generation; /* equals *process_generation while all of this is valid: not before the first call, not after fork */
+	uint32_t depth; /* inside one of our calls: nested calls are forwarded and not recorded */
 	struct ring ring;
 	struct thread_slot *slot;
 	uint32_t tid;
 	bool context_known;
-	uint16_t device;       /* of the current context */
-	uint64_t context;      /* current context; valid if context_known */
-	uint64_t last_handle;  /* of last_stream, as the program named it */
+	uint16_t device;      /* of the current context */
+	uint64_t context;     /* current context; valid if context_known */
+	uint64_t last_handle; /* of last_stream, as the program named it */
 	struct stream *last_stream;
 	bool own_stream; /* has used its per-thread default stream */
 	uint32_t pointer_epoch;
@@ -47,7 +48,7 @@ struct thread {
 
 extern __thread struct thread thread_storage;
 extern struct thread_slot thread_slots[THREAD_SLOTS];
-extern uint32_t thread_slots_used; /* none beyond this was ever taken */
+extern uint32_t thread_slots_used;    /* none beyond this was ever taken */
 extern uint64_t thread_silence_ticks; /* a pause between driver calls this long is worth a look */
 
 /* The calling thread, attached to the file at its first call; NULL = record nothing. */
@@ -66,7 +67,8 @@ bool thread_slot_is_own(const struct thread_slot *slot);
 static inline bool bias_begin(struct bias *b, struct thread_slot *me)
 {
 	__atomic_store_n(&me->counting, b, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the compiler keeps the order, bias_take makes the processor's good */
+	__atomic_signal_fence(
+		__ATOMIC_SEQ_CST); /* the compiler keeps the order, bias_take makes the processor's good */
 	return __builtin_expect(__atomic_load_n(&b->owner, __ATOMIC_RELAXED) == (uintptr_t)me, 1) || bias_take(b, me);
 }
 
