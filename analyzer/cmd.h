@@ -32,7 +32,7 @@ int cmd_options(const struct option_set *set, int argc, char *argv[], void *valu
 /* Says on standard error which run of several this is. */
 void cmd_say_run(const struct run *run, int which);
 
-/* One line per damaged file; ERR_FORMAT if there was one, else ERR_NONE. */
+/* One line per damaged file and per trace that is not here; ERR_FORMAT if there was one, else ERR_NONE. */
 int cmd_damage(const struct run *run);
 
 /* From the environment, and the terminal if fd is one. */

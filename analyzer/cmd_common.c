@@ -78,6 +78,13 @@ int cmd_damage(const struct run *run)
 		if (run->traces[i]->damage.kind)
 			status = cmd_fail(&run->traces[i]->damage, NULL) == ERR_SYSTEM ? ERR_SYSTEM : ERR_FORMAT;
 	}
+	for (size_t i = 0; i < run->n_missing; i++) {
+		struct error e;
+
+		err_set(&e, ERR_FORMAT, NULL, ERR_NO_BYTE, "%s", run->missing[i].text);
+		status = status ? status : ERR_FORMAT;
+		cmd_fail(&e, NULL);
+	}
 	return status;
 }
 

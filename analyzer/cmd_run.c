@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd_run_adopt.h"
 #include "cmd_run_child.h"
 #include "cmd_run_why.h"
 #include "text.h"
@@ -210,12 +211,15 @@ static void summarise(char *dir, const char *id, const char *program)
 	struct run run;
 	char why[512];
 
+	adopt_traces(dir, id);
 	if (run_open_id(&run, dir, id, &e)) {
 		cmd_fail(&e, NULL);
 		return;
 	}
 	if (run.n_traces) {
 		cmd_analyse(&run, print, dir);
+		cmd_damage(&run);
+	} else if (run.n_missing) {
 		cmd_damage(&run);
 	} else {
 		why_nothing(why, sizeof(why), program);

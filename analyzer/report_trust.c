@@ -80,6 +80,15 @@ static void damage(const struct page *p, const struct summary *s)
 	}
 }
 
+static void missing(const struct page *p, const struct summary *s)
+{
+	for (size_t i = 0; i < s->run->n_missing; i++) {
+		char text[256];
+
+		line(p, INK_WARN, "missing", "%s", text_clean(text, sizeof(text), s->run->missing[i].text, 240));
+	}
+}
+
 struct graph_counts {
 	uint64_t launches, nodes, unknown, stalling;
 };
@@ -159,6 +168,7 @@ void report_trust(const struct page *p, const struct summary *s)
 		idle_bounds(p, s);
 	losses(p, s);
 	damage(p, s);
+	missing(p, s);
 	graphs(p, s);
 	end(p, s);
 	line(p, INK_PLAIN, "host side", "%s",

@@ -2,7 +2,6 @@
 #include "run.h"
 
 #include "alloc.h"
-#include "run_files.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +171,31 @@ static enum err_kind group(struct run *out, struct run_files *files, int which, 
 	return kind;
 }
 
+/* Could it be of the run that was chosen? One without an id may be of any run that had begun; and the last run may be missing whole. */
+static bool concerns(const struct run *run, const struct run_missing *m, int which)
+{
+	const struct run_listed *chosen = run->listed ? &run->listed[run->index] : NULL;
+
+	if (which == RUN_ALL || !chosen)
+		return true;
+	if (m->run_id[0] && strcmp(m->run_id, chosen->id) == 0)
+		return true;
+	return (which == RUN_LAST || (!m->run_id[0] && !chosen->id[0])) && m->begin_real_ns >= chosen->begin_real_ns;
+}
+
+static void take_missing(struct run *out, struct run_files *files, int which)
+{
+	out->missing = files->missing;
+	files->missing = NULL;
+	for (size_t i = 0; i < files->n_missing; i++) {
+		if (concerns(out, &out->missing[i], which))
+			out->missing[out->n_missing++] = out->missing[i];
+		else
+			free(out->missing[i].text);
+	}
+	files->n_missing = 0;
+}
+
 static enum err_kind open_files(struct run *out, char *const paths[], size_t n_paths, int which, const char *id,
 				struct error *e)
 {
@@ -186,6 +210,8 @@ static enum err_kind open_files(struct run *out, char *const paths[], size_t n_p
 		kind = err_set(e, ERR_USAGE, "", ERR_NO_BYTE, "no trace given");
 	if (!kind && files.n)
 		kind = group(out, &files, which, now_ns, e);
+	if (!kind)
+		take_missing(out, &files, which);
 	run_files_free(&files);
 	if (kind)
 		run_close(out);
@@ -210,6 +236,7 @@ void run_close(struct run *r)
 		free(r->listed[i].command);
 		free(r->listed[i].id);
 	}
+	run_missing_free(r->missing, r->n_missing);
 	free(r->listed);
 	free(r->traces);
 	*r = (struct run){ 0 };

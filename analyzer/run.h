@@ -3,7 +3,7 @@
  * processes with the same GPUSHIM_RUN, or without one and with overlapping lifetimes, are one run. */
 #pragma once
 
-#include "trace.h"
+#include "run_files.h"
 
 struct run_listed { /* what a directory holds */
 	int64_t begin_real_ns; /* time of day at which its first process began to be recorded */
@@ -17,6 +17,8 @@ struct run {
 	size_t n_traces;
 	int index, count; /* this run's number (from 0, oldest first) of how many in the directory */
 	struct run_listed *listed; /* all of them, [count] */
+	struct run_missing *missing; /* traces of this run, or of a later one where the last was asked for, that are not here */
+	size_t n_missing;
 };
 
 #define RUN_LAST (-1)

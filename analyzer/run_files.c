@@ -3,13 +3,16 @@
 
 #include "alloc.h"
 #include "reader.h"
+#include "staged.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The wall clock is set now and then; by less than this, it is still the same boot. */
 #define SET_NS 1000000000
@@ -101,35 +104,94 @@ static int is_trace(const struct dirent *d)
 	return d->d_name[0] != '.' && ends_with(d->d_name, ".gst") && !ends_with(d->d_name, ".host.gst");
 }
 
-static enum err_kind add_named(struct run_files *files, const char *dir, const char *name, struct error *e)
+static int is_note(const struct dirent *d)
 {
-	char *path;
-	enum err_kind kind;
+	return d->d_name[0] != '.' && ends_with(d->d_name, STAGED_END);
+}
 
-	if (asprintf(&path, "%s%s%s", dir, ends_with(dir, "/") ? "" : "/", name) < 0)
+/* A move that was interrupted leaves the trace in both places. */
+static bool header_is_there(const struct run_files *files, const struct gst_file_header *h)
+{
+	for (size_t i = 0; i < files->n; i++)
+		if (memcmp(&files->at[i].header, h, sizeof(*h)) == 0)
+			return true;
+	return false;
+}
+
+static enum err_kind add_missing(struct run_files *files, const struct staged *s, struct error *e)
+{
+	struct run_missing m = { .begin_real_ns = s->begin_real_ns };
+	int n = staged_is_ours(s)
+			? asprintf(&m.text, "the trace of process %" PRIu32 " is missing: it was recorded in %s",
+				   s->pid, s->path)
+			: asprintf(&m.text,
+				   "the trace of process %" PRIu32
+				   " is missing: it is still on %s, in %s (copy it here, or run gpushim there)",
+				   s->pid, s->host, s->path);
+
+	if (n < 0)
 		return no_memory(e);
-	kind = add_file(files, path, e);
-	free(path);
+	if (!array_room(files->missing, files->n_missing, files->missing_cap)) {
+		free(m.text);
+		return no_memory(e);
+	}
+	memcpy(m.run_id, s->run_id, sizeof(m.run_id));
+	files->missing[files->n_missing++] = m;
+	return ERR_NONE;
+}
+
+/* What is no note, or one that is being written, says nothing. */
+static enum err_kind add_note(struct run_files *files, const char *path, struct error *e)
+{
+	struct gst_file_header header;
+	struct staged s;
+	int fd;
+
+	if (!staged_read(path, &s) || (files->only_id && strcmp(s.run_id, files->only_id) != 0))
+		return ERR_NONE;
+	fd = staged_open(&s, &header);
+	if (fd < 0)
+		return add_missing(files, &s, e);
+	close(fd);
+	return header_is_there(files, &header) ? ERR_NONE : add_file(files, s.path, e);
+}
+
+/* Every entry of the directory that `is` says. */
+static enum err_kind add_entries(struct run_files *files, const char *dir, int (*is)(const struct dirent *d),
+				 enum err_kind (*add)(struct run_files *files, const char *path, struct error *e),
+				 struct error *e)
+{
+	struct dirent **entries;
+	int n = scandir(dir, &entries, is, alphasort);
+	enum err_kind kind = ERR_NONE;
+
+	if (n < 0)
+		return err_set(e, ERR_SYSTEM, dir, ERR_NO_BYTE, "cannot read the directory: %s", strerror(errno));
+	for (int i = 0; i < n; i++) {
+		char *path = NULL;
+
+		if (!kind && asprintf(&path, "%s%s%s", dir, ends_with(dir, "/") ? "" : "/", entries[i]->d_name) < 0)
+			kind = no_memory(e);
+		else if (!kind)
+			kind = add(files, path, e);
+		free(path);
+		free(entries[i]);
+	}
+	free(entries);
 	return kind;
 }
 
 static enum err_kind add_directory(struct run_files *files, const char *path, struct error *e)
 {
-	struct dirent **entries;
-	int n = scandir(path, &entries, is_trace, alphasort);
-	enum err_kind kind = ERR_NONE;
+	size_t before = files->n;
+	enum err_kind kind = add_entries(files, path, is_trace, add_file, e);
 
-	if (n < 0)
-		return err_set(e, ERR_SYSTEM, path, ERR_NO_BYTE, "cannot read the directory: %s", strerror(errno));
-	if (n == 0 && !files->only_id)
-		kind = err_set(e, ERR_FORMAT, path, ERR_NO_BYTE, "no .gst file in this directory");
-	for (int i = 0; i < n; i++) {
-		if (!kind)
-			kind = add_named(files, path, entries[i]->d_name, e);
-		free(entries[i]);
-	}
-	free(entries);
-	return kind;
+	if (!kind)
+		kind = add_entries(files, path, is_note, add_note, e);
+	if (kind || files->n > before || files->only_id)
+		return kind;
+	return err_set(e, ERR_FORMAT, path, ERR_NO_BYTE, "%s",
+		       files->n_missing ? files->missing[0].text : "no .gst file in this directory");
 }
 
 enum err_kind run_files_add(struct run_files *files, const char *path, struct error *e)
@@ -141,6 +203,13 @@ enum err_kind run_files_add(struct run_files *files, const char *path, struct er
 	return S_ISDIR(st.st_mode) ? add_directory(files, path, e) : add_file(files, path, e);
 }
 
+void run_missing_free(struct run_missing *missing, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(missing[i].text);
+	free(missing);
+}
+
 void run_files_free(struct run_files *files)
 {
 	for (size_t i = 0; i < files->n; i++) {
@@ -148,5 +217,6 @@ void run_files_free(struct run_files *files)
 		trace_free(files->at[i].trace);
 	}
 	free(files->at);
+	run_missing_free(files->missing, files->n_missing);
 	*files = (struct run_files){ 0 };
 }

@@ -15,12 +15,22 @@ struct run_file {
 	ino_t ino;
 };
 
+/* A trace of a directory that lies on another machine, or is gone (staged.h). */
+struct run_missing {
+	char *text; /* what to tell, untrusted */
+	char run_id[64];
+	int64_t begin_real_ns;
+};
+
 struct run_files {
 	struct run_file *at;
 	size_t n, cap;
+	struct run_missing *missing;
+	size_t n_missing, missing_cap;
 	const char *only_id; /* not NULL: only files of this GPUSHIM_RUN; then what cannot be read, or is not there, is none of them */
 };
 
-/* A directory stands for the .gst files in it. A file that is named twice is taken once. */
+/* A directory stands for the .gst files in it and those it has notes of. A file that is named twice is taken once. */
 enum err_kind run_files_add(struct run_files *files, const char *path, struct error *e);
 void run_files_free(struct run_files *files);
+void run_missing_free(struct run_missing *missing, size_t n);

@@ -28,7 +28,7 @@ STAGES = [
     "error alloc arena interval ns duration text json gzip syscall_names",  # tools, of no stage
     "reader segment_order import_*",
     "trace life clock device_clock edge_done names sequence graphs graph_order",
-    "run run_files",
+    "run run_files staged",
     "accounts facts latency bounds elsewhere legacy waits links busy sharing slack stretches place place_* depend gaps timeline timeline_*",
     "chain calls threads",
     "cause cause_* causes findings gap_view",

@@ -25,6 +25,8 @@
 #define MOUNTS "/proc/self/mountinfo"
 #define ROOM_MIN_BYTES (16ull << 20)
 #define MEMORY_MAX_BYTES (256ull << 20) /* of a file system in memory: it is the program's memory */
+#define NOTE_WAIT_NS \
+	20000000ull /* in the program's first driver call, which starts the driver and takes longer than that */
 
 enum note { NOTE_NONE, NOTE_BEING_WRITTEN, NOTE_THERE, NOTE_IMPOSSIBLE };
 
@@ -169,6 +171,19 @@ static void *note_main(void *arg)
 	return arg;
 }
 
+/* False: not within that time. */
+static bool note_is_settled(uint64_t deadline_ns)
+{
+	const struct timespec pause = { 0, 200000 };
+
+	while (__atomic_load_n(&staging.note, __ATOMIC_ACQUIRE) == NOTE_BEING_WRITTEN) {
+		if (clock_mono_ns() >= deadline_ns)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
 void staging_begin(const char *path, uint64_t inode, uint32_t check)
 {
 	struct timespec now;
@@ -184,6 +199,8 @@ void staging_begin(const char *path, uint64_t inode, uint32_t check)
 	settings_log("recording in %s; it is moved to %s when the program ends", staging.local, settings.out);
 	if (!own_thread_start(note_main))
 		staging.note = NOTE_IMPOSSIBLE;
+	/* A program that is killed, or leaves through _exit, right after this call has its note all the same if the server is well. */
+	note_is_settled(clock_mono_ns() + NOTE_WAIT_NS);
 }
 
 void staging_forget(void)
@@ -237,7 +254,6 @@ static int move(void *arg)
 void staging_end(void)
 {
 	uint64_t deadline = clock_mono_ns() + STAGING_END_NS;
-	const struct timespec pause = { 0, 1000000 };
 	int32_t pid;
 	int rc;
 
@@ -245,9 +261,7 @@ void staging_end(void)
 		return;
 	staging.on = false;
 	/* A note that comes after the move would speak of a trace that is no longer there. */
-	while (__atomic_load_n(&staging.note, __ATOMIC_ACQUIRE) == NOTE_BEING_WRITTEN && clock_mono_ns() < deadline)
-		nanosleep(&pause, NULL);
-	if (__atomic_load_n(&staging.note, __ATOMIC_ACQUIRE) == NOTE_BEING_WRITTEN) {
+	if (!note_is_settled(deadline)) {
 		if (staging.note_pid > 0)
 			kill(staging.note_pid, SIGKILL);
 		settings_log("not moved: %s does not answer; the trace is %s", settings.out, staging.local);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* staging.h: a trace whose run directory is on a network file system is written to a local directory, and moved when the program ends.
  * Until then, and where it cannot be moved, a small text file in the run directory says where it is (FORMAT.md, "Elsewhere").
- * What touches the run directory is done by processes of ours (beside.h): no call of the program's waits for it. */
+ * What touches the run directory is done by processes of ours (beside.h): no call of the program's waits for it, but the first one for at most 20 ms. */
 #pragma once
 
 #include <stdbool.h>
