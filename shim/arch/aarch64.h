@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* aarch64: see ../arch.h. */
+#pragma once
+
+#include <stdint.h>
+
+#include "../format.h"
+
+#define ARCH_TICK_CLOCK GST_CLOCK_CNTVCT
+#define ARCH_TICK_CLOCKSOURCE "arch_sys_counter"
+#define ARCH_GLIBC "GLIBC_2.17"
+
+static inline uint64_t arch_ticks(void)
+{
+	uint64_t t;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
+	return t;
+}
+
+static inline uint32_t arch_local_add(uint32_t *p, uint32_t n)
+{
+	return __atomic_fetch_add(p, n, __ATOMIC_RELAXED);
+}
+
+static inline void arch_relax(void)
+{
+	__asm__ volatile("yield");
+}
