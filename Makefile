@@ -70,6 +70,7 @@ SHIM_SO  := $(if $(SHIM_C),$(BUILD)/libgpushim.so)
 SHIM_TEST_A := $(if $(SHIM_C),$(BUILD)/libshim_test.a)
 
 $(BUILD)/obj/shim/%.o: ALL_CFLAGS += -fPIC -fvisibility=hidden -ftls-model=initial-exec $(CUDA_FLAGS)
+$(call obj,$(SHIM_C)): ALL_CFLAGS += -include shim/no_c23.h
 
 # now: no lazy binding inside a traced call; nodelete: threads may still be in our code at dlclose.
 $(BUILD)/libgpushim.so: $(SHIM_OBJ)

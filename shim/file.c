@@ -15,6 +15,7 @@
 
 #include "clock.h"
 #include "file_system.h"
+#include "glibc.h"
 #include "process_info.h"
 #include "ring.h"
 #include "run_dir.h"
@@ -90,7 +91,7 @@ static bool map_head(int fd)
 	do
 		errno = posix_fallocate(fd, 0, GST_SEGMENTS_OFFSET);
 	while (errno == EINTR);
-	if (errno || fstat(fd, &st) != 0)
+	if (errno || glibc_fstat(fd, &st) != 0)
 		return false;
 	p = mmap(NULL, GST_SEGMENTS_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED)
@@ -187,7 +188,7 @@ int file_open_again(int *out)
 
 	if (fd < 0)
 		return errno;
-	if (fstat(fd, &st) != 0 || st.st_dev != file.dev || st.st_ino != file.ino) {
+	if (glibc_fstat(fd, &st) != 0 || st.st_dev != file.dev || st.st_ino != file.ino) {
 		close(fd);
 		return ENOENT;
 	}

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "glibc.h"
+
 #define BLOCK_BYTES (64u * 1024u)
 
 static bool is_zero(const uint8_t *p, size_t n)
@@ -38,7 +40,7 @@ int file_copy(int from, int to)
 	off_t at = 0;
 	int rc;
 
-	if (fstat(from, &st) != 0 || ftruncate(to, st.st_size) != 0)
+	if (glibc_fstat(from, &st) != 0 || ftruncate(to, st.st_size) != 0)
 		return errno;
 	while (at < st.st_size) {
 		ssize_t n = pread(from, block, sizeof(block), at);

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "glibc.h"
+
 #define STACK_BYTES (256u * 1024u)
 
 bool own_thread_start(void *(*main)(void *))
@@ -15,17 +17,17 @@ bool own_thread_start(void *(*main)(void *))
 	int saved_errno = errno, rc;
 
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	sigprocmask(SIG_SETMASK, &all, &old); /* this thread's: pthread_sigmask is the same, and newer */
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	rc = pthread_create(&id, &attr, main, NULL);
+	glibc_pthread_attr_setstacksize(&attr, STACK_BYTES);
+	rc = glibc_pthread_create(&id, &attr, main, NULL);
 	if (rc == EINVAL) { /* a program with much thread-local storage: our small stack cannot hold it */
-		pthread_attr_setstacksize(&attr, STACK_BYTES * 32);
-		rc = pthread_create(&id, &attr, main, NULL);
+		glibc_pthread_attr_setstacksize(&attr, STACK_BYTES * 32);
+		rc = glibc_pthread_create(&id, &attr, main, NULL);
 	}
 	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	sigprocmask(SIG_SETMASK, &old, NULL);
 	errno = saved_errno;
 	return rc == 0;
 }

@@ -11,18 +11,15 @@
 #include <link.h>
 #include <string.h>
 
+#include "arch.h"
+#include "elf_object.h"
+#include "glibc.h"
 #include "once.h"
 #include "settings.h"
 
 #define SWAPS 4096 /* power of two, more than twice all names and our own functions */
 
 typedef void *dlsym_fn(void *handle, const char *name);
-
-#if defined(__x86_64__)
-#define DLSYM_VERSION "GLIBC_2.2.5"
-#else
-#define DLSYM_VERSION "GLIBC_2.17"
-#endif
 
 /* For arch/dlsym_*.S: the real dlsym, and whether it is to be asked at all. */
 struct dlsym_answer {
@@ -40,10 +37,15 @@ static bool started;
 static struct once resolving;
 static uintptr_t driver_begin, driver_end;
 
+/* NULL: the process has none, and whoever comes to ask for a symbol brings it (glibc before 2.34). */
 static dlsym_fn *real_dlsym(void)
 {
+	struct elf_object libdl;
+
 	if (!gpushim_real_dlsym)
-		gpushim_real_dlsym = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", DLSYM_VERSION);
+		gpushim_real_dlsym = (dlsym_fn *)glibc_dlvsym(RTLD_NEXT, "dlsym", ARCH_GLIBC);
+	if (!gpushim_real_dlsym && elf_object_find(&libdl, "libdl.so.2"))
+		gpushim_real_dlsym = (dlsym_fn *)elf_object_symbol(&libdl, "dlsym");
 	return gpushim_real_dlsym;
 }
 
@@ -62,6 +64,18 @@ static struct swap *swap_at(void *p)
 	while (swaps[h % SWAPS].real && swaps[h % SWAPS].real != p)
 		h++;
 	return &swaps[h % SWAPS];
+}
+
+struct driver {
+	void *handle;             /* our reference */
+	struct elf_object object; /* no dlopen to be had, but the program was linked with the driver; else without symbols */
+};
+
+static void *driver_symbol(const struct driver *d, const char *name)
+{
+	if (d->handle)
+		return real_dlsym() ? real_dlsym()(d->handle, name) : NULL;
+	return d->object.symbols ? elf_object_symbol(&d->object, name) : NULL;
 }
 
 void *resolve_swap(void *p)
@@ -110,24 +124,27 @@ static int find_range(struct dl_phdr_info *info, size_t size, void *arg)
  * library's constructor) may be waiting for us. Several threads may look everything up; one of them writes it down. */
 void resolve_driver(void)
 {
-	void *found[HOOK_COUNT], *passed[PASSED_ON], *handle;
+	void *found[HOOK_COUNT], *passed[PASSED_ON];
+	struct driver libcuda = { 0 };
 	struct range range = { 0 };
 
 	if (once_is_done(&resolving))
 		return;
-	handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	if (!handle)
-		handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+	libcuda.handle = glibc_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	if (!libcuda.handle)
+		libcuda.handle = glibc_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+	if (!libcuda.handle)
+		elf_object_find(&libcuda.object, "libcuda.so.1");
 	for (unsigned i = 0; i < HOOK_COUNT; i++) {
-		found[i] = handle ? real_dlsym()(handle, hooks[i].name) : NULL;
+		found[i] = driver_symbol(&libcuda, hooks[i].name);
 		if (found[i] == hooks[i].wrapper)
 			found[i] = NULL;
 	}
 	for (unsigned i = 0; i < PASSED_ON; i++)
-		passed[i] = handle ? real_dlsym()(handle, passed_on[i]) : NULL;
+		passed[i] = driver_symbol(&libcuda, passed_on[i]);
 	range.inside = (uintptr_t)found[HOOK_cuInit];
 	dl_iterate_phdr(find_range, &range);
-	dlerror(); /* a driver that lacks a function must not leave an error for the program to find */
+	glibc_dlerror(); /* a driver that lacks a function must not leave an error for the program to find */
 	if (!once_begin(&resolving))
 		return;
 	for (unsigned i = 0; i < HOOK_COUNT; i++) {
@@ -161,7 +178,9 @@ struct dlsym_answer gpushim_dlsym_hook(void *handle, const char *name, uintptr_t
 	const struct hook *h;
 	void *p;
 
-	if (!real_dlsym() || !started || !name || name[0] != 'c' || name[1] != 'u' || name[2] < 'A' || name[2] > 'Z')
+	if (!real_dlsym())
+		return (struct dlsym_answer){ NULL, 1 };
+	if (!started || !name || name[0] != 'c' || name[1] != 'u' || name[2] < 'A' || name[2] > 'Z')
 		return pass;
 	h = hook_by_name(name);
 	if (!h || handle == RTLD_NEXT || (caller >= driver_begin && caller < driver_end))

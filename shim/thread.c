@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "glibc.h"
 #include "hooks.h"
 #include "names.h"
 #include "segment.h"
@@ -71,10 +72,10 @@ static void watch_for_end(struct thread *t)
 
 	/* Made once a process and kept over fork; racing first threads leave one without the key: its segment stays its own. */
 	if (__atomic_compare_exchange_n(&end_key_made, &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		__atomic_store_n(&end_key_made, pthread_key_create(&end_key, thread_ended) == 0 ? 2 : 3,
+		__atomic_store_n(&end_key_made, glibc_pthread_key_create(&end_key, thread_ended) == 0 ? 2 : 3,
 				 __ATOMIC_RELEASE);
 	if (__atomic_load_n(&end_key_made, __ATOMIC_ACQUIRE) == 2)
-		pthread_setspecific(end_key, t);
+		glibc_pthread_setspecific(end_key, t);
 }
 
 static void announce(struct thread *t)
