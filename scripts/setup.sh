@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # setup.sh build|test|clients|hta|lint|fuzz|bench: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
 #   build    compiler, libraries, CUDA headers          → $BUILD/setup.mk
-#   test     pytest                                     → $BUILD/venv, $BUILD/setup-test
+#   test     pytest; Debian's keys, for packages of older suites → $BUILD/venv, $BUILD/setup-test
 #   clients  other people's software, to record         → $BUILD/venv, $BUILD/setup-clients; its tests are skipped where it cannot be had
 #   hta      HolisticTraceAnalysis, to read our traces  → $BUILD/hta, $BUILD/setup-hta; likewise
 #   lint     clang-format, cppcheck, shellcheck
@@ -96,6 +96,7 @@ build)
 	;;
 test)
 	need python3-venv python3 -c 'import ensurepip'
+	need debian-archive-keyring test -e /usr/share/keyrings/debian-archive-keyring.gpg
 	install_missing
 	venv
 	pip install -r scripts/requirements.txt || die "could not install pytest; see the lines above"
