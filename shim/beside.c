@@ -119,7 +119,7 @@ int32_t beside_fork(int (*work)(void *arg), void *arg)
 	long pid;
 
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	sigprocmask(SIG_SETMASK, &all, &old);
 	pid = syscall(SYS_clone, 0ul, 0ul, 0ul, 0ul, 0ul); /* fork, but for its handlers and for SIGCHLD */
 	if (pid == 0) {
 		prctl(PR_SET_NAME, "gpushim-move");
@@ -128,7 +128,7 @@ int32_t beside_fork(int (*work)(void *arg), void *arg)
 		drop_memory();
 		_exit(work(arg));
 	}
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	sigprocmask(SIG_SETMASK, &old, NULL);
 	return (int32_t)pid;
 }
 

@@ -7,6 +7,7 @@
  * for again at each call: the driver brings both. scripts/check-needed.sh holds that nothing else binds above 2.28. */
 #pragma once
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -21,8 +22,18 @@ int glibc_pthread_attr_setstacksize(pthread_attr_t *attr, size_t bytes);
 int glibc_pthread_key_create(pthread_key_t *key, void (*ended)(void *));
 int glibc_pthread_setspecific(pthread_key_t key, const void *value);
 
-/* fstat is 2.33; the kernel's struct stat is libc's on both processors. */
+/* These are 2.33; the kernel's struct stat is libc's on both processors. */
 static inline int glibc_fstat(int fd, struct stat *st)
 {
 	return (int)syscall(SYS_fstat, fd, st);
+}
+
+static inline int glibc_stat(const char *path, struct stat *st)
+{
+	return (int)syscall(SYS_newfstatat, AT_FDCWD, path, st, 0);
+}
+
+static inline int glibc_lstat(const char *path, struct stat *st)
+{
+	return (int)syscall(SYS_newfstatat, AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
 }

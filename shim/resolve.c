@@ -67,8 +67,9 @@ static struct swap *swap_at(void *p)
 }
 
 struct driver {
-	void *handle;             /* our reference */
-	struct elf_object object; /* no dlopen to be had, but the program was linked with the driver; else without symbols */
+	void *handle; /* our reference */
+	struct elf_object
+		object; /* no dlopen to be had, but the program was linked with the driver; else without symbols */
 };
 
 static void *driver_symbol(const struct driver *d, const char *name)

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "glibc.h"
 #include "process_info.h"
 #include "settings.h"
 
@@ -23,7 +24,7 @@ static bool make(const char *path)
 
 	if (mkdir(path, 0777) != 0)
 		return errno == EEXIST;
-	if (stat(path, &st) == 0 && (st.st_mode & 0700) != 0700)
+	if (glibc_stat(path, &st) == 0 && (st.st_mode & 0700) != 0700)
 		chmod(path, (st.st_mode & 07777) | 0700);
 	return true;
 }
@@ -57,11 +58,12 @@ static bool is_planted(const char *path)
 	snprintf(parent, sizeof(parent), "%s", path);
 	for (n = strlen(parent); n > 1 && parent[n - 1] == '/';)
 		parent[--n] = 0;
-	if (lstat(parent, &link) != 0 || !S_ISLNK(link.st_mode) || link.st_uid == geteuid())
+	if (glibc_lstat(parent, &link) != 0 || !S_ISLNK(link.st_mode) || link.st_uid == geteuid())
 		return false;
 	slash = strrchr(parent, '/');
 	slash[slash == parent] = 0;
-	return stat(parent, &st) == 0 && (st.st_mode & S_ISVTX) && (st.st_mode & S_IWOTH) && link.st_uid != st.st_uid;
+	return glibc_stat(parent, &st) == 0 && (st.st_mode & S_ISVTX) && (st.st_mode & S_IWOTH) &&
+	       link.st_uid != st.st_uid;
 }
 
 int run_dir_open(void)

@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "file_copy.h"
 #include "file_system.h"
+#include "glibc.h"
 #include "own_thread.h"
 #include "process_info.h"
 #include "run_dir.h"
@@ -61,7 +62,7 @@ static int open_own(int place, const char *name)
 	dir = openat(place, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0)
 		return -1;
-	if (fstat(dir, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022))
+	if (glibc_fstat(dir, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022))
 		return dir;
 	close(dir);
 	errno = EPERM;
@@ -75,7 +76,7 @@ static uint64_t usable(int place)
 	struct stat st;
 	uint64_t room, share;
 
-	if (fstat(place, &st) != 0 || fstatfs(place, &fs) != 0 || file_system_stalls((uint64_t)fs.f_type))
+	if (glibc_fstat(place, &st) != 0 || fstatfs(place, &fs) != 0 || file_system_stalls((uint64_t)fs.f_type))
 		return 0;
 	if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
 		return 0; /* anybody may put another directory in the place of ours */
