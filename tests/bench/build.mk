@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The benchmark's programs: its driver, which does nothing (-Bsymbolic: its table names its own functions, not a recorder's), and
-# hook_cost. The LTTng pair is made by scripts/bench-hooks alone.
-BENCH := $(BUILD)/bench/libcuda.so.1 $(BUILD)/bench/hook_cost
+# two that time what is recorded. The LTTng pair is made by scripts/bench-hooks alone.
+BENCH_PROGRAMS := $(BUILD)/bench/hook_cost $(BUILD)/bench/hook_tail
+BENCH := $(BUILD)/bench/libcuda.so.1 $(BENCH_PROGRAMS)
 
 $(BUILD)/obj/tests/bench/%.o: ALL_CFLAGS += -fPIC -iquote tests/bench $(CUDA_FLAGS)
 
@@ -10,10 +11,10 @@ $(BUILD)/bench/libcuda.so.1: $(BUILD)/obj/tests/bench/idle_driver.o
 	$(Q)mkdir -p $(@D)
 	$(Q)$(LINK) -shared -Wl,-Bsymbolic -Wl,-soname,libcuda.so.1 -o $@ $^
 
-$(BUILD)/bench/hook_cost: $(BUILD)/obj/tests/bench/hook_cost.o
+$(BENCH_PROGRAMS): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(LINK) -o $@ $^ -ldl
+	$(Q)$(LINK) -o $@ $^ -ldl -lpthread
 
 $(BUILD)/bench/libtracepoints.so: $(BUILD)/obj/tests/bench/tracepoints.o
 	$(call say,LINK)

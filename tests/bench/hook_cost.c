@@ -5,11 +5,12 @@
  * alike: two reads of the counter; the same and 64 bytes into fresh pages of a file, which is the least a recorder into a file can
  * do; an LTTng-UST event pair; and each call of calls.def past the shim and through it, the difference being what recording it
  * costs. Medians over the rounds, with their quartiles. Before each loop the thread sleeps for a moment, as a program does
- * that also has other things to do; the last row is one that never does. */
+ * that also has other things to do; one row never does. The last two are of two threads at the same time. */
 #include "idle_driver.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,8 @@ enum row {
 #include "calls.def"
 #undef BENCH
 	ROW_ENDLESS,
+	ROW_READS_TWO,
+	ROW_LAUNCH_TWO,
 	ROWS
 };
 
@@ -44,6 +47,8 @@ static const struct {
 #include "calls.def"
 #undef BENCH
 	[ROW_ENDLESS] = { "cuLaunchKernel, without a pause", ENDLESS },
+	[ROW_READS_TWO] = { "two reads, in two threads at once", PER_ROUND },
+	[ROW_LAUNCH_TWO] = { "cuLaunchKernel, in two threads at once", PER_ROUND },
 };
 
 static double cost_ns[ROWS][ROUNDS];
@@ -130,9 +135,72 @@ static double time_call(void (*loop)(void *function, int n), int n, void *past, 
 	return (clock_ns(CLOCK_MONOTONIC) - middle - (middle - begin)) / n;
 }
 
+/* ---- two threads at once, each with a stream of its own ----------------------------------------------------------------- */
+
+static struct {
+	pthread_barrier_t begin, end;
+	void (*work)(void);
+	double ns[2];
+} pair;
+
+static __typeof__(cuLaunchKernel) *pair_launch;
+
+static void pair_reads(void)
+{
+	loop_reads(PER_ROUND);
+}
+
+static void pair_launches(void)
+{
+	static __thread char stream_of_thread;
+
+	for (int i = 0; i < PER_ROUND; i++)
+		pair_launch(ANY, 64, 1, 1, 256, 1, 1, 0, (CUstream)&stream_of_thread, NULL, NULL);
+}
+
+static void pair_run(int which)
+{
+	double begin;
+
+	pthread_barrier_wait(&pair.begin);
+	begin = clock_ns(CLOCK_MONOTONIC);
+	pair.work();
+	pair.ns[which] = clock_ns(CLOCK_MONOTONIC) - begin;
+	pthread_barrier_wait(&pair.end);
+}
+
+static void *pair_second(void *unused)
+{
+	for (;;)
+		pair_run(1);
+	return unused;
+}
+
+/* Of one of the two, on the average. */
+static double time_pair(void (*work)(void), void *launch)
+{
+	pair.work = work;
+	pair_launch = launch;
+	usleep(PAUSE_US);
+	pair_run(0);
+	return (pair.ns[0] + pair.ns[1]) / 2 / PER_ROUND;
+}
+
+static void start_second_thread(void)
+{
+	pthread_t id;
+
+	pthread_barrier_init(&pair.begin, NULL, 2);
+	pthread_barrier_init(&pair.end, NULL, 2);
+	if (pthread_create(&id, NULL, pair_second, NULL)) {
+		fprintf(stderr, "hook_cost: no second thread\n");
+		exit(1);
+	}
+}
+
 static void run_round(int round, void *driver, void *const *past)
 {
-	void *launch = past[ROW_cuLaunchKernel - ROW_LTTNG - 1];
+	void *launch = past[IDLE_LAUNCH];
 
 	cost_ns[ROW_READS][round] = time_loop(loop_reads, rows[ROW_READS].n);
 	cost_ns[ROW_FILE][round] = time_loop(loop_file, rows[ROW_FILE].n);
@@ -143,6 +211,9 @@ static void run_round(int round, void *driver, void *const *past)
 #include "calls.def"
 #undef BENCH
 	cost_ns[ROW_ENDLESS][round] = time_call(loop_cuLaunchKernel, ENDLESS, launch, dlsym(driver, "cuLaunchKernel"));
+	cost_ns[ROW_READS_TWO][round] = time_pair(pair_reads, NULL);
+	cost_ns[ROW_LAUNCH_TWO][round] = -time_pair(pair_launches, launch);
+	cost_ns[ROW_LAUNCH_TWO][round] += time_pair(pair_launches, dlsym(driver, "cuLaunchKernel"));
 }
 
 /* The pair's library, once a session listens to it. */
@@ -168,13 +239,13 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Ratios are made within a round: what slows a whole round slows both sides of them. */
+/* Ratios are made within a round: what slows a whole round slows both sides of them; of two threads, to the reads of two. */
 static void print_row(enum row row)
 {
 	double ratios[ROUNDS], *ns = cost_ns[row];
 
 	for (int i = 0; i < ROUNDS; i++)
-		ratios[i] = ns[i] / cost_ns[ROW_READS][i];
+		ratios[i] = ns[i] / cost_ns[row >= ROW_READS_TWO ? ROW_READS_TWO : ROW_READS][i];
 	qsort(ratios, ROUNDS, sizeof(*ratios), by_value);
 	printf("%-36s %8.2f   %8.2f to %8.2f\n", rows[row].what, ratios[ROUNDS / 2], ratios[ROUNDS / 4],
 	       ratios[ROUNDS * 3 / 4]);
@@ -189,8 +260,8 @@ static void print_table(void)
 	for (int row = 0; row < ROWS; row++) {
 		if (row != ROW_LTTNG || tracepoints_loop)
 			print_row(row);
-		if (row > ROW_LTTNG)
-			calls += (double)rows[row].n * ROUNDS;
+		if (row > ROW_LTTNG && row != ROW_READS_TWO)
+			calls += row == ROW_LAUNCH_TWO ? 2.0 * PER_ROUND * ROUNDS : (double)rows[row].n * ROUNDS;
 	}
 	memcpy(reads, cost_ns[ROW_READS], sizeof(reads));
 	qsort(reads, ROUNDS, sizeof(*reads), by_value);
@@ -209,6 +280,7 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1)
 		find_tracepoints(argv[1]);
+	start_second_thread();
 	/* Twice the first round: whatever is made at first use is made before it counts. */
 	for (int round = -1; round < ROUNDS; round++)
 		run_round(round < 0 ? 0 : round, driver, past);

@@ -13,3 +13,10 @@
 
 /* The driver's functions, in the order of calls.def, under a name that a recorder does not know: the way past it. */
 #define IDLE_CALLS "idle_calls"
+
+#define BENCH(symbol, ...) IDLE_##symbol,
+enum idle_call {
+#include "calls.def"
+};
+#undef BENCH
+#define IDLE_LAUNCH IDLE_cuLaunchKernel /* its place among them */

@@ -10,19 +10,24 @@ ROW = re.compile(r"^(.*?) +(-?[0-9.]+)   +(-?[0-9.]+) to +(-?[0-9.]+)$", re.M)
 
 
 @pytest.fixture
-def hook_cost(build, sim_env, tmp_path):
-    def run(**env):
+def bench(build, sim_env, tmp_path):
+    def run(program, **env):
         sim_env.update(LD_LIBRARY_PATH=str(build / "bench"), GPUSHIM_OUT=str(tmp_path / "out"), **env)
-        done = subprocess.run([build / "bench" / "hook_cost"], cwd=tmp_path, env=sim_env, capture_output=True, text=True, timeout=100)
+        done = subprocess.run([build / "bench" / program], cwd=tmp_path, env=sim_env, capture_output=True, text=True, timeout=100)
         assert done.returncode == 0, done.stderr
-        return {row[0]: float(row[1]) for row in ROW.findall(done.stdout)}
+        return done.stdout
     return run
+
+
+@pytest.fixture
+def hook_cost(bench):
+    return lambda **env: {row[0]: float(row[1]) for row in ROW.findall(bench("hook_cost", **env))}
 
 
 def test_a_recorded_call_costs_something(hook_cost, shim, gpushim, tmp_path):
     ratios = hook_cost(LD_PRELOAD=str(shim))
     assert ratios["two reads of the counter"] == 1
-    assert len(ratios) == 11, ratios
+    assert len(ratios) == 13, ratios
     assert min(ratios.values()) > 0.2, ratios
     info = subprocess.run([gpushim, "info", tmp_path / "out"], capture_output=True, text=True, timeout=60).stdout
     assert "complete: nothing dropped" in info
@@ -31,5 +36,14 @@ def test_a_recorded_call_costs_something(hook_cost, shim, gpushim, tmp_path):
 def test_without_a_recorder_there_is_no_difference(hook_cost):
     ratios = hook_cost()
     calls = {name: ratio for name, ratio in ratios.items() if name.startswith("cu") and name != "cuStreamSynchronize"}
-    assert len(calls) == 8, ratios
+    assert len(calls) == 9, ratios
     assert all(abs(ratio) < 0.5 for ratio in calls.values()), ratios
+
+
+def test_the_slowest_launches(bench, shim):
+    """Each row is in order, and a recorded launch costs more than one that is not."""
+    rows = {row[0]: [int(ns) for ns in row[1].split()]
+            for row in re.findall(r"^(.*?)  +((?: *[0-9]+){4})$", bench("hook_tail", LD_PRELOAD=str(shim)), re.M)}
+    assert len(rows) == 4, rows
+    assert all(ns == sorted(ns) for ns in rows.values()), rows
+    assert rows["recorded"][0] > rows["the driver alone"][0], rows
