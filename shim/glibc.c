@@ -39,6 +39,7 @@ static void *find(void **found, const char *library, const char *name)
 FUNCTION(DL, NULL, void *, dlopen, (const char *name, int flags), name, flags)
 FUNCTION(DL, NULL, void *, dlvsym, (void *handle, const char *name, const char *version), handle, name, version)
 FUNCTION(DL, NULL, char *, dlerror, (void))
+FUNCTION(DL, -1, int, dlclose, (void *handle), handle)
 FUNCTION(PTHREAD, ENOSYS, int, pthread_create,
 	 (pthread_t * id, const pthread_attr_t *attr, void *(*main)(void *), void *arg), id, attr, main, arg)
 FUNCTION(PTHREAD, ENOSYS, int, pthread_attr_setstacksize, (pthread_attr_t * attr, size_t bytes), attr, bytes)

@@ -17,6 +17,7 @@
 void *glibc_dlopen(const char *name, int flags);
 void *glibc_dlvsym(void *handle, const char *name, const char *version);
 char *glibc_dlerror(void);
+int glibc_dlclose(void *handle);
 int glibc_pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*main)(void *), void *arg);
 int glibc_pthread_attr_setstacksize(pthread_attr_t *attr, size_t bytes);
 int glibc_pthread_key_create(pthread_key_t *key, void (*ended)(void *));

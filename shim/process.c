@@ -13,6 +13,7 @@
 #include "graph.h"
 #include "helper.h"
 #include "names.h"
+#include "nccl_call.h"
 #include "once.h"
 #include "resolve.h"
 #include "segment.h"
@@ -76,6 +77,7 @@ static void forget_parent(void)
 	unknown_forget();
 	graphs_forget();
 	captures_forget();
+	nccl_forget();
 	rings_forget();
 	stock_forget();
 	threads_forget();

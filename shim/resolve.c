@@ -4,6 +4,7 @@
  *   dlopen + dlsym           our dlsym (arch/dlsym_*.S) asks dlsym_hook below and otherwise jumps on to the real one, so that
  *                            RTLD_NEXT still means the caller's next
  *   cuGetProcAddress         our wrapper swaps the answer by pointer identity (capture.c, entry_point_found)
+ * The first two lead to NCCL as well, of which there may be several copies (nccl_copy.c).
  * No libc string functions in the first lines of dlsym_hook: AddressSanitizer calls dlsym before libc is usable. */
 #include "resolve.h"
 
@@ -14,6 +15,7 @@
 #include "arch.h"
 #include "elf_object.h"
 #include "glibc.h"
+#include "nccl_copy.h"
 #include "once.h"
 #include "settings.h"
 
@@ -47,6 +49,14 @@ static dlsym_fn *real_dlsym(void)
 	if (!gpushim_real_dlsym && elf_object_find(&libdl, "libdl.so.2"))
 		gpushim_real_dlsym = (dlsym_fn *)elf_object_symbol(&libdl, "dlsym");
 	return gpushim_real_dlsym;
+}
+
+void *resolve_real_dlsym(void *handle, const char *name)
+{
+	void *p = real_dlsym() ? real_dlsym()(handle, name) : NULL;
+
+	__asm__ volatile("" : "+r"(p)); /* no jump: whoever calls dlsym is who RTLD_NEXT is about */
+	return p;
 }
 
 void resolve_start(void)
@@ -99,13 +109,9 @@ bool resolve_is_known(void *p)
 	return p && swap_at(p)->real != NULL;
 }
 
-struct range {
-	uintptr_t inside, begin, end;
-};
-
 static int find_range(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct range *r = arg;
+	struct resolve_range *r = arg;
 
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -115,10 +121,20 @@ static int find_range(struct dl_phdr_info *info, size_t size, void *arg)
 		    r->inside < begin + info->dlpi_phdr[i].p_memsz) {
 			r->begin = begin;
 			r->end = begin + info->dlpi_phdr[i].p_memsz;
+			r->base = info->dlpi_addr;
+			r->path = info->dlpi_name;
 			return 1;
 		}
 	}
 	return 0;
+}
+
+struct resolve_range resolve_range_of(const void *inside)
+{
+	struct resolve_range range = { .inside = (uintptr_t)inside };
+
+	dl_iterate_phdr(find_range, &range);
+	return range;
 }
 
 /* All calls of the loader come first and outside the once: the loader has a lock of its own, and a thread that holds it (in a
@@ -127,7 +143,7 @@ void resolve_driver(void)
 {
 	void *found[HOOK_COUNT], *passed[PASSED_ON];
 	struct driver libcuda = { 0 };
-	struct range range = { 0 };
+	struct resolve_range range;
 
 	if (once_is_done(&resolving))
 		return;
@@ -143,8 +159,7 @@ void resolve_driver(void)
 	}
 	for (unsigned i = 0; i < PASSED_ON; i++)
 		passed[i] = driver_symbol(&libcuda, passed_on[i]);
-	range.inside = (uintptr_t)found[HOOK_cuInit];
-	dl_iterate_phdr(find_range, &range);
+	range = resolve_range_of(found[HOOK_cuInit]);
 	glibc_dlerror(); /* a driver that lacks a function must not leave an error for the program to find */
 	if (!once_begin(&resolving))
 		return;
@@ -173,15 +188,42 @@ static const struct hook *hook_by_name(const char *name)
 	return NULL;
 }
 
+static const struct dlsym_answer pass = { NULL, 0 };
+
+static bool is_upper(char c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+/* libnccl's plugins have names of the same form: the table decides. */
+static struct dlsym_answer nccl_answer(void *handle, const char *name, uintptr_t caller)
+{
+	enum nccl_id id = nccl_id_of(name);
+	void *p;
+
+	if (id == NCCL_COUNT || handle == RTLD_NEXT)
+		return pass;
+	p = handle == RTLD_DEFAULT ? nccl_find_default(id, (void *)caller) : real_dlsym()(handle, name);
+	if (!p && handle != RTLD_DEFAULT)
+		return pass;
+	/* By the program's own handle it is ours that is found: what it would find without us. */
+	if (!p || p == nccl_hooks[id].wrapper)
+		p = real_dlsym()(RTLD_NEXT, name); /* the last to ask, so that a failure is what dlerror tells */
+	return (struct dlsym_answer){ p ? nccl_bind(p, id) : NULL, 1 };
+}
+
 struct dlsym_answer gpushim_dlsym_hook(void *handle, const char *name, uintptr_t caller)
 {
-	const struct dlsym_answer pass = { NULL, 0 };
 	const struct hook *h;
 	void *p;
 
 	if (!real_dlsym())
 		return (struct dlsym_answer){ NULL, 1 };
-	if (!started || !name || name[0] != 'c' || name[1] != 'u' || name[2] < 'A' || name[2] > 'Z')
+	if (!started || !name)
+		return pass;
+	if (name[0] == 'n' && name[1] == 'c' && name[2] == 'c' && name[3] == 'l' && is_upper(name[4]))
+		return nccl_answer(handle, name, caller);
+	if (name[0] != 'c' || name[1] != 'u' || !is_upper(name[2]))
 		return pass;
 	h = hook_by_name(name);
 	if (!h || handle == RTLD_NEXT || (caller >= driver_begin && caller < driver_end))

@@ -3,8 +3,20 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "hooks.h"
+
+/* dlsym as libc has it; RTLD_NEXT is what comes behind us. */
+void *resolve_real_dlsym(void *handle, const char *name);
+
+/* The loaded segment of some object that holds this address; end 0: none. */
+struct resolve_range {
+	uintptr_t inside, begin, end;
+	uintptr_t base;   /* of the object */
+	const char *path; /* its file's, as long as it stays loaded; "" the program itself; NULL none */
+};
+struct resolve_range resolve_range_of(const void *inside);
 
 /* Fills `real` from libcuda.so.1 (loaded by the program, else loaded now) and keeps a reference on it. Idempotent, any thread. */
 void resolve_driver(void);

@@ -14,6 +14,7 @@
 #include "glibc.h"
 #include "hooks.h"
 #include "names.h"
+#include "nccl_call.h"
 #include "segment.h"
 #include "stream.h"
 
@@ -62,6 +63,7 @@ static void thread_ended(void *arg)
 	}
 	if (t->own_stream)
 		streams_retire(0, t->tid);
+	nccl_thread_ended(t);
 	t->generation = UINT32_MAX;
 	ring_detach(&t->ring);
 }

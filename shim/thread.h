@@ -10,6 +10,7 @@
 #include "process.h"
 #include "ring.h"
 
+struct nccl_comm;
 struct stream;
 
 #define THREAD_SLOTS 1024
@@ -26,10 +27,20 @@ struct thread_slot {
 
 #define THREAD_POINTERS 8 /* memory kinds remembered, memory_kind.c */
 
+/* A group of NCCL calls that the thread is in: of one copy of libnccl (nccl_hooks.h). */
+struct nccl_group {
+	uint64_t begin; /* ticks at the outermost ncclGroupStart */
+	uint32_t depth; /* 0: in none, and the rest is void but for id, which is 0 */
+	uint32_t id;
+	uint32_t enqueued;
+	bool comms; /* communicators were made in it */
+};
+#define NCCL_GROUPS 9 /* one for each copy that is told apart, and one for none */
+
 struct thread {
 	uint32_t
 		generation; /* equals *process_generation while all of this is valid: not before the first call, not after fork */
-	uint32_t depth; /* inside one of our calls: nested calls are forwarded and not recorded */
+	uint32_t depth; /* inside one of our driver calls: nested calls are forwarded and not recorded */
 	struct ring ring;
 	struct thread_slot *slot;
 	uint32_t tid;
@@ -44,6 +55,9 @@ struct thread {
 		uint64_t page;
 		uint32_t kind;
 	} pointers[THREAD_POINTERS];
+	struct nccl_comm *last_comm;
+	struct nccl_group nccl_groups[NCCL_GROUPS];
+	struct gst_nccl nccl_waiting; /* count 0: none; questions that are written as one (nccl_call.c) */
 };
 
 extern __thread struct thread thread_storage;
