@@ -241,7 +241,7 @@ $(BUILD)/obj/%.o: %.S $(FLAGS_FILE)
 
 # ---- what to call --------------------------------------------------------------------------------------
 PRODUCTS := $(SHIM_SO) $(GPUSHIM) $(SIM_SO)
-TESTS    := $(UNIT) $(WL) $(TOOLS) $(BENCH) $(REPLAY)
+TESTS    := $(UNIT) $(WL) $(TOOLS) $(BENCH) $(NCCL_SO) $(NCCL_CLIENTS) $(REPLAY)
 
 .PHONY: all static tests workloads fuzz check unit demo lint format install clean help compile_commands.json
 
