@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "file.h"
+#include "pages.h"
 #include "settings.h"
 
 static uint32_t next_segment;
@@ -19,21 +19,18 @@ static uint32_t stopped; /* no more segments */
 /* 0, or an errno of what is in the way. */
 static int allocate_segment(struct segment *s)
 {
-	off_t offset = (off_t)(GST_SEGMENTS_OFFSET + (uint64_t)s->index * GST_SEGMENT_BYTES);
+	uint64_t offset = GST_SEGMENTS_OFFSET + (uint64_t)s->index * GST_SEGMENT_BYTES;
 	int fd = -1, rc = file_open_again(&fd);
-	void *p;
 
 	if (rc)
 		return rc;
 	do
-		rc = posix_fallocate(fd, offset, GST_SEGMENT_BYTES);
+		rc = posix_fallocate(fd, (off_t)offset, GST_SEGMENT_BYTES);
 	while (rc == EINTR);
 	if (rc == 0) {
-		p = mmap(NULL, GST_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
-		if (p == MAP_FAILED)
+		s->base = pages_map(fd, offset, GST_SEGMENT_BYTES);
+		if (!s->base)
 			rc = errno;
-		else
-			s->base = p;
 	}
 	close(fd);
 	return rc;
@@ -106,7 +103,7 @@ void segment_sign(const struct segment *s, uint32_t previous, uint32_t thread_se
 
 void segment_release(uint8_t *base)
 {
-	munmap(base, GST_SEGMENT_BYTES);
+	pages_unmap(base, GST_SEGMENT_BYTES);
 }
 
 void segments_forget(void)

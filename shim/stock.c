@@ -4,17 +4,13 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "format.h"
 #include "own_thread.h"
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14; before that nothing is populated, and the thread takes the faults */
-#endif
+#include "pages.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -129,7 +125,7 @@ static void put_in_stock(void)
 
 bool stock_work(void)
 {
-	uint32_t left;
+	uint32_t populated;
 
 	if (unmap_one())
 		return true;
@@ -144,11 +140,10 @@ bool stock_work(void)
 		making.populated = 0;
 		return true;
 	}
-	left = GST_SEGMENT_BYTES - making.populated;
-	if (left && madvise(making.segment.base + making.populated, POPULATE_BYTES, MADV_POPULATE_WRITE) == 0)
-		making.populated += POPULATE_BYTES;
-	else
-		put_in_stock();
+	populated = (uint32_t)pages_populate(making.segment.base, GST_SEGMENT_BYTES, making.populated, POPULATE_BYTES);
+	if (populated == making.populated)
+		put_in_stock(); /* all of it, or as far as this kernel can */
+	making.populated = populated;
 	return true;
 }
 
