@@ -216,7 +216,7 @@ static void test_populated_whole(void **state)
 	(void)state;
 	assert_true(segment_claim(&s));
 	for (int steps = 0; (done = pages_populate(s.base, GST_SEGMENT_BYTES, before, 16384)) != before; steps++) {
-		assert_true(steps < 16);
+		assert_true(steps < 17); /* the first and the last are shorter where the piece begins within a page */
 		assert_true(done > before && done - before <= (page > 16384 ? page : 16384));
 		before = done;
 	}
