@@ -55,6 +55,14 @@ install_missing() {
 	missing=()
 }
 
+# want PACKAGE WHAT TEST…: the same, but where it cannot be had things go on without WHAT
+want() {
+	local package=$1 what=$2
+	shift 2
+	"$@" && return 0
+	(missing=("$package") && install_missing) || say "without $what"
+}
+
 # A throw-away environment, because a distribution's own pip refuses to install.
 venv() { [ -x "$build/venv/bin/python" ] || python3 -m venv "$build/venv"; }
 pip() { "$build/venv/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
@@ -90,6 +98,7 @@ build)
 	need uthash-dev has_header uthash.h
 	need libcmocka-dev has_header cmocka.h
 	install_missing
+	want libfuse3-dev "the tests on a FUSE file system" has_header fuse3/fuse_opt.h
 	cuda_headers
 	mkdir -p "$build"
 	echo "CUDA_INC = $cuda_inc" >"$build/setup.mk"

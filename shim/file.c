@@ -162,10 +162,10 @@ int file_create(void)
 		close(dir);
 	if (rc && dir < 0 && staged)
 		settings_log(
-			"not recording: %s is on a network file system, and there is no local directory with room (GPUSHIM_LOCAL)",
+			"not recording: %.300s is on a network file system, and there is no local directory with room (GPUSHIM_LOCAL)",
 			settings.out);
 	else if (rc)
-		settings_log("not recording: %s: %s", dir < 0 ? settings.out : folder, strerror(rc));
+		settings_log("not recording: %.300s: %s", dir < 0 ? settings.out : folder, strerror(rc));
 	else if (staged)
 		staging_begin(file.path, file.ino, ((const struct gst_file_header *)file.head)->check);
 	return rc;

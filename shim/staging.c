@@ -197,7 +197,7 @@ void staging_begin(const char *path, uint64_t inode, uint32_t check)
 	staging.check = check;
 	staging.begin_real_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	staging.note = NOTE_BEING_WRITTEN;
-	settings_log("recording in %s; it is moved to %s when the program ends", staging.local, settings.out);
+	settings_log("recording in %.200s; it is moved to %.200s when the program ends", staging.local, settings.out);
 	if (!own_thread_start(note_main))
 		staging.note = NOTE_IMPOSSIBLE;
 	/* A program that is killed, or leaves through _exit, right after this call has its note all the same if the server is well. */
@@ -265,12 +265,12 @@ void staging_end(void)
 	if (!note_is_settled(deadline)) {
 		if (staging.note_pid > 0)
 			kill(staging.note_pid, SIGKILL);
-		settings_log("not moved: %s does not answer; the trace is %s", settings.out, staging.local);
+		settings_log("not moved: %.200s does not answer; the trace is %.200s", settings.out, staging.local);
 		return;
 	}
 	pid = beside_fork(move, NULL);
 	rc = pid < 0 ? errno : beside_wait(pid, deadline);
 	if (rc)
-		settings_log("not moved to %s: %s; the trace is %s", settings.out,
+		settings_log("not moved to %.200s: %s; the trace is %.200s", settings.out,
 			     rc < 0 ? "it does not answer" : strerror(rc), staging.local);
 }
