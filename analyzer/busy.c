@@ -72,7 +72,7 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 		return true; /* known better; or known to be over before the call returned: it did not wait, it had no CPU */
 	if (p->known_by == PENDING_ASKED &&
 	    (facts_edge_near(w->facts, w->stream, p->at_ns) || p->at_ns > op->latest_end_ns ||
-	     (is_legacy(w) && !legacy_others_done(d, w, p->at_ns))))
+	     (is_legacy(w) && !legacy_others_done(d, w, p->at_ns + EVENT_NS))))
 		return true;
 	if (p->known_by == PENDING_OWN) {
 		op->earliest_start_ns = clamp64(p->entered_ns, op->earliest_start_ns, op->latest_end_ns);
