@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "busy.h"
+#include "carried.h"
 #include "elsewhere.h"
 #include "legacy.h"
 #include "links.h"
@@ -48,6 +49,17 @@ static void set_latest_ends(struct stream_work *w, const struct facts *f)
 	}
 }
 
+/* What was over when the records begin, although its call returned later, is none of the device's time. */
+static void leave_out_finished(struct stream_work *w)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; w->trace->from_ns && i < w->n; i++)
+		if (w->ops[i].latest_end_ns > w->trace->from_ns)
+			w->ops[n++] = w->ops[i];
+	w->n = w->trace->from_ns ? n : w->n;
+}
+
 /* An op starts after its call began, and after every edge recorded before that had fired. */
 static void set_earliest_starts(struct stream_work *w, const struct facts *f)
 {
@@ -63,6 +75,7 @@ static void set_earliest_starts(struct stream_work *w, const struct facts *f)
 		for (; at < end && f->order[at].after_ns <= entry; at++)
 			from = max64(from, f->order[at].from_ns);
 		op->earliest_start_ns = clamp64(max64(entry, from), entry, max64(entry, op->latest_end_ns));
+		op->earliest_start_ns = max64(op->earliest_start_ns, w->trace->from_ns);
 		op->latest_end_ns = max64(op->latest_end_ns, op->earliest_start_ns);
 		if (i)
 			op->latest_end_ns = max64(op->latest_end_ns, w->ops[i - 1].latest_end_ns);
@@ -96,8 +109,8 @@ static void set_unlinked(struct stream_work *w)
 			if (t->calls[at - 1].family == GST_FAMILY_SYNC_CONTEXT && t->calls[at - 1].result == 0 &&
 			    only_context(t, t->calls[at - 1].args[0], op->call->device))
 				by = min64(by, t->calls[at - 1].end_ns);
-		op->earliest_start_ns = op->call->begin_ns;
-		op->latest_end_ns = max64(by, op->call->begin_ns);
+		op->earliest_start_ns = max64(op->call->begin_ns, t->from_ns);
+		op->latest_end_ns = max64(by, op->earliest_start_ns);
 		if (op->call->flags & GST_BLOCKING)
 			op->latest_end_ns = op->call->end_ns;
 	}
@@ -127,7 +140,8 @@ static bool on_device(const struct trace *t, const struct call *c, uint32_t devi
 static struct work work_new(const struct trace *t, const struct call *c, uint32_t device, uint64_t used)
 {
 	const struct graph *g = c->family == GST_FAMILY_GRAPH_LAUNCH ? &t->graphs[c->graph] : NULL;
-	bool stalls = g && (g->stalls || elsewhere_reaches(g, (used | g->devices) & ~graph_device_bit(device)));
+	bool stalls = (g && (g->stalls || elsewhere_reaches(g, (used | g->devices) & ~graph_device_bit(device)))) ||
+		      c->begin_ns < t->from_ns; /* before or behind what is not known any more */
 
 	return (struct work){ .call = c,
 			      .hostfn = c->family == GST_FAMILY_HOSTFN ||
@@ -175,7 +189,7 @@ enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t 
 
 	if (ok)
 		waits_mark(d, t, at);
-	ok = ok && elsewhere_collect(d, t, device);
+	ok = ok && elsewhere_collect(d, t, device) && carried_collect(d, t, device);
 	free(at);
 	if (!ok)
 		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
@@ -185,9 +199,12 @@ enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t 
 		w->facts = facts;
 		if (w->stream == GST_NONE) {
 			set_unlinked(w);
+		} else if (w->carried) {
+			carried_bound(w, facts);
 		} else {
 			array_sort(w->ops, w->n, sizeof(*w->ops), by_seq);
 			set_latest_ends(w, facts);
+			leave_out_finished(w);
 			set_earliest_starts(w, facts);
 		}
 		if (w->elsewhere)
@@ -242,8 +259,10 @@ enum err_kind bounds_finish(struct device_work *devices, size_t n, struct error 
 		legacy_find(&devices[i]);
 		legacy_tighten(&devices[i]);
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		elsewhere_widen(&devices[i]);
+		carried_clip(&devices[i]);
+	}
 	ok = links_find(devices, n) && find_busy(devices, n);
 	for (size_t i = 0; i < n && ok; i++)
 		ok = finish_device(&devices[i]);

@@ -55,7 +55,8 @@ struct stream_work {
 	bool opaque;             /* waits for memory, or for nobody knows what: pending proves nothing */
 	uint32_t device;         /* which of the run's */
 	uint32_t ordinal;        /* as its process numbers them */
-	bool elsewhere;          /* launches in a stream of another device (elsewhere.h); stream is GST_NONE then */
+	bool elsewhere;          /* launches in a stream of another device (elsewhere.h), or carried; stream is GST_NONE then */
+	bool carried;            /* work from before the trace's records begin (carried.h): one piece */
 	struct held *held;       /* its waits for events, by at_ns */
 	size_t n_held, cap_held;
 };

@@ -77,7 +77,7 @@ static bool is_sure(const struct stream_work *w, const struct work *op)
 {
 	const struct graph *g = w->elsewhere ? graph_of(w->trace, op->call) : NULL;
 
-	return g ? graph_work_on(g, w->ordinal, elsewhere_home(w->trace, op->call)) > 0 : !op->hostfn;
+	return g ? graph_work_on(g, w->ordinal, elsewhere_home(w->trace, op->call)) > 0 : !op->hostfn && !w->carried;
 }
 
 void elsewhere_widen(struct device_work *d)
@@ -91,7 +91,9 @@ void elsewhere_widen(struct device_work *d)
 				last_ns = max64(last_ns, d->streams[i].ops[k].latest_end_ns);
 			}
 	for (size_t i = 0; i < d->n; i++)
-		for (size_t k = 0; d->streams[i].elsewhere && k < d->streams[i].n && first_ns <= last_ns; k++) {
+		for (size_t k = 0;
+		     d->streams[i].elsewhere && !d->streams[i].carried && k < d->streams[i].n && first_ns <= last_ns;
+		     k++) {
 			struct work *op = &d->streams[i].ops[k];
 
 			op->latest_end_ns = max64(op->latest_end_ns, first_ns);

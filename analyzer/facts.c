@@ -4,6 +4,7 @@
 #include "accounts.h"
 #include "alloc.h"
 #include "latency.h"
+#include "ns.h"
 #include "timeline.h"
 
 #include <stdlib.h>
@@ -246,7 +247,13 @@ static bool add_wait(struct builder *b, const struct call *c)
 {
 	struct facts *f = b->out;
 	const struct recording *r = recorded_before(b, c);
-	struct wait w = { c->stream, GST_NONE, 0, c->begin_ns, c->end_ns, INT64_MIN, c };
+	struct wait w = { .stream = c->stream,
+			  .producer = GST_NONE,
+			  .at_ns = c->begin_ns,
+			  .end_ns = c->end_ns,
+			  .recorded_ns = INT64_MIN,
+			  .over_ns = INT64_MAX,
+			  .call = c };
 
 	if (c->stream == GST_NONE || c->result != 0 || (c->flags & GST_CAPTURED))
 		return true;
@@ -329,13 +336,17 @@ static bool make_ended(struct builder *b)
 	const struct trace *t = b->t;
 	size_t n = 0;
 
-	b->ended = array_new(t->n_calls, sizeof(*b->ended));
+	b->ended = array_new(t->n_calls + t->n_carried, sizeof(*b->ended));
 	b->ended_of = array_new(t->n_streams + 1, sizeof(*b->ended_of));
 	if (!b->ended || !b->ended_of)
 		return false;
 	for (size_t i = 0; i < t->n_calls; i++)
 		if (is_submission(&t->calls[i]) && t->calls[i].stream != GST_NONE)
 			b->ended[n++] = (struct ended){ t->calls[i].stream, t->calls[i].end_ns, t->calls[i].seq };
+	for (size_t i = 0; i < t->n_carried; i++)
+		if (t->carried[i].call.stream != GST_NONE)
+			b->ended[n++] = (struct ended){ t->carried[i].call.stream, t->carried[i].call.end_ns,
+							t->carried[i].call.seq };
 	array_sort(b->ended, n, sizeof(*b->ended), by_stream_and_end);
 	for (size_t i = 1; i < n; i++)
 		if (b->ended[i].stream == b->ended[i - 1].stream && b->ended[i].seq < b->ended[i - 1].seq)
@@ -354,7 +365,8 @@ static size_t list_recordings(struct builder *b, const struct call *c)
 	const struct graph *g = c->family == GST_FAMILY_GRAPH_LAUNCH ? &b->t->graphs[c->graph] : NULL;
 	size_t n = 0;
 
-	if (c->result != 0 || (c->flags & GST_CAPTURED))
+	/* one that was under way when the records begin may stand before or behind one that is gone */
+	if (c->result != 0 || (c->flags & GST_CAPTURED) || c->begin_ns < b->t->from_ns)
 		return 0;
 	if (c->family == GST_FAMILY_EVENT_RECORD) {
 		if (b->events)
@@ -377,7 +389,7 @@ static bool make_events(struct builder *b)
 	const struct trace *t = b->t;
 	size_t n = 0;
 
-	b->all_recordings = t->counters.records_dropped == 0 && t->cut_ns == INT64_MAX;
+	b->all_recordings = t->counters.records_dropped == 0 && t->cut_ns == INT64_MAX && !t->from_ns;
 	for (size_t i = 0; i < t->n_calls; i++) {
 		const struct call *c = &t->calls[i];
 
@@ -425,6 +437,7 @@ static bool add_launch_order(struct builder *b, const struct call *before, const
 						.at_ns = c->begin_ns - 1,
 						.end_ns = c->begin_ns,
 						.recorded_ns = before->end_ns,
+						.over_ns = INT64_MAX,
 						.call = c };
 	return true;
 }
@@ -451,6 +464,67 @@ static bool add_launch_orders(struct builder *b)
 		ok = add_launch_order(b, launches[i - 1], launches[i]);
 	free(launches);
 	return ok;
+}
+
+/* ---- before the records begin ------------------------------------------------------------------------- */
+
+/* Streams may have been told to wait for memory, or for what other processes do: such a wait ends when nobody can say. */
+static bool waits_for_others(const struct trace *t)
+{
+	for (size_t i = 0; i < t->n_calls; i++)
+		if (t->calls[i].family == GST_FAMILY_MEMOP || t->calls[i].family == GST_FAMILY_IPC)
+			return true;
+	return false;
+}
+
+/* Each stream may have been told to wait for any of the carried work. */
+static bool add_carried_waits(struct builder *b, int64_t over_ns)
+{
+	struct facts *f = b->out;
+	const struct trace *t = b->t;
+
+	for (uint32_t s = 0; s < t->n_streams; s++) {
+		if (!array_room(f->waits, f->n_waits, f->cap_waits))
+			return false;
+		f->waits[f->n_waits++] = (struct wait){ .stream = s,
+							.producer = GST_NONE,
+							.at_ns = t->from_ns - 1,
+							.end_ns = t->from_ns,
+							.recorded_ns = INT64_MIN,
+							.over_ns = over_ns,
+							.carried = true };
+	}
+	return true;
+}
+
+static bool add_carried_ends(struct builder *b)
+{
+	for (size_t i = 0; i < b->t->n_carried; i++) {
+		const struct carried *c = &b->t->carried[i];
+
+		if (!add_finished(b, c->call.stream, c->call.seq, c->by_ns, BOUNDARY_POLL))
+			return false;
+	}
+	return true;
+}
+
+/* Needs what has finished, in order. */
+static bool settle(struct builder *b)
+{
+	struct facts *f = b->out;
+	const struct trace *t = b->t;
+
+	f->settled_ns = INT64_MIN;
+	if (!t->from_ns)
+		return true;
+	f->settled_ns = t->from_ns;
+	for (size_t i = 0; i < t->n_carried; i++) {
+		const struct call *c = &t->carried[i].call;
+		int64_t over_ns = c->stream == GST_NONE ? t->end_ns : facts_over(f, c->stream, c->seq);
+
+		f->settled_ns = max64(f->settled_ns, min64(over_ns, t->end_ns));
+	}
+	return add_carried_waits(b, waits_for_others(t) ? INT64_MAX : f->settled_ns);
 }
 
 static int finished_order(const void *a, const void *b)
@@ -508,9 +582,11 @@ static bool collect(struct builder *b)
 	for (size_t i = 0; i < t->n_calls; i++)
 		if (!add_call(b, &t->calls[i]))
 			return false;
-	if (!add_launch_orders(b))
+	if (!add_launch_orders(b) || !add_carried_ends(b))
 		return false;
 	array_sort(b->out->finished, b->out->n_finished, sizeof(*b->out->finished), finished_order);
+	if (!settle(b))
+		return false;
 	array_sort(b->out->pending, b->out->n_pending, sizeof(*b->out->pending), pending_order);
 	array_sort(b->out->waits, b->out->n_waits, sizeof(*b->out->waits), wait_order);
 	array_sort(b->out->order, b->out->n_order, sizeof(*b->out->order), order_order);
@@ -561,6 +637,16 @@ _Static_assert(offsetof(struct finished, stream) == 0 && offsetof(struct pending
 size_t facts_first_finished(const struct facts *f, uint32_t stream)
 {
 	return array_first(f->finished, f->n_finished, sizeof(*f->finished), stream_before, &stream);
+}
+
+int64_t facts_over(const struct facts *f, uint32_t stream, uint64_t seq)
+{
+	int64_t by_ns = INT64_MAX;
+
+	for (size_t i = facts_first_finished(f, stream); i < f->n_finished && f->finished[i].stream == stream; i++)
+		if (f->finished[i].covers >= seq)
+			by_ns = min64(by_ns, f->finished[i].by_ns);
+	return by_ns;
 }
 
 size_t facts_first_pending(const struct facts *f, uint32_t stream)

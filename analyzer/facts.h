@@ -68,6 +68,8 @@ struct wait { /* for an event: whose work the stream waits for from at_ns on */
 	uint64_t seq;      /* its submissions up to here; 0: none, the wait is over at once */
 	int64_t at_ns, end_ns; /* of the call that waits */
 	int64_t recorded_ns; /* what the producer itself waited for by then holds this stream too */
+	int64_t over_ns;     /* over by then in any case */
+	bool carried;        /* from before the records begin: nobody knows for what; call is NULL */
 	const struct call *call;
 };
 
@@ -83,11 +85,15 @@ struct facts { /* of one trace; each array by stream, then by covers or after_ns
 	struct wait *waits;         size_t n_waits, cap_waits;
 	struct start *starts;       size_t n_starts, cap_starts; /* in the order of time */
 	int64_t latency_ns;          /* the allowance for a start */
+	int64_t settled_ns;          /* all carried work is over (front.h); INT64_MIN: there is none */
 	int64_t worst_edge_error_ns; /* of the edges used */
 };
 
 enum err_kind facts_build(struct facts *out, const struct trace *t, const struct firing *firings, struct error *e);
 void facts_free(struct facts *f);
+
+/* When all of the stream's submissions up to seq had finished, at the latest; INT64_MAX not known. */
+int64_t facts_over(const struct facts *f, uint32_t stream, uint64_t seq);
 
 /* Index of the first element of that array that belongs to `stream` or a later one. */
 size_t facts_first_finished(const struct facts *f, uint32_t stream);

@@ -31,6 +31,8 @@ struct graphs {
 	size_t n_nodes, cap_nodes;
 	struct listed_edge *edges;
 	size_t n_edges, cap_edges;
+	uint32_t *unsure; /* ids */
+	size_t n_unsure, cap_unsure;
 };
 
 enum err_kind graphs_new(struct graphs **out, struct error *e)
@@ -46,19 +48,22 @@ void graphs_free(struct graphs *g)
 	free(g->all);
 	free(g->nodes);
 	free(g->edges);
+	free(g->unsure);
 	free(g);
 }
 
 /* ---- collecting ------------------------------------------------------------------------------------- */
 
-static bool add_nodes(struct graphs *g, const struct gst_graph_list *list)
+#define NOT_KEPT (SIZE_MAX / 2) /* behind all that was copied */
+
+static bool add_nodes(struct graphs *g, const struct gst_graph_list *list, bool kept)
 {
 	const struct gst_graph_node *node = (const void *)(list + 1);
 
 	for (uint32_t i = 0; i < list->count; i++) {
 		if (!array_room(g->nodes, g->n_nodes, g->cap_nodes))
 			return false;
-		g->nodes[g->n_nodes] = (struct listed_node){ list->graph, g->n_nodes, node[i] };
+		g->nodes[g->n_nodes] = (struct listed_node){ list->graph, g->n_nodes + (kept ? 0 : NOT_KEPT), node[i] };
 		g->n_nodes++;
 	}
 	return true;
@@ -76,16 +81,36 @@ static bool add_edges(struct graphs *g, const struct gst_graph_list *list)
 	return true;
 }
 
-bool graphs_add(struct graphs *g, const struct gst_record *r)
+bool graphs_add(struct graphs *g, const struct gst_record *r, bool kept)
 {
 	if (r->type == GST_GRAPH_NODES)
-		return add_nodes(g, (const struct gst_graph_list *)r);
+		return add_nodes(g, (const struct gst_graph_list *)r, kept);
 	if (r->type == GST_GRAPH_EDGES)
 		return add_edges(g, (const struct gst_graph_list *)r);
 	if (!array_room(g->all, g->n, g->cap))
 		return false;
 	g->all[g->n++] = *(const struct gst_graph *)r;
 	return true;
+}
+
+bool graphs_unsure(struct graphs *g, uint32_t id)
+{
+	if (!array_room(g->unsure, g->n_unsure, g->cap_unsure))
+		return false;
+	g->unsure[g->n_unsure++] = id;
+	return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool is_unsure(const struct graphs *g, uint32_t id)
+{
+	return g->n_unsure && bsearch(&id, g->unsure, g->n_unsure, sizeof(id), by_number);
 }
 
 /* ---- one structure ------------------------------------------------------------------------------------ */
@@ -265,6 +290,9 @@ static bool fill(struct graph *g, const struct graphs *from, const struct gst_gr
 	*g = unknown_graph(r->graph, graphs_index(t, r->base), 1);
 	base = &t->graphs[g->base];
 	g->root = r->base ? base->root : r->graph;
+	g->unsure = base->unsure || is_unsure(from, r->graph) || (r->base && !g->base);
+	if (g->unsure)
+		return true;
 	if (r->flags & GST_GRAPH_SAME) {
 		fill_same(g, base);
 		return true;
@@ -300,6 +328,7 @@ bool graphs_publish(struct graphs *g, struct trace *t, const struct names *names
 		return false;
 	t->graphs[t->n_graphs++] = unknown_graph(0, 0, 1);
 	array_sort(g->all, g->n, sizeof(*g->all), by_id);
+	array_sort(g->unsure, g->n_unsure, sizeof(*g->unsure), by_number);
 	array_sort(g->nodes, g->n_nodes, sizeof(*g->nodes), by_graph_node);
 	array_sort(g->edges, g->n_edges, sizeof(*g->edges), by_graph_edge);
 	for (size_t i = 0; i < g->n && ok; i++) {

@@ -41,6 +41,7 @@ struct graph {
 	bool counted;            /* `work` is right */
 	bool whole;              /* all nodes are in `nodes` */
 	bool open;               /* what a launch runs is decided on the device */
+	bool unsure;             /* nodes were switched, before the records begin */
 	bool stalls;             /* a launch may stand still: for the host, an event, memory, or nobody knows */
 	bool anywhere;           /* it may use devices that are not in `devices` */
 	uint64_t devices;        /* that its nodes use, those too that are switched off: a bit for each ordinal */
@@ -79,8 +80,11 @@ struct graphs; /* while a file is decoded */
 
 enum err_kind graphs_new(struct graphs **out, struct error *e);
 void graphs_free(struct graphs *g);
-/* A record of one of the three types, its size checked. False: no memory. */
-bool graphs_add(struct graphs *g, const struct gst_record *r);
+/* A record of one of the three types, its size checked. kept: it was copied, it stands before those of its structure that were not. False: no
+ * memory. */
+bool graphs_add(struct graphs *g, const struct gst_record *r, bool kept);
+/* Nodes of it were switched off or on, nobody knows which: neither it nor what replaced it is known. False: no memory. */
+bool graphs_unsure(struct graphs *g, uint32_t id);
 /* After the last one: fills trace.graphs. */
 bool graphs_publish(struct graphs *g, struct trace *t, const struct names *names);
 /* Index of a structure by its id; 0 not known. */

@@ -282,8 +282,8 @@ static struct held resolve(const struct links *l, const struct link *link, bool 
 	size_t behind = first_behind(w, wait), n = 0;
 
 	if (!p) { /* a stream that never had work, nor waited: its event is over at once */
-		held.until_ns = wait->producer != GST_NONE && wait->seq == 0 ? INT64_MIN : INT64_MAX;
-		held.away_ns = several ? held.until_ns : INT64_MIN;
+		held.until_ns = wait->producer != GST_NONE && wait->seq == 0 ? INT64_MIN : wait->over_ns;
+		held.away_ns = several || wait->carried ? held.until_ns : INT64_MIN;
 	} else {
 		held.until_ns = finished_by(p, link->may_cover);
 		n = waits_before(p, wait->recorded_ns);

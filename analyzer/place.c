@@ -183,6 +183,8 @@ static uint32_t count_of(const struct stream_work *w, const struct work *work)
 {
 	const struct graph *g = graph_of(work, w->trace);
 
+	if (w->carried)
+		return 0;
 	if (work->call->copies)
 		return work->call->copies;
 	if (!g || (!g->work && !w->elsewhere))

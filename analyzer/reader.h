@@ -8,7 +8,8 @@
  *   if (reader_damage(r)) …                     what stopped it early, if anything did
  *   reader_free(r);
  *
- * A file that is still being written reads as far as it is finished. */
+ * A file that is still being written reads as far as it is finished. Its oldest segments may be given up meanwhile: what was not read by then
+ * is left out, and reader_settle says until when something may be missing. Kept segments (FORMAT.md, "Recycling") come last. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,10 +22,11 @@
 struct reader;
 
 struct record_view {
-	const struct gst_record *record; /* borrowed, valid until reader_free; size already checked against its type */
+	const struct gst_record *record; /* borrowed, valid until the next one; size already checked against its type */
 	uint64_t byte;                   /* where it lies in the file */
 	uint32_t segment;                /* index */
 	uint32_t tid;                    /* thread that wrote it */
+	bool kept; /* a copy from a segment that was given up: what it says is true, when it was written is not known */
 };
 
 /* Damage does not stop the opening of a file whose header is whole. cut_ticks: nothing after that instant is known to be complete. */
@@ -41,7 +43,7 @@ void reader_free(struct reader *r);
 const struct gst_file_header *reader_header(const struct reader *r);
 const struct gst_counters *reader_counters(const struct reader *r);
 
-/* Next record, in segment order; false at the end. Skips unknown types and unfinished records. */
+/* Next record, in segment order, kept ones last; false at the end. Skips unknown types and unfinished records. */
 bool reader_next(struct reader *r, struct record_view *out);
 void reader_rewind(struct reader *r);
 
@@ -50,10 +52,16 @@ const struct gst_segment_header *reader_segment(const struct reader *r);
 
 struct reader_counts {
 	uint64_t records;    /* handed out since the start or the last rewind */
+	uint64_t segments;   /* they came from */
+	uint64_t given_up;   /* segments that were gone when their turn came */
 	uint64_t unfinished; /* skipped: their writer died in them, or is in them now */
 	uint64_t unknown;    /* skipped: a type of a later version */
+	bool no_memory;      /* the kept segments could not be listed */
 };
 struct reader_counts reader_counts(const struct reader *r);
+
+/* After the last pass: the counters' figures of what was given up are those of now, 0 where nothing was. */
+enum err_kind reader_settle(struct reader *r, struct error *e);
 
 /* NULL while the file read so far is sound; the earliest cut when several places are damaged, with the first place. Complete once
  * reader_next has returned false. */

@@ -2,6 +2,8 @@
 #include "run.h"
 
 #include "alloc.h"
+#include "front.h"
+#include "run_files.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +145,7 @@ static enum err_kind take(struct run *out, struct run_files *files, const int *r
 		out->traces[out->n_traces++] = files->at[i].trace;
 		files->at[i].trace = NULL;
 	}
-	return ERR_NONE;
+	return front_align(out->traces, out->n_traces) ? ERR_NONE : no_memory(e);
 }
 
 static enum err_kind group(struct run *out, struct run_files *files, int which, int64_t now_ns, struct error *e)

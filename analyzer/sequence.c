@@ -6,6 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Of a trace whose beginning is gone: numbers may have gone round already, and the first one seen need not be the lowest. */
+#define LATER (1ull << 32)
+
 /* The number nearest to *last whose low 32 bits are `low`. 0 stays 0: "not known". */
 static uint64_t unwrap(uint64_t *last, uint64_t low)
 {
@@ -13,6 +16,8 @@ static uint64_t unwrap(uint64_t *last, uint64_t low)
 
 	if (low == 0)
 		return 0;
+	if (*last == LATER) /* the first one seen: others may stand before it */
+		step = (int64_t)low;
 	if (step < 0 && (uint64_t)-step > *last)
 		*last = low;
 	else
@@ -27,6 +32,8 @@ enum err_kind sequence_unwrap(struct trace *t, struct error *e)
 
 	if (!last)
 		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
+	for (size_t i = 0; t->recycled && i < t->n_streams; i++)
+		last[i] = LATER;
 	for (size_t i = 0; i <= t->n_calls; i++) {
 		int64_t now = i < t->n_calls ? t->calls[i].begin_ns : INT64_MAX;
 

@@ -62,8 +62,9 @@ static struct device describe(const struct trace *t, uint32_t ordinal)
 	return (struct device){ .device = ordinal };
 }
 
-/* Processes number devices in their own way (CUDA_VISIBLE_DEVICES): the UUID says which are one. */
-static bool add_member(struct builder *b, size_t trace, uint32_t ordinal)
+/* Processes number devices in their own way (CUDA_VISIBLE_DEVICES): the UUID says which are one. known_only: not where it would be a new
+ * one. */
+static bool add_member(struct builder *b, size_t trace, uint32_t ordinal, bool known_only)
 {
 	struct device device = describe(b->run->traces[trace], ordinal);
 	struct group *group = NULL;
@@ -74,6 +75,8 @@ static bool add_member(struct builder *b, size_t trace, uint32_t ordinal)
 	for (size_t i = 0; has_uuid(&device) && i < b->n_groups && !group; i++)
 		if (memcmp(b->groups[i].device.uuid, device.uuid, sizeof(device.uuid)) == 0)
 			group = &b->groups[i];
+	if (!group && known_only)
+		return true;
 	if (!group) {
 		if (!array_room(b->groups, b->n_groups, b->cap_groups))
 			return false;
@@ -93,7 +96,7 @@ static bool add_graph_devices(struct builder *b, size_t trace, const struct call
 
 	*seen |= devices;
 	for (uint32_t ordinal = 0; ordinal < GRAPH_DEVICES && devices; ordinal++)
-		if ((devices & graph_device_bit(ordinal)) && !add_member(b, trace, ordinal))
+		if ((devices & graph_device_bit(ordinal)) && !add_member(b, trace, ordinal, false))
 			return false;
 	return true;
 }
@@ -115,9 +118,22 @@ static bool find_devices(struct builder *b)
 			if (!is_submission(c) || (seen[ordinal / 8] & 1u << ordinal % 8))
 				continue;
 			seen[ordinal / 8] |= (uint8_t)(1u << ordinal % 8);
-			if (!add_member(b, i, ordinal))
+			if (!add_member(b, i, ordinal, false))
 				return false;
 		}
+	}
+	return true;
+}
+
+/* What a process did before its records begin may still run on a device that it does not use any more. */
+static bool add_carriers(struct builder *b)
+{
+	for (size_t i = 0; i < b->run->n_traces; i++) {
+		const struct trace *t = b->run->traces[i];
+
+		for (size_t k = 0; k < t->n_carried; k++)
+			if (!add_member(b, i, elsewhere_home(t, &t->carried[k].call), true))
+				return false;
 	}
 	return true;
 }
@@ -214,7 +230,7 @@ static enum err_kind build_all(struct timeline *out, struct builder *b, struct e
 
 	if (kind)
 		return kind;
-	if (!find_devices(b))
+	if (!find_devices(b) || !add_carriers(b))
 		return no_memory(e);
 	array_sort(b->groups, b->n_groups, sizeof(*b->groups), by_ordinal);
 	out->devices = array_new(b->n_groups, sizeof(*out->devices));

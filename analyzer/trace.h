@@ -87,10 +87,25 @@ struct usage {
 	uint32_t tid, voluntary, involuntary, major_faults;
 };
 
+/* Work that was put into a stream before the records begin, as one call that is in no list: it may have run on after from_ns. */
+struct carried {
+	struct call call; /* seq: the last of it; stream GST_NONE: of no stream that is known */
+	int64_t by_ns;    /* a list of busy streams did not name it then: all over. INT64_MAX none */
+};
+
+struct busy_list { /* which streams were not known to have finished */
+	int64_t time_ns;
+	size_t first, n; /* in trace.busy_streams */
+	bool open; /* not all could be named: it says nothing of the others */
+	bool left; /* nor of streams that were destroyed while they had work */
+};
+
 struct thread {
 	uint32_t tid;
 	char name[16]; /* NUL-terminated; the last one it was seen with */
 };
+
+#define TRACE_TYPES 24
 
 struct trace {
 	struct gst_file_header header;
@@ -99,6 +114,11 @@ struct trace {
 	int64_t begin_ns, end_ns;   /* first and last sign of life in the file */
 	int64_t process_start_ns;   /* or begin_ns where unknown */
 	int64_t cut_ns;             /* INT64_MAX, or: damaged; nothing is known after this (everything later was dropped) */
+	int64_t from_ns;            /* 0, or: the oldest records were given up; what had ended by then is left out (front.h) */
+	struct carried *carried;    size_t n_carried;
+	struct busy_list *busy;     size_t n_busy;    /* by time */
+	uint32_t *busy_streams;     size_t n_busy_streams; /* indexes into streams */
+	bool recycled;              /* by its own recorder; else from_ns is another process's of the device */
 	enum life life;
 	int64_t seen_ns;            /* INT64_MAX, or: still written to while it was read; what came after that instant is left out */
 	struct error damage;        /* kind ERR_NONE if sound */
@@ -116,7 +136,8 @@ struct trace {
 	const char **entries;       size_t n_entries; /* driver functions looked up that the recorder does not know: "name version flags" */
 	char *text;                 /* what the names above point into */
 	/* counted while decoding */
-	uint64_t records, unfinished, unknown_records, names_missing;
+	uint64_t records, segments, unfinished, unknown_records, names_missing;
+	uint64_t types[TRACE_TYPES]; /* records by type; [0]: the others */
 	uint64_t injected[GST_HOOK_MAX];
 };
 

@@ -26,10 +26,10 @@ FOLDERS = [
 # Stages within the analyzer, in the order data takes. A stage includes itself and the stages above it.
 STAGES = [
     "error alloc arena interval ns duration text json gzip syscall_names",  # tools, of no stage
-    "reader segment_order import_*",
-    "trace life clock device_clock edge_done names sequence graphs graph_order",
+    "reader reader_* segment_order import_*",
+    "trace trace_* front life clock device_clock edge_done names sequence graphs graph_order",
     "run run_files staged",
-    "accounts facts latency bounds elsewhere legacy waits links busy sharing slack stretches place place_* depend gaps timeline timeline_*",
+    "accounts facts latency bounds carried elsewhere legacy waits links busy sharing slack stretches place place_* depend gaps timeline timeline_*",
     "chain calls threads",
     "cause cause_* causes findings gap_view",
     "steps memory",

@@ -18,6 +18,8 @@ struct truth {
 	int64_t begin, end;
 	uint32_t device; /* the physical one */
 	bool host;
+	int stream;
+	int64_t submit;
 };
 
 struct model { /* of one process */
@@ -29,6 +31,7 @@ struct model { /* of one process */
 	struct poll polls[MAX + 1];
 	struct stream streams[STREAMS];
 	struct device devices[DEVICES];
+	struct thread thread;
 	struct truth ops[MAX];
 	size_t n_ops;
 	uint32_t n_devices;
@@ -188,7 +191,7 @@ static int64_t run(struct model *m, int s, int64_t submit, int64_t latest, int64
 	int64_t start = min64(submit + between(m, 1 * US, 9 * US), latest);
 
 	start = max64(start, over(m, s));
-	m->ops[m->n_ops++] = (struct truth){ start, start + duration, device_of(m, s), host };
+	m->ops[m->n_ops++] = (struct truth){ start, start + duration, device_of(m, s), host, s, submit };
 	m->stream_end[s] = start + duration;
 	return start + duration;
 }
@@ -365,6 +368,9 @@ static void begin(struct model *m, uint64_t seed, uint32_t process, uint32_t n_d
 	m->t.n_streams = (size_t)m->n_streams;
 	m->t.devices = m->devices;
 	m->t.n_devices = n_devices;
+	m->thread.tid = 1;
+	m->t.threads = &m->thread;
+	m->t.n_threads = 1;
 	m->t.path = (char[]){ "model" };
 	m->t.header.device_level = m->edges ? GST_LEVEL_EDGES : GST_LEVEL_HOST;
 	for (uint32_t d = 0; d < n_devices; d++) {

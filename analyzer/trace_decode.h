@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* trace_decode.h: what the two passes over a file share while a trace is made of it. */
+#pragma once
+
+#include "clock.h"
+#include "names.h"
+#include "reader.h"
+#include "trace.h"
+
+/* Arrays of the trace grow by array_room; their capacities live here. */
+struct decoder {
+	struct trace *t;
+	struct reader *reader;
+	struct clock *clock;
+	struct names *names;
+	struct graphs *graphs;
+	size_t calls, edges, polls, samples, usages, streams, devices, threads, busy, busy_streams; /* capacities */
+};
+
+/* First pass: what the others refer to: names, streams, devices, threads, graphs, anchors. */
+enum err_kind trace_describe(struct decoder *d, struct error *e);
+/* Second pass, from the start: what happened. Needs the clock, the names and the streams. */
+enum err_kind trace_events(struct decoder *d, struct error *e);
+
+static inline enum err_kind trace_no_memory(const struct trace *t, struct error *e)
+{
+	return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
+}

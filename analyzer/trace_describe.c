@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "trace_decode.h"
+
+#include "alloc.h"
+
+#include <string.h>
+
+static bool add_stream(struct decoder *d, const struct gst_stream *r)
+{
+	struct trace *t = d->t;
+
+	if (!array_room(t->streams, t->n_streams, d->streams))
+		return false;
+	t->streams[t->n_streams++] = (struct stream){ .handle = r->handle,
+						      .context = r->context,
+						      .id = r->id,
+						      .flags = r->flags,
+						      .device = r->device,
+						      .kind = r->kind,
+						      .priority = r->priority };
+	return true;
+}
+
+static bool add_device(struct decoder *d, const struct gst_device *r)
+{
+	struct trace *t = d->t;
+	struct device *device;
+
+	for (size_t i = 0; i < t->n_devices; i++)
+		if (t->devices[i].device == r->device)
+			return true;
+	if (!array_room(t->devices, t->n_devices, d->devices))
+		return false;
+	device = &t->devices[t->n_devices++];
+	*device = (struct device){ .device = r->device, .memory_bytes = r->memory_bytes };
+	memcpy(device->uuid, r->uuid, sizeof(device->uuid));
+	memcpy(device->name, r->name, sizeof(device->name) - 1);
+	return true;
+}
+
+static bool add_thread(struct decoder *d, uint32_t tid, const char name[16])
+{
+	struct trace *t = d->t;
+	struct thread *thread = NULL;
+
+	for (size_t i = t->n_threads; i-- > 0 && !thread;)
+		if (t->threads[i].tid == tid)
+			thread = &t->threads[i];
+	if (!thread) {
+		if (!array_room(t->threads, t->n_threads, d->threads))
+			return false;
+		thread = &t->threads[t->n_threads++];
+	}
+	*thread = (struct thread){ .tid = tid };
+	memcpy(thread->name, name, sizeof(thread->name) - 1);
+	return true;
+}
+
+static int stream_by_id(const void *a, const void *b)
+{
+	const struct stream *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static void sort_streams(struct trace *t)
+{
+	size_t kept = 0;
+
+	array_sort(t->streams, t->n_streams, sizeof(*t->streams), stream_by_id);
+	for (size_t i = 0; i < t->n_streams; i++)
+		if (kept == 0 || t->streams[kept - 1].id != t->streams[i].id)
+			t->streams[kept++] = t->streams[i];
+	t->n_streams = kept;
+}
+
+enum err_kind trace_describe(struct decoder *d, struct error *e)
+{
+	struct record_view v;
+	uint32_t segment = GST_NONE;
+
+	while (reader_next(d->reader, &v)) {
+		bool ok = true;
+
+		d->t->types[v.record->type < TRACE_TYPES ? v.record->type : 0]++;
+		if (v.segment != segment && !v.kept) {
+			const struct gst_segment_header *s = reader_segment(d->reader);
+
+			segment = v.segment;
+			ok = add_thread(d, s->tid, s->thread_name);
+		}
+		switch (v.record->type) {
+		case GST_NAME:
+			ok = ok && names_add(d->names, (const struct gst_name *)v.record);
+			break;
+		case GST_STREAM:
+			ok = ok && add_stream(d, (const struct gst_stream *)v.record);
+			break;
+		case GST_DEVICE:
+			ok = ok && add_device(d, (const struct gst_device *)v.record);
+			break;
+		case GST_THREAD:
+			ok = ok && add_thread(d, v.tid, ((const struct gst_thread *)v.record)->name);
+			break;
+		case GST_GRAPH:
+		case GST_GRAPH_NODES:
+		case GST_GRAPH_EDGES:
+			ok = ok && graphs_add(d->graphs, v.record, v.kept);
+			break;
+		case GST_CALL: /* of a kept one, to say that it happened */
+			if (v.kept && ((const struct gst_call *)v.record)->family == GST_FAMILY_GRAPH_CHANGE)
+				ok = ok && graphs_unsure(d->graphs, ((const struct gst_call *)v.record)->seq);
+			break;
+		case GST_ANCHOR:
+			ok = ok && clock_add(d->clock, (const struct gst_anchor *)v.record, e) == ERR_NONE;
+			break;
+		default:
+			break;
+		}
+		if (!ok)
+			return trace_no_memory(d->t, e);
+	}
+	if (reader_counts(d->reader).no_memory)
+		return trace_no_memory(d->t, e);
+	d->t->segments = reader_counts(d->reader).segments;
+	sort_streams(d->t);
+	return ERR_NONE;
+}

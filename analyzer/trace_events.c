@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "trace_decode.h"
+
+#include "alloc.h"
+
+#include <math.h>
+
+/* A call that returns before it began is a payload gone wrong: it keeps its entry. */
+static int64_t end_ns(const struct decoder *d, int64_t begin_ns, uint64_t ticks)
+{
+	int64_t end = clock_ns(d->clock, ticks);
+
+	return end < begin_ns ? begin_ns : end;
+}
+
+/* Ids from the file become indexes, GST_NONE where there is no such stream. */
+static uint32_t stream_index(const struct trace *t, uint32_t id)
+{
+	size_t low = 0, high = t->n_streams;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->streams[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < t->n_streams && t->streams[low].id == id ? (uint32_t)low : GST_NONE;
+}
+
+/* Of a file that is still being written: not complete yet when its reading began. Records of one thread without those that another
+ * wrote meanwhile would tell of work whose submission is missing; so it is as if the process had been killed at that instant. */
+static bool came_later(const struct trace *t, int64_t complete_ns)
+{
+	return complete_ns > t->seen_ns;
+}
+
+static bool add_call(struct decoder *d, const struct gst_call *r, const struct record_view *v)
+{
+	struct trace *t = d->t;
+	struct call *c;
+	int64_t begin = clock_ns(d->clock, r->begin), end = end_ns(d, begin, r->end);
+
+	if (came_later(t, end))
+		return true;
+	if (!array_room(t->calls, t->n_calls, d->calls))
+		return false;
+	c = &t->calls[t->n_calls++];
+	*c = (struct call){ .begin_ns = begin,
+			    .end_ns = end,
+			    .seq = r->seq,
+			    .stream = stream_index(t, r->stream),
+			    .tid = v->tid,
+			    .result = r->result,
+			    .hook = r->hook < GST_HOOK_MAX ? r->hook : GST_HOOK_MAX,
+			    .device = r->device,
+			    .detail = r->detail,
+			    .family = r->family < GST_FAMILY_COUNT ? r->family : GST_FAMILY_OTHER,
+			    .flags = r->flags,
+			    .args = { r->args[0], r->args[1] },
+			    .byte = v->byte };
+	if (c->family == GST_FAMILY_COPY)
+		c->copies = r->name;
+	if (c->family == GST_FAMILY_GRAPH_LAUNCH)
+		c->graph = graphs_index(t, r->name);
+	if (c->family == GST_FAMILY_GRAPH_CHANGE)
+		c->graph = graphs_index(t, r->seq);
+	if (r->name && (c->family == GST_FAMILY_LAUNCH || c->family == GST_FAMILY_MODULE ||
+			c->family == GST_FAMILY_GRAPH_CHANGE)) {
+		c->name = names_kernel(d->names, r->name);
+		t->names_missing += c->name == 0;
+	}
+	return true;
+}
+
+static bool add_edge(struct decoder *d, const struct gst_edge *r)
+{
+	struct trace *t = d->t;
+	struct edge *edge;
+
+	if (came_later(t, clock_ns(d->clock, r->done > r->end ? r->done : r->end)))
+		return true;
+	if (!array_room(t->edges, t->n_edges, d->edges))
+		return false;
+	edge = &t->edges[t->n_edges++];
+	*edge = (struct edge){ .begin_ns = clock_ns(d->clock, r->begin),
+			       .done_ns = r->done ? clock_ns(d->clock, r->done) : INT64_MAX,
+			       .device_ns = NAN,
+			       .covers = r->covers,
+			       .stream = stream_index(t, r->stream),
+			       .id = r->edge,
+			       .base = r->base,
+			       .elapsed_ms = r->elapsed_ms,
+			       .device = r->device,
+			       .kind = r->kind,
+			       .tid = r->tid };
+	edge->end_ns = end_ns(d, edge->begin_ns, r->end);
+	if (edge->done_ns < edge->begin_ns)
+		edge->done_ns = edge->begin_ns;
+	return true;
+}
+
+static bool add_poll(struct decoder *d, const struct gst_poll *r)
+{
+	struct trace *t = d->t;
+	struct poll *poll;
+
+	if (came_later(t, clock_ns(d->clock, r->end)))
+		return true;
+	if (!array_room(t->polls, t->n_polls, d->polls))
+		return false;
+	poll = &t->polls[t->n_polls++];
+	*poll = (struct poll){ .begin_ns = clock_ns(d->clock, r->begin),
+			       .covers = r->covers,
+			       .stream = stream_index(t, r->stream),
+			       .ready = r->ready == 1 };
+	poll->end_ns = end_ns(d, poll->begin_ns, r->end);
+	return true;
+}
+
+static bool add_sample(struct decoder *d, const struct gst_sample *r)
+{
+	struct trace *t = d->t;
+
+	if (came_later(t, clock_ns(d->clock, r->ticks)))
+		return true;
+	if (!array_room(t->samples, t->n_samples, d->samples))
+		return false;
+	t->samples[t->n_samples++] = (struct sample){ .time_ns = clock_ns(d->clock, r->ticks),
+						      .arg = r->arg,
+						      .file = names_file(d->names, t, r->file),
+						      .tid = r->tid,
+						      .syscall = r->syscall,
+						      .fd_kind = r->fd_kind,
+						      .state = r->state };
+	return true;
+}
+
+static bool add_usage(struct decoder *d, const struct gst_usage *r, uint32_t tid)
+{
+	struct trace *t = d->t;
+
+	if (came_later(t, clock_ns(d->clock, r->ticks)))
+		return true;
+	if (!array_room(t->usages, t->n_usages, d->usages))
+		return false;
+	t->usages[t->n_usages++] = (struct usage){ .time_ns = clock_ns(d->clock, r->ticks),
+						   .cpu_ns = r->cpu_ns,
+						   .run_delay_ns = r->run_delay_ns,
+						   .tid = tid,
+						   .voluntary = r->voluntary,
+						   .involuntary = r->involuntary,
+						   .major_faults = r->major_faults };
+	return true;
+}
+
+static bool add_busy(struct decoder *d, const struct gst_busy *r)
+{
+	struct trace *t = d->t;
+	struct busy_list *list;
+
+	if (came_later(t, clock_ns(d->clock, r->ticks)))
+		return true;
+	if (!array_room(t->busy, t->n_busy, d->busy))
+		return false;
+	list = &t->busy[t->n_busy++];
+	*list = (struct busy_list){ .time_ns = clock_ns(d->clock, r->ticks),
+				    .first = t->n_busy_streams,
+				    .open = r->flags & GST_BUSY_MORE,
+				    .left = r->flags & GST_BUSY_LEFT };
+	for (uint32_t i = 0; i < r->count; i++) {
+		if (!array_room(t->busy_streams, t->n_busy_streams, d->busy_streams))
+			return false;
+		t->busy_streams[t->n_busy_streams++] = stream_index(t, r->streams[i]);
+	}
+	list->n = r->count;
+	return true;
+}
+
+enum err_kind trace_events(struct decoder *d, struct error *e)
+{
+	struct record_view v;
+
+	reader_rewind(d->reader);
+	while (reader_next(d->reader, &v)) {
+		bool ok = true;
+
+		if (v.kept)
+			continue; /* what happened long ago */
+		switch (v.record->type) {
+		case GST_CALL:
+			ok = add_call(d, (const struct gst_call *)v.record, &v);
+			break;
+		case GST_EDGE:
+			ok = add_edge(d, (const struct gst_edge *)v.record);
+			break;
+		case GST_POLL:
+			ok = add_poll(d, (const struct gst_poll *)v.record);
+			break;
+		case GST_SAMPLE:
+			ok = add_sample(d, (const struct gst_sample *)v.record);
+			break;
+		case GST_USAGE:
+			ok = add_usage(d, (const struct gst_usage *)v.record, v.tid);
+			break;
+		case GST_BUSY:
+			ok = add_busy(d, (const struct gst_busy *)v.record);
+			break;
+		default:
+			break;
+		}
+		if (!ok)
+			return trace_no_memory(d->t, e);
+	}
+	return ERR_NONE;
+}
