@@ -72,11 +72,24 @@ SHIM_TEST_A := $(if $(SHIM_C),$(BUILD)/libshim_test.a)
 $(BUILD)/obj/shim/%.o: ALL_CFLAGS += -fPIC -fvisibility=hidden -ftls-model=initial-exec $(CUDA_FLAGS)
 $(call obj,$(SHIM_C)): ALL_CFLAGS += -include shim/no_c23.h
 
+# The twin: the same with the driver's own name, for callers whose look-ups pass by what is preloaded (shim/twin/README.md).
+TWIN_OBJ := $(filter-out $(call obj,shim/driver.c),$(SHIM_OBJ)) $(call obj,$(wildcard shim/twin/*.c shim/twin/*_$(ARCH).S))
+TWIN_SO  := $(if $(SHIM_C),$(BUILD)/twin/libcuda.so.1)
+
+$(BUILD)/obj/shim/twin/%.o: ALL_CFLAGS += -iquote shim
+
 # now: no lazy binding inside a traced call; nodelete: threads may still be in our code at dlclose.
 $(BUILD)/libgpushim.so: $(SHIM_OBJ)
 	$(call say,LINK)
 	$(Q)$(LINK) -shared -Wl,-soname,libgpushim.so -Wl,-z,now -Wl,-z,nodelete $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,--as-needed \
 		$(LDFLAGS_libgpushim) -o $@ $^
+
+$(BUILD)/twin/libcuda.so.1: $(TWIN_OBJ)
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,-z,now -Wl,-z,nodelete $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,--as-needed \
+		$(LDFLAGS_libgpushim) -o $@ $^
+	$(Q)ln -sf libcuda.so.1 $(@D)/libcuda.so
 
 # ---- analyzer → gpushim --------------------------------------------------------------------------------
 AN_C     := $(wildcard analyzer/*.c)
@@ -97,7 +110,7 @@ $(BUILD)/gpushim-static: $(call obj,$(AN_CLI_C)) $(AN_A)
 	$(Q)$(LINK) -static -o $@ $^ -l:libyajl_s.a -lz -lm
 
 $(BUILD)/libanalyzer.a: $(call obj,$(AN_LIB_C))
-$(BUILD)/libshim_test.a: $(SHIM_OBJ)
+$(BUILD)/libshim_test.a: $(SHIM_OBJ) $(call obj,shim/twin/loader_cache.c)
 $(BUILD)/libanalyzer.a $(BUILD)/libshim_test.a:
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
@@ -168,7 +181,9 @@ $(UNIT_SIM): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(UNIT_O) $(SIM_SO)
 	$(Q)$(LINK) $(LDFLAGS_$(@F)) -o $@ $(filter %.o,$^) -L$(SIM) -lcuda -Wl,-rpath,'$$ORIGIN/../simgpu' -lcmocka -lpthread -lm
 
 # tests/workloads: C programs to record. *_linked.c name libcuda.so.1 in DT_NEEDED; the others find it themselves.
-WL_C      := $(wildcard tests/workloads/*.c)
+# *_plugin.c are libraries that such programs load; they name it too.
+WL_C      := $(filter-out %_plugin.c,$(wildcard tests/workloads/*.c))
+WL_PLUGIN := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%.so,$(wildcard tests/workloads/*_plugin.c))
 WL        := $(call prog,workloads,$(WL_C))
 WL_LINKED := $(filter %_linked,$(WL))
 WL_O      := $(call common,workloads)
@@ -184,6 +199,13 @@ $(WL_LINKED): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(WL_O) $(SIM_SO)
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(LINK) $(LDFLAGS_$(@F)) -o $@ $(filter %.o,$^) -L$(SIM) -lcuda -lpthread -ldl -lm
+
+$(BUILD)/obj/tests/workloads/%_plugin.o: ALL_CFLAGS += -fPIC
+
+$(WL_PLUGIN): $(BUILD)/%.so: $(BUILD)/obj/tests/%.o $(SIM_SO)
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LINK) -shared -o $@ $(filter %.o,$^) -L$(SIM) -lcuda -ldl
 
 # tests/tools: small programs the tests call, with the analyzer at hand.
 TOOLS_C := $(wildcard tests/tools/*.c)
@@ -240,8 +262,8 @@ $(BUILD)/obj/%.o: %.S $(FLAGS_FILE)
 -include $(shell find $(BUILD)/obj $(BUILD)/checked $(SIM)/gen -name '*.d' 2>/dev/null)
 
 # ---- what to call --------------------------------------------------------------------------------------
-PRODUCTS := $(SHIM_SO) $(GPUSHIM) $(SIM_SO)
-TESTS    := $(UNIT) $(WL) $(TOOLS) $(BENCH) $(NCCL_SO) $(NCCL_CLIENTS) $(REPLAY)
+PRODUCTS := $(SHIM_SO) $(TWIN_SO) $(GPUSHIM) $(SIM_SO)
+TESTS    := $(UNIT) $(WL) $(WL_PLUGIN) $(TOOLS) $(BENCH) $(NCCL_SO) $(NCCL_CLIENTS) $(REPLAY)
 
 .PHONY: all static tests workloads fuzz check unit demo lint format install clean help compile_commands.json
 
@@ -257,7 +279,7 @@ tests: all unit $(TESTS) ## build every test program and workload as well
 unit: $(UNIT) ## build the unit tests only
 	@rm -f $(filter-out $(UNIT),$(wildcard $(BUILD)/unit/test_*))
 
-workloads: $(WL) ## build the programs to record
+workloads: $(WL) $(WL_PLUGIN) ## build the programs to record
 	@:
 
 fuzz: $(FUZZ) ## build the fuzzers (needs clang)
@@ -290,6 +312,7 @@ format: ## rewrite the C sources in the house style
 
 install: $(SHIM_SO) $(GPUSHIM) ## install into DESTDIR/PREFIX
 	$(if $(SHIM_SO),install -D -m 755 $(SHIM_SO) $(DESTDIR)$(PREFIX)/lib/libgpushim.so)
+	$(if $(TWIN_SO),install -D -m 755 $(TWIN_SO) $(DESTDIR)$(PREFIX)/lib/gpushim/twin/libcuda.so.1)
 	$(if $(GPUSHIM),install -D -m 755 $(GPUSHIM) $(DESTDIR)$(PREFIX)/bin/gpushim)
 	$(foreach m,$(wildcard analyzer/man/*.1),install -D -m 644 $(m) $(DESTDIR)$(PREFIX)/share/man/man1/$(notdir $(m));)
 

@@ -19,7 +19,8 @@ FOLDERS = [
     ("analyzer/cmd_host.c", FORMAT + ["shim/probes/*"]),
     ("analyzer/*", FORMAT),
     ("tests/simgpu/*", []),
-    ("tests/workloads/entry_points_linked.c", ["shim/*.def", "tests/unit/cudart13_requests.def"]),  # it goes through the lists
+    ("tests/workloads/entry_points_linked.c", ["shim/*.def", "tests/unit/cudart13_requests.def"]),  # these two go through the lists
+    ("tests/workloads/passed_on_linked.c", ["shim/*.def"]),
     ("tests/workloads/*", []),
 ]
 

@@ -8,6 +8,7 @@
 
 #include "captures.h"
 #include "clock.h"
+#include "driver.h"
 #include "edge.h"
 #include "file.h"
 #include "graph.h"
@@ -42,6 +43,8 @@ static uint64_t missed;      /* calls forwarded meanwhile */
 __attribute__((constructor)) static void process_start(void)
 {
 	settings_read();
+	if (!driver_start())
+		settings.enabled = false;
 	resolve_start();
 	if (settings.enabled)
 		bias_start();

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "arch.h"
+#include "driver.h"
 #include "elf_object.h"
 #include "glibc.h"
 #include "nccl_copy.h"
@@ -37,7 +38,9 @@ static struct swap {
 } swaps[SWAPS];
 static bool started;
 static struct once resolving;
-static uintptr_t driver_begin, driver_end;
+static struct driver driver;
+static void *by_name; /* the loader's handle of what libcuda.so.1 means: the driver, in the twin we */
+static struct resolve_range of_driver, of_us;
 
 /* NULL: the process has none, and whoever comes to ask for a symbol brings it (glibc before 2.34). */
 static dlsym_fn *real_dlsym(void)
@@ -75,12 +78,6 @@ static struct swap *swap_at(void *p)
 		h++;
 	return &swaps[h % SWAPS];
 }
-
-struct driver {
-	void *handle; /* our reference */
-	struct elf_object
-		object; /* no dlopen to be had, but the program was linked with the driver; else without symbols */
-};
 
 static void *driver_symbol(const struct driver *d, const char *name)
 {
@@ -137,21 +134,29 @@ struct resolve_range resolve_range_of(const void *inside)
 	return range;
 }
 
+static bool lies_in(const struct resolve_range *r, uintptr_t p)
+{
+	return p >= r->begin && p < r->end;
+}
+
+/* As the stub library of NVIDIA's toolkit says it, which is linked against where no driver is. */
+static CUresult no_driver(void)
+{
+	return CUDA_ERROR_STUB_LIBRARY;
+}
+
 /* All calls of the loader come first and outside the once: the loader has a lock of its own, and a thread that holds it (in a
  * library's constructor) may be waiting for us. Several threads may look everything up; one of them writes it down. */
 void resolve_driver(void)
 {
-	void *found[HOOK_COUNT], *passed[PASSED_ON];
+	void *found[HOOK_COUNT], *passed[PASSED_ON], *named;
 	struct driver libcuda = { 0 };
-	struct resolve_range range;
+	struct resolve_range range, own;
 
 	if (once_is_done(&resolving))
 		return;
-	libcuda.handle = glibc_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	if (!libcuda.handle)
-		libcuda.handle = glibc_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-	if (!libcuda.handle)
-		elf_object_find(&libcuda.object, "libcuda.so.1");
+	driver_open(&libcuda);
+	named = glibc_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	for (unsigned i = 0; i < HOOK_COUNT; i++) {
 		found[i] = driver_symbol(&libcuda, hooks[i].name);
 		if (found[i] == hooks[i].wrapper)
@@ -160,6 +165,7 @@ void resolve_driver(void)
 	for (unsigned i = 0; i < PASSED_ON; i++)
 		passed[i] = driver_symbol(&libcuda, passed_on[i]);
 	range = resolve_range_of(found[HOOK_cuInit]);
+	own = resolve_range_of((void *)resolve_driver);
 	glibc_dlerror(); /* a driver that lacks a function must not leave an error for the program to find */
 	if (!once_begin(&resolving))
 		return;
@@ -168,14 +174,28 @@ void resolve_driver(void)
 			*swap_at(found[i]) = (struct swap){ found[i], hooks[i].wrapper };
 			*swap_at(hooks[i].wrapper) = (struct swap){ hooks[i].wrapper, hooks[i].wrapper };
 		}
-		__atomic_store_n(hooks[i].real, found[i] ? found[i] : hooks[i].absent, __ATOMIC_RELEASE);
+		if (!found[i])
+			found[i] = range.inside ? hooks[i].absent : (void *)no_driver;
+		__atomic_store_n(hooks[i].real, found[i], __ATOMIC_RELEASE);
 	}
 	for (unsigned i = 0; i < PASSED_ON; i++)
 		if (passed[i] && !swap_at(passed[i])->real)
 			*swap_at(passed[i]) = (struct swap){ passed[i], passed[i] };
-	driver_begin = range.begin;
-	driver_end = range.end;
+	driver = libcuda;
+	by_name = named;
+	of_driver = range;
+	of_us = own;
 	once_end(&resolving, true);
+}
+
+void *resolve_in_driver(const char *name)
+{
+	void *p;
+
+	resolve_driver();
+	p = driver_symbol(&driver, name);
+	glibc_dlerror();
+	return p;
 }
 
 /* ---- dlsym ---------------------------------------------------------------------------------------------------------- */
@@ -212,6 +232,20 @@ static struct dlsym_answer nccl_answer(void *handle, const char *name, uintptr_t
 	return (struct dlsym_answer){ p ? nccl_bind(p, id) : NULL, 1 };
 }
 
+/* To the twin a handle of libcuda.so.1 is its own. What the driver lacks must look absent, what only the driver has must be found, and
+ * who looks for functions of the driver without being recorded, as the driver itself, must not get ours. */
+static struct dlsym_answer twin_answer(void *handle, const char *name, uintptr_t caller)
+{
+	void *p = real_dlsym()(handle, name);
+
+	resolve_driver();
+	if (p ? !lies_in(&of_us, (uintptr_t)p) : handle != by_name)
+		return (struct dlsym_answer){ resolve_swap(p), p != NULL };
+	if (driver.handle) /* where it has none, its error text is what dlerror gives next */
+		p = real_dlsym()(driver.handle, name);
+	return (struct dlsym_answer){ lies_in(&of_driver, caller) ? p : resolve_swap(p), 1 };
+}
+
 struct dlsym_answer gpushim_dlsym_hook(void *handle, const char *name, uintptr_t caller)
 {
 	const struct hook *h;
@@ -225,8 +259,10 @@ struct dlsym_answer gpushim_dlsym_hook(void *handle, const char *name, uintptr_t
 		return nccl_answer(handle, name, caller);
 	if (name[0] != 'c' || name[1] != 'u' || !is_upper(name[2]))
 		return pass;
+	if (driver_is_twin)
+		return handle == RTLD_NEXT ? pass : twin_answer(handle, name, caller);
 	h = hook_by_name(name);
-	if (!h || handle == RTLD_NEXT || (caller >= driver_begin && caller < driver_end))
+	if (!h || handle == RTLD_NEXT || lies_in(&of_driver, caller))
 		return pass;
 	/* By default: what it would find without us, in the objects behind us. */
 	p = real_dlsym()(handle == RTLD_DEFAULT ? RTLD_NEXT : handle, name);

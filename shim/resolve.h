@@ -21,6 +21,9 @@ struct resolve_range resolve_range_of(const void *inside);
 /* Fills `real` from libcuda.so.1 (loaded by the program, else loaded now) and keeps a reference on it. Idempotent, any thread. */
 void resolve_driver(void);
 
+/* The driver's own function of this name, NULL if it has none. */
+void *resolve_in_driver(const char *name);
+
 /* Constructor: before this, dlsym only passes through. */
 void resolve_start(void);
 
