@@ -10,7 +10,7 @@
 void call_enter_slow(struct call *c)
 {
 	/* The thread did something else for a while: what it used of a CPU meanwhile tells computing from waiting. */
-	thread_account(c->thread, c->record.begin, false);
+	thread_account(c->thread, c->record.begin, ACCOUNT_PLAIN);
 }
 
 static void submitted(struct call *c)
@@ -60,7 +60,7 @@ void call_exit_slow(struct call *c)
 			    stream_covers(c->stream));
 	if (c->account) {
 		polls_after_block(t);
-		thread_account(t, clock_ticks(), c->role == CALL_SUBMITS);
+		thread_account(t, clock_ticks(), c->role == CALL_SUBMITS ? ACCOUNT_COPY_ENDED : ACCOUNT_PLAIN);
 		helper_wake();
 	}
 }

@@ -134,7 +134,7 @@ static void copy_work(struct call *c, CUstream s, enum gst_copy_kind kind, uintp
 	c->edge_after = stages;
 	c->account = waits || stages;
 	if (c->account) /* the last thing before the driver: from here to its return, what the copy itself took */
-		thread_account(c->thread, 0, true);
+		thread_account(c->thread, 0, ACCOUNT_COPY_BEGINS);
 }
 
 void copy(struct call *c, CUstream s, enum copy_direction direction, uintptr_t dst, uintptr_t src, size_t bytes,

@@ -15,6 +15,7 @@
 #include "names.h"
 #include "once.h"
 #include "own_thread.h"
+#include "placement.h"
 #include "poll.h"
 #include "sample.h"
 #include "settings.h"
@@ -70,7 +71,7 @@ static void keep_clock(uint64_t now_ns, uint64_t start_ns, uint64_t *last_anchor
 	names_anchor(&self->ring);
 	*last_anchor_ns = now_ns;
 	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
-		counters->helper_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+		counters->helper_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec + samples_cpu_ns();
 }
 
 /* ---- sleeping ------------------------------------------------------------------------------------------------------- */
@@ -142,38 +143,17 @@ static void helper_sleep(void)
 		bell_wait(sample_interval_ns(since));
 }
 
-/* Runs rarely and briefly, but soon after it wakes: a short slice makes the scheduler (EEVDF, Linux 6.12) let it in before threads
- * that compute; without it a wake-up on a full machine waits out somebody's 3 ms. Elsewhere this changes nothing. */
-static void ask_for_short_slices(void)
-{
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t runtime, deadline, period;
-	} a;
-
-	if (syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) != 0 || a.policy != 0 /* SCHED_OTHER */)
-		return;
-	a.size = sizeof(a);
-	a.runtime = 100000;
-	syscall(SYS_sched_setattr, 0, &a, 0);
-}
-
-static void *helper_main(void *arg)
+static void helper_main(void)
 {
 	uint64_t start_ns = clock_mono_ns(), last_anchor_ns = start_ns;
 	CUstreamCaptureMode relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
 
-	(void)arg;
-	prctl(PR_SET_NAME, "gpushim");
 	prctl(PR_SET_TIMERSLACK, 1000);
-	ask_for_short_slices();
+	placement_short_slices();
 	self = thread_self();
 	if (!self) {
 		__atomic_store_n(&stopping, 2, __ATOMIC_RELEASE);
-		return NULL;
+		return;
 	}
 	self->depth = 1;                                     /* nothing this thread does is the program's doing */
 	INJECT(cuThreadExchangeStreamCaptureMode, &relaxed); /* our queries must not break a capture of the program's */
@@ -185,21 +165,22 @@ static void *helper_main(void *arg)
 		harvest();
 		if (settings.level >= GST_LEVEL_EDGES)
 			polls_silent(&self->ring, make_current);
-		sample_silent_threads(&self->ring, clock_ticks_in(SILENCE_NS));
+		samples_ask(clock_ticks_in(SILENCE_NS));
 	}
 	polls_end(&self->ring);
 	__atomic_store_n(&stopping, 2, __ATOMIC_RELEASE);
-	return NULL;
 }
 
 void helper_start(void)
 {
+	static const struct own_thread helper = { "gpushim", helper_main };
+
 	if (once_is_done(&started) || !once_begin(&started)) {
 		helper_ring();
 		return;
 	}
 	__atomic_store_n(&helper_bell, HELPER_AWAKE, __ATOMIC_RELAXED);
-	if (!own_thread_start(helper_main)) {
+	if (!own_thread_start(&helper)) {
 		settings_log("no helper thread: device times will be coarse");
 		stopping = 2;
 	}
@@ -239,6 +220,7 @@ void helper_context_gone(uint64_t context)
 void helper_forget(void)
 {
 	memset(&started, 0, sizeof(started));
+	samples_forget();
 	polls_forget();
 	helper_bell = HELPER_NONE;
 	stopping = 0;

@@ -4,5 +4,11 @@
 
 #include <stdbool.h>
 
-/* Starts a detached thread with every signal blocked, as the program's signals are for its own threads. False: none to be had. */
-bool own_thread_start(void *(*main)(void *));
+struct own_thread {
+	const char *name;
+	void (*main)(void);
+};
+
+/* Starts a detached thread with every signal blocked, as the program's signals are for its own threads, and with the placement of
+ * the process, not the calling thread's. False: none to be had now. */
+bool own_thread_start(const struct own_thread *thread);

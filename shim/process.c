@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "apart.h"
 #include "captures.h"
 #include "clock.h"
 #include "driver.h"
@@ -16,6 +17,7 @@
 #include "names.h"
 #include "nccl_call.h"
 #include "once.h"
+#include "placement.h"
 #include "resolve.h"
 #include "segment.h"
 #include "settings.h"
@@ -46,6 +48,7 @@ __attribute__((constructor)) static void process_start(void)
 	if (!driver_start())
 		settings.enabled = false;
 	resolve_start();
+	placement_note();
 	if (settings.enabled)
 		bias_start();
 }
@@ -88,6 +91,14 @@ static void forget_parent(void)
 	file_forget();
 }
 
+/* All that opens files. 0, or an errno. */
+static void make_file(void *rc)
+{
+	if (!generation)
+		clock_choose();
+	*(int *)rc = file_create();
+}
+
 /* 0, or an errno. */
 static int start_recording(void)
 {
@@ -95,14 +106,11 @@ static int start_recording(void)
 
 	if (generation)
 		forget_parent();
-	if (!generation) {
-		clock_choose();
-		thread_silence_ticks = clock_ticks_in(100000);
-	}
 	bias_start();
 	if (make_generation_page())
-		rc = file_create();
+		apart_run(make_file, &rc);
 	if (!rc) {
+		thread_silence_ticks = clock_ticks_in(100000);
 		*process_generation = ++generation;
 		file_count_dropped(missed);
 		again_ticks = missed = 0;
@@ -118,14 +126,18 @@ static bool too_early(void)
 	return again && clock_ticks() < again;
 }
 
-bool process_arm(void)
+bool process_may_arm(void)
 {
 	if (!settings.enabled || __atomic_load_n(&impossible, __ATOMIC_RELAXED))
 		return false;
-	if (too_early()) {
-		__atomic_fetch_add(&missed, 1, __ATOMIC_RELAXED);
-		return false;
-	}
+	if (!too_early())
+		return true;
+	__atomic_fetch_add(&missed, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+bool process_arm(void)
+{
 	if (generation && !*process_generation)
 		__atomic_store_n(&arming.done, 0, __ATOMIC_RELEASE); /* a child: what the parent armed is not ours */
 	if (once_begin(&arming)) {

@@ -2,6 +2,7 @@
 #include "sample.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "apart.h"
 #include "names.h"
+#include "own_thread.h"
+#include "placement.h"
 #include "thread.h"
 
 #define ON_CPU (-1)
@@ -68,12 +72,13 @@ static long descriptor_of(const struct gst_sample *s)
 static void name_descriptor(struct ring *r, struct gst_sample *s)
 {
 	long fd = descriptor_of(s);
-	char link[48], path[512];
+	char link[64], path[512];
 	ssize_t n;
 
 	if (fd < 0)
 		return;
-	snprintf(link, sizeof(link), "/proc/self/fd/%ld", fd);
+	/* in that thread's table: ours is another, and it may have one of its own */
+	snprintf(link, sizeof(link), "/proc/self/task/%u/fd/%ld", s->tid, fd);
 	n = readlink(link, path, sizeof(path) - 1);
 	if (n <= 0)
 		return;
@@ -123,22 +128,87 @@ uint64_t sample_interval_ns(uint64_t silent_ticks)
 	return ticks <= min ? SAMPLE_NS_MIN : ticks >= max ? SAMPLE_NS_MAX : SAMPLE_NS_MIN * ticks / min;
 }
 
-void sample_silent_threads(struct ring *r, uint64_t silence_ticks)
+/* In silence, and not looked at for a sixteenth of it. */
+static bool due(const struct thread_slot *slot, uint64_t now, uint64_t silence_ticks)
 {
-	for (unsigned i = 0; i < __atomic_load_n(&thread_slots_used, __ATOMIC_RELAXED); i++) {
-		struct thread_slot *slot = &thread_slots[i];
-		uint64_t now = clock_ticks(), silent = now - __atomic_load_n(&slot->last_end, __ATOMIC_RELAXED);
-		struct gst_sample s = { .tid = __atomic_load_n(&slot->tid, __ATOMIC_RELAXED) };
+	uint64_t silent = now - __atomic_load_n(&slot->last_end, __ATOMIC_RELAXED);
 
-		if (!s.tid || !slot->submits || __atomic_load_n(&slot->in_call, __ATOMIC_RELAXED) ||
-		    (int64_t)silent < 0 || silent < silence_ticks)
-			continue;
-		if (now - slot->last_sample < clock_ticks_in(sample_interval_ns(silent) * 3 / 4))
-			continue;
-		slot->last_sample = now;
-		s.ticks = now;
-		look(&s);
-		name_descriptor(r, &s);
-		ring_append(r, GST_SAMPLE, sizeof(s), &s);
+	return __atomic_load_n(&slot->tid, __ATOMIC_RELAXED) && slot->submits &&
+	       !__atomic_load_n(&slot->in_call, __ATOMIC_RELAXED) && (int64_t)silent >= 0 && silent >= silence_ticks &&
+	       now - __atomic_load_n(&slot->last_sample, __ATOMIC_RELAXED) >=
+		       clock_ticks_in(sample_interval_ns(silent) * 3 / 4);
+}
+
+static void sample(struct ring *r, struct thread_slot *slot, uint64_t now)
+{
+	struct gst_sample s = { .tid = __atomic_load_n(&slot->tid, __ATOMIC_RELAXED), .ticks = now };
+
+	__atomic_store_n(&slot->last_sample, now, __ATOMIC_RELAXED);
+	look(&s);
+	name_descriptor(r, &s);
+	ring_append(r, GST_SAMPLE, sizeof(s), &s);
+}
+
+/* ---- the thread ------------------------------------------------------------------------------------------------------ */
+
+static enum { NOT_STARTED, AT_WORK, NOT_TO_BE_HAD } state;
+static uint32_t bell; /* how often it was asked */
+static uint64_t silence, cpu_ns;
+
+static void look_around(struct ring *r)
+{
+	struct timespec cpu;
+
+	for (unsigned i = 0; i < __atomic_load_n(&thread_slots_used, __ATOMIC_RELAXED); i++) {
+		uint64_t now = clock_ticks();
+
+		if (due(&thread_slots[i], now, __atomic_load_n(&silence, __ATOMIC_RELAXED)))
+			sample(r, &thread_slots[i], now);
 	}
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
+		__atomic_store_n(&cpu_ns, (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec, __ATOMIC_RELAXED);
+}
+
+static void look_main(void)
+{
+	struct thread *self;
+
+	apart_stay();
+	placement_short_slices();
+	self = thread_self();
+	while (self) {
+		uint32_t heard = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);
+
+		look_around(&self->ring);
+		syscall(SYS_futex, &bell, FUTEX_WAIT_PRIVATE, heard, NULL, NULL, 0);
+	}
+}
+
+void samples_ask(uint64_t silence_ticks)
+{
+	static const struct own_thread thread = { "gpushim-look", look_main };
+	uint64_t now = clock_ticks();
+	bool any = false;
+
+	for (unsigned i = 0; i < __atomic_load_n(&thread_slots_used, __ATOMIC_RELAXED) && !any; i++)
+		any = due(&thread_slots[i], now, silence_ticks);
+	if (!any || state == NOT_TO_BE_HAD)
+		return;
+	__atomic_store_n(&silence, silence_ticks, __ATOMIC_RELAXED);
+	if (state == NOT_STARTED)
+		state = own_thread_start(&thread) ? AT_WORK : NOT_TO_BE_HAD;
+	__atomic_fetch_add(&bell, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+uint64_t samples_cpu_ns(void)
+{
+	return __atomic_load_n(&cpu_ns, __ATOMIC_RELAXED);
+}
+
+void samples_forget(void)
+{
+	state = NOT_STARTED;
+	bell = 0;
+	cpu_ns = 0;
 }

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "apart.h"
 #include "clock.h"
 #include "file.h"
 #include "pages.h"
@@ -16,8 +17,12 @@
 static uint32_t next_segment;
 static uint32_t stopped; /* no more segments */
 
-/* 0, or an errno of what is in the way. */
-static int allocate_segment(struct segment *s)
+struct allocation {
+	struct segment *segment;
+	int rc; /* 0, or an errno of what is in the way */
+};
+
+static int allocate(struct segment *s)
 {
 	uint64_t offset = GST_SEGMENTS_OFFSET + (uint64_t)s->index * GST_SEGMENT_BYTES;
 	int fd = -1, rc = file_open_again(&fd);
@@ -34,6 +39,22 @@ static int allocate_segment(struct segment *s)
 	}
 	close(fd);
 	return rc;
+}
+
+static void allocate_apart(void *arg)
+{
+	struct allocation *a = arg;
+
+	a->rc = allocate(a->segment);
+}
+
+/* 0, or an errno. Apart: a thread makes its first segment, and now and then another one, in the middle of the program's work. */
+static int allocate_segment(struct segment *s)
+{
+	struct allocation a = { s, 0 };
+
+	apart_run(allocate_apart, &a);
+	return a.rc;
 }
 
 static bool within_limit(uint32_t index)

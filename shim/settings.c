@@ -95,9 +95,24 @@ void settings_read(void)
 		settings.enabled = false;
 }
 
+static __thread char *kept;
+
+void settings_log_keep(char *line)
+{
+	kept = line;
+	if (line)
+		*line = 0;
+}
+
+void settings_log_write(const char *line)
+{
+	if (*line && write(STDERR_FILENO, line, strlen(line)) < 0)
+		return; /* nobody to tell */
+}
+
 void settings_log(const char *format, ...)
 {
-	char line[512] = "gpushim: ";
+	char line[LOG_LINE] = "gpushim: ";
 	size_t at = strlen(line);
 	va_list ap;
 	int n;
@@ -105,10 +120,13 @@ void settings_log(const char *format, ...)
 	if (!settings.log)
 		return;
 	va_start(ap, format);
-	n = vsnprintf(line + at, sizeof(line) - at - 1, format, ap);
+	n = vsnprintf(line + at, sizeof(line) - at - 2, format, ap);
 	va_end(ap);
-	at += n < 0 ? 0 : (size_t)n > sizeof(line) - at - 2 ? sizeof(line) - at - 2 : (size_t)n;
+	at += n < 0 ? 0 : (size_t)n > sizeof(line) - at - 3 ? sizeof(line) - at - 3 : (size_t)n;
 	line[at++] = '\n';
-	if (write(STDERR_FILENO, line, at) < 0)
-		return; /* nobody to tell */
+	line[at] = 0;
+	if (!kept)
+		settings_log_write(line);
+	else if (!*kept)
+		strcpy(kept, line);
 }

@@ -165,11 +165,10 @@ static int leave_note(void *arg)
 	return 0;
 }
 
-static void *note_main(void *arg)
+static void note_main(void)
 {
 	if (!beside_share(leave_note, NULL, &staging.note_pid))
 		__atomic_store_n(&staging.note, NOTE_IMPOSSIBLE, __ATOMIC_RELEASE);
-	return arg;
 }
 
 /* False: not within that time. */
@@ -187,6 +186,7 @@ static bool note_is_settled(uint64_t deadline_ns)
 
 void staging_begin(const char *path, uint64_t inode, uint32_t check)
 {
+	static const struct own_thread thread = { "gpushim-note", note_main };
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -198,7 +198,7 @@ void staging_begin(const char *path, uint64_t inode, uint32_t check)
 	staging.begin_real_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	staging.note = NOTE_BEING_WRITTEN;
 	settings_log("recording in %.200s; it is moved to %.200s when the program ends", staging.local, settings.out);
-	if (!own_thread_start(note_main))
+	if (!own_thread_start(&thread))
 		staging.note = NOTE_IMPOSSIBLE;
 	/* A program that is killed, or leaves through _exit, right after this call has its note all the same if the server is well. */
 	note_is_settled(clock_mono_ns() + NOTE_WAIT_NS);

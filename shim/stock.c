@@ -4,20 +4,13 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "apart.h"
 #include "format.h"
 #include "own_thread.h"
 #include "pages.h"
-
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-#ifndef CLOSE_RANGE_UNSHARE
-#define CLOSE_RANGE_UNSHARE 2u
-#endif
 
 #define SLOTS 16
 #define WANTED_MAX 8          /* of them; the others hold what is to be unmapped */
@@ -147,20 +140,11 @@ bool stock_work(void)
 	return true;
 }
 
-/* A table of descriptors of its own, and empty (Linux 5.9; before that it shares the program's): what it opens takes no number that
- * the program expects for a file of its own, no child inherits it, and nothing the program closes stays open here. It can do without,
- * as it makes no driver calls. */
-static void leave_descriptors(void)
-{
-	syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE);
-}
-
-static void *stock_main(void *arg)
+static void stock_main(void)
 {
 	struct sched_param priority = { 0 };
 
-	prctl(PR_SET_NAME, "gpushim-stock");
-	leave_descriptors();
+	apart_stay();
 	/* It never takes the CPU from a thread that is using it; but it has its fair turn, since it may hold the lock of the process's
 	 * mappings, for which a thread of the program may be waiting. */
 	sched_setscheduler(0, SCHED_BATCH, &priority);
@@ -173,17 +157,17 @@ static void *stock_main(void *arg)
 		syscall(SYS_futex, &bell, FUTEX_WAIT_PRIVATE, heard, NULL, NULL, 0);
 		__atomic_store_n(&asleep, 0, __ATOMIC_SEQ_CST);
 	}
-	return arg;
 }
 
 void stock_keep(bool quiet)
 {
+	static const struct own_thread stock_thread = { "gpushim-stock", stock_main };
 	uint32_t have = __atomic_load_n(&ready, __ATOMIC_RELAXED), want = __atomic_load_n(&wanted, __ATOMIC_RELAXED);
 
 	if (have >= want || (!quiet && have * 2 >= want))
 		return;
 	if (!thread)
-		__atomic_store_n(&thread, own_thread_start(stock_main) ? 1 : 2, __ATOMIC_RELAXED);
+		__atomic_store_n(&thread, own_thread_start(&stock_thread) ? 1 : 2, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&bell, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&asleep, __ATOMIC_SEQ_CST))
 		syscall(SYS_futex, &bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);

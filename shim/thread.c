@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "apart.h"
 #include "glibc.h"
 #include "hooks.h"
 #include "names.h"
@@ -88,10 +89,8 @@ static void announce(struct thread *t)
 	ring_append(&t->ring, GST_THREAD, sizeof(r), &r);
 }
 
-struct thread *thread_attach(void)
+static struct thread *attach(struct thread *t)
 {
-	struct thread *t = &thread_storage;
-	int saved_errno = errno;
 	bool inherited = t->generation != UINT32_MAX && t->ring.segment;
 
 	if (!process_arm())
@@ -109,6 +108,20 @@ struct thread *thread_attach(void)
 	announce(t);
 	names_begin(t);
 	watch_for_end(t);
+	return t;
+}
+
+struct thread *thread_attach(void)
+{
+	struct thread *t = NULL;
+	struct undisturbed u;
+	int saved_errno = errno;
+
+	if (process_may_arm()) {
+		undisturbed_begin(&u);
+		t = attach(&thread_storage);
+		undisturbed_end(&u);
+	}
 	errno = saved_errno;
 	return t;
 }
@@ -136,16 +149,24 @@ uint64_t thread_context(struct thread *t)
 	return t->context;
 }
 
-/* Second field of schedstat: nanoseconds spent runnable but waiting for a CPU. */
+#define SPUN_ENOUGH 16 /* copies in a row during which the thread never gave up its CPU */
+
+static uint64_t positive(uint64_t ns)
+{
+	return (int64_t)ns > 0 ? ns : 0;
+}
+
+/* Second field of schedstat: nanoseconds spent runnable but waiting for a CPU. System calls as such: libc's are places to be
+ * cancelled. */
 static uint64_t read_run_delay_ns(void)
 {
 	char text[96];
-	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, sizeof(text) - 1);
 	char *p;
 
 	if (fd >= 0)
-		close(fd);
+		syscall(SYS_close, fd);
 	if (n <= 0)
 		return UINT64_MAX;
 	text[n] = 0;
@@ -153,7 +174,30 @@ static uint64_t read_run_delay_ns(void)
 	return p ? strtoull(p + 1, NULL, 10) : UINT64_MAX;
 }
 
-void thread_account(struct thread *t, uint64_t ticks, bool run_delay)
+/* How long the thread has been runnable without a CPU: a count that goes on from wherever the copy began. Reading it opens a file, and
+ * in the program's own table of descriptors, where another thread may notice. So it is not read where it is plain: what a thread did not
+ * get of the time without ever giving up its CPU is the delay. A driver that spins in its copies is known by that after a few. */
+static uint64_t run_delay(struct thread *t, enum thread_account what, uint64_t cpu_ns, uint32_t voluntary)
+{
+	struct thread_copy *c = &t->copy;
+	bool blocked = voluntary != c->voluntary;
+
+	if (what == ACCOUNT_COPY_BEGINS) {
+		*c = (struct thread_copy){ .spun = c->spun, .voluntary = voluntary, .cpu_ns = cpu_ns };
+		c->delay_known = c->spun < SPUN_ENOUGH;
+		c->delay_ns = c->delay_known ? read_run_delay_ns() : 0;
+		c->mono_ns = clock_mono_ns();
+		return c->delay_ns;
+	}
+	c->spun = blocked ? 0 : c->spun + (c->spun < SPUN_ENOUGH);
+	if (blocked && c->delay_known)
+		return read_run_delay_ns();
+	if (c->delay_ns == UINT64_MAX)
+		return UINT64_MAX;
+	return c->delay_ns + positive(clock_mono_ns() - c->mono_ns - (cpu_ns - c->cpu_ns));
+}
+
+void thread_account(struct thread *t, uint64_t ticks, enum thread_account what)
 {
 	struct gst_usage r = { .run_delay_ns = UINT64_MAX };
 	int saved_errno = errno;
@@ -166,8 +210,8 @@ void thread_account(struct thread *t, uint64_t ticks, bool run_delay)
 		r.voluntary = (uint32_t)u.ru_nvcsw;
 		r.involuntary = (uint32_t)u.ru_nivcsw;
 		r.major_faults = (uint32_t)u.ru_majflt;
-		if (run_delay)
-			r.run_delay_ns = read_run_delay_ns();
+		if (what != ACCOUNT_PLAIN)
+			r.run_delay_ns = run_delay(t, what, r.cpu_ns, r.voluntary);
 		r.ticks = ticks ? ticks : clock_ticks();
 		ring_append(&t->ring, GST_USAGE, sizeof(r), &r);
 	}

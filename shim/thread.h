@@ -37,6 +37,13 @@ struct nccl_group {
 };
 #define NCCL_GROUPS 9 /* one for each copy that is told apart, and one for none */
 
+struct thread_copy { /* the thread's accounts when its last copy began */
+	uint64_t mono_ns, cpu_ns, delay_ns;
+	uint32_t voluntary;
+	uint32_t spun;    /* copies in a row during which the thread never gave up its CPU */
+	bool delay_known; /* delay_ns was read, and does not begin at 0 */
+};
+
 struct thread {
 	uint32_t
 		generation; /* equals *process_generation while all of this is valid: not before the first call, not after fork */
@@ -50,6 +57,7 @@ struct thread {
 	uint64_t last_handle; /* of last_stream, as the program named it */
 	struct stream *last_stream;
 	bool own_stream; /* has used its per-thread default stream */
+	struct thread_copy copy;
 	uint32_t pointer_epoch;
 	struct {
 		uint64_t page;
@@ -109,9 +117,11 @@ static inline uint64_t bias_count(struct bias *b, struct thread_slot *me, uint64
 /* The current context and its device, from the driver when a call may have changed it. */
 uint64_t thread_context(struct thread *t);
 
+enum thread_account { ACCOUNT_PLAIN, ACCOUNT_COPY_BEGINS, ACCOUNT_COPY_ENDED };
+
 /* The thread's CPU time, context switches and faults so far -> a GST_USAGE, stamped `ticks`, or if that is 0 when all is read.
- * With the time it waited for a CPU if asked (two microseconds more). */
-void thread_account(struct thread *t, uint64_t ticks, bool run_delay);
+ * Around a copy also the time it waited for a CPU (two microseconds more, where the thread sleeps in copies). */
+void thread_account(struct thread *t, uint64_t ticks, enum thread_account what);
 
 /* After fork, in the child. */
 void threads_forget(void);
