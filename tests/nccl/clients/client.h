@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* client.h: what the clients of NCCL share. CASE --rank R --ranks N --id FILE [--library PATH] [--steps N]: one rank of a case, on the
- * device of its number; the first one writes its unique ids to FILE.0, FILE.1, … What it computes is printed, the same in every run. */
+/* client.h: what the clients of NCCL share. CASE --rank R --ranks N --id FILE [--device D] [--library PATH] [--steps N]: one rank of a
+ * case, on the device of its number; the first one writes its unique ids to FILE.0, FILE.1, … What it computes is printed, the same in every run. */
 #pragma once
 
 #include "shim/nccl_api.h"
@@ -20,6 +20,7 @@ struct client {
 	bool has_other;
 	const char *id, *library;
 	int rank, ranks, steps;
+	int device; /* -1: that of its number */
 	unsigned ids; /* exchanged so far */
 	CUcontext context;
 	CUmodule module;

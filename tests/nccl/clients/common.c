@@ -122,6 +122,8 @@ static void read_options(int argc, char **argv, struct client *c)
 			c->rank = atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--ranks"))
 			c->ranks = atoi(argv[i + 1]);
+		else if (!strcmp(argv[i], "--device"))
+			c->device = atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--steps"))
 			c->steps = atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--id"))
@@ -136,10 +138,11 @@ int client_main(int argc, char **argv, struct client *c)
 	const struct client_case *one = argc > 1 ? find(argv[1]) : NULL;
 
 	c->ranks = 1;
+	c->device = -1;
 	c->steps = 3;
 	read_options(argc, argv, c);
 	if (!one || !c->id) {
-		fprintf(stderr, "usage: %s CASE --rank R --ranks N --id FILE [--library PATH] [--steps N]\n", argv[0]);
+		fprintf(stderr, "usage: %s CASE --rank R --ranks N --id FILE [--device D] [--library PATH] [--steps N]\n", argv[0]);
 		return 2;
 	}
 	if (c->library) {
@@ -147,7 +150,7 @@ int client_main(int argc, char **argv, struct client *c)
 		c->has_other = true;
 	}
 	CU(cuInit(0));
-	CU(cuDevicePrimaryCtxRetain(&c->context, c->rank));
+	CU(cuDevicePrimaryCtxRetain(&c->context, c->device < 0 ? c->rank : c->device));
 	CU(cuCtxSetCurrent(c->context));
 	CU(cuModuleLoadData(&c->module, "any image"));
 	one->run(c);
