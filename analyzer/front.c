@@ -244,6 +244,11 @@ static void leave_out(struct trace *t, int64_t from_ns)
 			t->samples[n++] = t->samples[i];
 	t->n_samples = n;
 	n = 0;
+	for (size_t i = 0; i < t->n_nccl; i++)
+		if (t->nccl[i].end_ns > from_ns)
+			t->nccl[n++] = t->nccl[i];
+	t->n_nccl = n;
+	n = 0;
 	for (size_t i = 0; i < t->n_usages; i++)
 		if (t->usages[i].time_ns > from_ns)
 			t->usages[n++] = t->usages[i];

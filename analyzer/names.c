@@ -101,6 +101,13 @@ static const struct name *find(const struct names *n, uint64_t key)
 	return low < n->n && n->all[low].key == key ? &n->all[low] : NULL;
 }
 
+const char *names_of(const struct names *n, const struct trace *t, uint16_t space, uint32_t id)
+{
+	const struct name *name = find(n, key_of(space, id));
+
+	return name ? t->text + name->text : NULL;
+}
+
 enum err_kind names_publish(struct names *n, struct trace *t, struct error *e)
 {
 	sort_unique(n);
@@ -109,7 +116,9 @@ enum err_kind names_publish(struct names *n, struct trace *t, struct error *e)
 	t->hooks = array_new(t->n_hooks, sizeof(*t->hooks));
 	t->kernels = array_new(t->n_kernels, sizeof(*t->kernels));
 	t->entries = array_new(n->n + 1, sizeof(*t->entries));
-	if (!t->hooks || !t->kernels || !t->entries)
+	t->n_nccl_hooks = GST_NCCL_MAX + 1;
+	t->nccl_hooks = array_new(t->n_nccl_hooks, sizeof(*t->nccl_hooks));
+	if (!t->hooks || !t->kernels || !t->entries || !t->nccl_hooks)
 		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
 	t->text = n->text;
 	n->text = NULL;
@@ -119,11 +128,10 @@ enum err_kind names_publish(struct names *n, struct trace *t, struct error *e)
 	for (size_t i = 0; i < n->n; i++)
 		if (n->all[i].key >> 32 == GST_SPACE_ENTRY)
 			t->entries[t->n_entries++] = t->text + n->all[i].text;
-	for (uint32_t id = 0; id < GST_HOOK_MAX; id++) {
-		const struct name *name = find(n, key_of(GST_SPACE_HOOK, id));
-
-		t->hooks[id] = name ? t->text + name->text : NULL;
-	}
+	for (uint32_t id = 0; id < GST_HOOK_MAX; id++)
+		t->hooks[id] = names_of(n, t, GST_SPACE_HOOK, id);
+	for (uint32_t id = 0; id < GST_NCCL_MAX; id++)
+		t->nccl_hooks[id] = names_of(n, t, GST_SPACE_NCCL, id);
 	return ERR_NONE;
 }
 
@@ -136,7 +144,5 @@ uint32_t names_kernel(const struct names *n, uint32_t id)
 
 const char *names_file(const struct names *n, const struct trace *t, uint32_t id)
 {
-	const struct name *name = find(n, key_of(GST_SPACE_FILE, id));
-
-	return name ? t->text + name->text : NULL;
+	return names_of(n, t, GST_SPACE_FILE, id);
 }

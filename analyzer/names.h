@@ -14,10 +14,11 @@ void names_free(struct names *n);
 /* Copies the text of a GST_NAME; false when there is no memory. */
 bool names_add(struct names *n, const struct gst_name *record);
 
-/* Fills t->hooks, kernels, entries and text, which then live without n. */
+/* Fills t->hooks, nccl_hooks, kernels, entries and text, which then live without n. */
 enum err_kind names_publish(struct names *n, struct trace *t, struct error *e);
 
 /* Index into t->kernels of a kernel's id, 0 if its name was lost. */
 uint32_t names_kernel(const struct names *n, uint32_t id);
-/* Text in t->text, NULL if lost. */
+/* Text in t->text of any space, NULL if lost. */
+const char *names_of(const struct names *n, const struct trace *t, uint16_t space, uint32_t id);
 const char *names_file(const struct names *n, const struct trace *t, uint32_t id);

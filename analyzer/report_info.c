@@ -9,6 +9,7 @@
 
 #include "alloc.h"
 #include "reader.h"
+#include "report_comm.h"
 #include "report_page.h"
 #include "text.h"
 
@@ -288,5 +289,5 @@ enum err_kind report_info(FILE *out, const struct trace *t, const struct report_
 	kind = top_calls(&p, t, e);
 	injected(&p, t);
 	verdict(&p, t);
-	return kind;
+	return kind ? kind : report_comms(&p, t, e);
 }

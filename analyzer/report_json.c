@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "json.h"
+#include "report_comm.h"
 
 static void chain(struct json *j, const struct gap_cause *c)
 {
@@ -149,8 +150,10 @@ static void run(struct json *j, const struct summary *s)
 	json_map_end(j);
 }
 
-static void whole(struct json *j, const struct summary *s, const bool *listed)
+static enum err_kind whole(struct json *j, const struct summary *s, const bool *listed, struct error *e)
 {
+	enum err_kind kind;
+
 	json_map(j);
 	json_key_text(j, "schema", "gpushim.report/1");
 	run(j, s);
@@ -168,12 +171,14 @@ static void whole(struct json *j, const struct summary *s, const bool *listed)
 	json_map_end(j);
 	counts(j, "calls", s->calls, s->n_calls);
 	counts(j, "injected", s->injected, s->n_injected);
+	kind = report_comms_json(j, s->run, e);
 	json_key_map(j, "self");
 	json_key_int(j, "calls", (int64_t)s->self_calls);
 	json_key_double(j, "ns_per_call", s->self_ns_per_call);
 	json_key_double(j, "share_of_wall", s->self_share_of_wall);
 	json_map_end(j);
 	json_map_end(j);
+	return kind;
 }
 
 enum err_kind report_json(FILE *out, const struct summary *s, size_t top, struct error *e)
@@ -182,6 +187,7 @@ enum err_kind report_json(FILE *out, const struct summary *s, size_t top, struct
 	size_t *longest = top < s->n_gaps ? summary_longest(s, &n) : NULL;
 	bool *listed = longest ? calloc(s->n_gaps, sizeof(*listed)) : NULL;
 	struct json j = { .file = out };
+	enum err_kind kind;
 
 	if (top < s->n_gaps && !listed) {
 		free(longest);
@@ -191,8 +197,8 @@ enum err_kind report_json(FILE *out, const struct summary *s, size_t top, struct
 		listed[longest[i]] = true;
 	free(longest);
 	json_open(&j, out);
-	whole(&j, s, listed);
+	kind = whole(&j, s, listed, e);
 	fputc('\n', out);
 	free(listed);
-	return ERR_NONE;
+	return kind;
 }

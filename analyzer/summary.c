@@ -150,7 +150,7 @@ static enum err_kind count_calls(struct summary *s, struct error *e)
 	size_t n = 0, at = 0;
 
 	for (size_t i = 0; i < s->run->n_traces; i++)
-		n += s->run->traces[i]->n_hooks;
+		n += s->run->traces[i]->n_hooks + s->run->traces[i]->n_nccl_hooks;
 	s->calls = array_new(n, sizeof(*s->calls));
 	s->injected = array_new(n, sizeof(*s->injected));
 	if (!s->calls || !s->injected)
@@ -169,6 +169,12 @@ static enum err_kind count_calls(struct summary *s, struct error *e)
 				s->calls[at + t->calls[k].hook].n++;
 		}
 		at += t->n_hooks;
+		for (size_t k = 0; k < t->n_nccl_hooks; k++)
+			s->calls[at + k].name = s->injected[at + k].name =
+				t->nccl_hooks[k] ? t->nccl_hooks[k] : "unknown";
+		for (size_t k = 0; k < t->n_nccl; k++)
+			s->calls[at + t->nccl[k].hook].n += nccl_calls_of(&t->nccl[k]);
+		at += t->n_nccl_hooks;
 	}
 	s->n_calls = join(s->calls, n);
 	s->n_injected = join(s->injected, n);

@@ -21,7 +21,7 @@ struct summary_device {
 };
 
 struct summary_count {
-	const char *name; /* of a driver call; borrowed from a trace; untrusted text */
+	const char *name; /* of a driver or NCCL call; borrowed from a trace; untrusted text */
 	uint64_t n;
 };
 

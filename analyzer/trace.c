@@ -25,6 +25,7 @@ static int thread_by_tid(const void *a, const void *b)
 		return (x->field > y->field) - (x->field < y->field); \
 	}
 BY_TIME(edge_by_time, edge, begin_ns)
+BY_TIME(nccl_by_time, nccl_call, begin_ns)
 BY_TIME(poll_by_time, poll, begin_ns)
 BY_TIME(sample_by_time, sample, time_ns)
 BY_TIME(usage_by_time, usage, time_ns)
@@ -42,6 +43,7 @@ static int call_by_time(const void *a, const void *b)
 static void sort_all(struct trace *t)
 {
 	array_sort(t->calls, t->n_calls, sizeof(*t->calls), call_by_time);
+	array_sort(t->nccl, t->n_nccl, sizeof(*t->nccl), nccl_by_time);
 	array_sort(t->edges, t->n_edges, sizeof(*t->edges), edge_by_time);
 	array_sort(t->polls, t->n_polls, sizeof(*t->polls), poll_by_time);
 	array_sort(t->samples, t->n_samples, sizeof(*t->samples), sample_by_time);
@@ -55,6 +57,8 @@ static void apply_cut(struct trace *t)
 {
 	while (t->n_calls && t->calls[t->n_calls - 1].begin_ns > t->cut_ns)
 		t->n_calls--;
+	while (t->n_nccl && t->nccl[t->n_nccl - 1].begin_ns > t->cut_ns)
+		t->n_nccl--;
 	while (t->n_edges && t->edges[t->n_edges - 1].begin_ns > t->cut_ns)
 		t->n_edges--;
 	while (t->n_polls && t->polls[t->n_polls - 1].begin_ns > t->cut_ns)
@@ -76,6 +80,8 @@ static void set_lifetime(struct decoder *d)
 		end = clock_ns(d->clock, t->counters.last_ticks);
 	for (size_t i = 0; i < t->n_calls; i++)
 		end = t->calls[i].end_ns > end ? t->calls[i].end_ns : end;
+	for (size_t i = 0; i < t->n_nccl; i++)
+		end = t->nccl[i].end_ns > end ? t->nccl[i].end_ns : end;
 	for (size_t i = 0; i < t->n_polls; i++)
 		end = t->polls[i].end_ns > end ? t->polls[i].end_ns : end;
 	for (size_t i = 0; i < t->n_edges; i++) {
@@ -143,6 +149,7 @@ static enum err_kind decode(struct decoder *d, int64_t now_ns, struct error *e)
 		return kind;
 	if (!graphs_publish(d->graphs, d->t, d->names))
 		return trace_no_memory(d->t, e);
+	comms_publish(d->t, d->names);
 	set_life(d, now_ns);
 	if ((kind = trace_events(d, e)))
 		return kind;
@@ -225,6 +232,9 @@ void trace_free(struct trace *t)
 	free(t->devices);
 	free(t->threads);
 	graphs_release(t);
+	free(t->comms);
+	free(t->nccl);
+	free(t->nccl_hooks);
 	free(t->hooks);
 	free(t->kernels);
 	free(t->entries);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "../shim/format.h"
+#include "comms.h"
 #include "error.h"
 #include "graphs.h"
 #include "life.h"
@@ -131,6 +132,9 @@ struct trace {
 	struct device *devices;     size_t n_devices;
 	struct thread *threads;     size_t n_threads; /* by tid */
 	struct graph *graphs;       size_t n_graphs;  /* call.graph indexes it; [0] is the unknown one */
+	struct comm *comms;         size_t n_comms;   /* nccl_call.comm indexes it */
+	struct nccl_call *nccl;     size_t n_nccl;    /* by begin_ns */
+	const char **nccl_hooks;    size_t n_nccl_hooks; /* nccl_call.hook indexes it; NULL where the name was lost */
 	const char **hooks;         size_t n_hooks;   /* by hook id; NULL where the name was lost */
 	const char **kernels;       size_t n_kernels; /* call.name indexes it; [0] is "" */
 	const char **entries;       size_t n_entries; /* driver functions looked up that the recorder does not know: "name version flags" */

@@ -15,6 +15,7 @@ struct decoder {
 	struct names *names;
 	struct graphs *graphs;
 	size_t calls, edges, polls, samples, usages, streams, devices, threads, busy, busy_streams; /* capacities */
+	struct comms_room comms;
 };
 
 /* First pass: what the others refer to: names, streams, devices, threads, graphs, anchors. */

@@ -111,6 +111,9 @@ enum err_kind trace_describe(struct decoder *d, struct error *e)
 			if (v.kept && ((const struct gst_call *)v.record)->family == GST_FAMILY_GRAPH_CHANGE)
 				ok = ok && graphs_unsure(d->graphs, ((const struct gst_call *)v.record)->seq);
 			break;
+		case GST_COMM:
+			ok = ok && comms_add(d->t, &d->comms, (const struct gst_comm *)v.record);
+			break;
 		case GST_ANCHOR:
 			ok = ok && clock_add(d->clock, (const struct gst_anchor *)v.record, e) == ERR_NONE;
 			break;

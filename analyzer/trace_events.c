@@ -74,6 +74,38 @@ static bool add_call(struct decoder *d, const struct gst_call *r, const struct r
 	return true;
 }
 
+static bool add_nccl(struct decoder *d, const struct gst_nccl *r, const struct record_view *v)
+{
+	struct trace *t = d->t;
+	struct nccl_call *c;
+	int64_t begin = clock_ns(d->clock, r->begin), end = end_ns(d, begin, r->end);
+	bool group = r->kind == GST_NCCL_GROUP_END || r->kind == GST_NCCL_GROUP_SIMULATE;
+
+	if (came_later(t, end))
+		return true;
+	if (!array_room(t->nccl, t->n_nccl, d->comms.calls))
+		return false;
+	c = &t->nccl[t->n_nccl++];
+	*c = (struct nccl_call){ .begin_ns = begin,
+				 .end_ns = end,
+				 .group_begin_ns = group && r->count ? clock_ns(d->clock, r->count) : 0,
+				 .count = group ? 0 : r->count,
+				 .byte = v->byte,
+				 .comm = comms_index(t, r->comm),
+				 .stream = stream_index(t, r->stream),
+				 .tid = v->tid,
+				 .group = r->group,
+				 .seq = r->seq,
+				 .result = r->result,
+				 .peer = r->peer,
+				 .hook = r->hook < GST_NCCL_MAX ? r->hook : GST_NCCL_MAX,
+				 .op = r->op,
+				 .kind = r->kind < GST_NCCL_KIND_COUNT ? r->kind : GST_NCCL_OTHER,
+				 .datatype = r->datatype,
+				 .flags = r->flags };
+	return true;
+}
+
 static bool add_edge(struct decoder *d, const struct gst_edge *r)
 {
 	struct trace *t = d->t;
@@ -191,6 +223,9 @@ enum err_kind trace_events(struct decoder *d, struct error *e)
 		switch (v.record->type) {
 		case GST_CALL:
 			ok = add_call(d, (const struct gst_call *)v.record, &v);
+			break;
+		case GST_NCCL:
+			ok = add_nccl(d, (const struct gst_nccl *)v.record, &v);
 			break;
 		case GST_EDGE:
 			ok = add_edge(d, (const struct gst_edge *)v.record);

@@ -33,6 +33,8 @@ static uint8_t take_byte(struct input *in)
 	return byte;
 }
 
+_Static_assert(sizeof(struct gst_comm) == sizeof(struct gst_nccl), "one size for both below");
+
 static size_t size_of(uint8_t type)
 {
 	static const uint8_t sizes[] = { 0,
@@ -47,6 +49,8 @@ static size_t size_of(uint8_t type)
 					 sizeof(struct gst_usage),
 					 sizeof(struct gst_thread) };
 
+	if (type == GST_COMM || type == GST_NCCL)
+		return sizeof(struct gst_nccl);
 	return type < sizeof(sizes) ? sizes[type] : 16;
 }
 

@@ -460,6 +460,76 @@ static void add_usage(struct parser *p)
 	add(p, GST_USAGE, &r, sizeof(r));
 }
 
+/* The kind's name in format.h, in small letters with dashes. */
+static bool kind_is(const char *word, const char *name)
+{
+	for (; *word && *name; word++, name++)
+		if (*word != (*name == '_' ? '-' : *name + ('a' - 'A')))
+			return false;
+	return !*word && !*name;
+}
+
+static uint8_t nccl_kind(struct parser *p, const char *word)
+{
+#define KIND(name, value)          \
+	if (kind_is(word, #name)) \
+		return value;
+	GST_NCCL_KINDS(KIND)
+	p->bad = true;
+	return GST_NCCL_OTHER;
+}
+
+static void add_comm(struct parser *p)
+{
+	static const char *const how[] = { "init", "split", "shrink", "grow", NULL };
+	const char *name = value_of(p, "name");
+	struct gst_comm r = { .comm = p->n_words > 1 ? (uint32_t)atoi(p->words[1]) : 0,
+			      .hash = number(p, "hash", 0),
+			      .also = number(p, "also", 0),
+			      .parent = (uint32_t)number(p, "parent", 0),
+			      .rank = (uint32_t)number(p, "rank", GST_NONE),
+			      .size = (uint32_t)number(p, "size", GST_NONE),
+			      .version = (uint32_t)number(p, "version", 22809),
+			      .device = (uint16_t)number(p, "device", 0),
+			      .made = (uint8_t)(GST_NCCL_INIT + choice(p, value_of(p, "made"), how, 0)) };
+	uint64_t end;
+
+	span(p, &r.ticks, &end);
+	r.flags = (uint8_t)((has_flag(p, "nonblocking") ? GST_COMM_NONBLOCKING : 0) |
+			    (has_flag(p, "all") ? GST_COMM_ALL : 0));
+	r.library = name_id(p, GST_SPACE_LIBRARY, value_of(p, "library"));
+	if (name)
+		p->bad |= gst_image_name(&p->file->image, GST_SPACE_COMM, r.comm, name, strlen(name)) == 0;
+	add(p, GST_COMM, &r, sizeof(r));
+}
+
+static void add_nccl(struct parser *p)
+{
+	static const char *const types[] = { "int8",    "uint8",   "int32",   "uint32",   "int64",       "uint64",
+					     "float16", "float32", "float64", "bfloat16", "float8_e4m3", "float8_e5m2",
+					     NULL };
+	static const char *const ops[] = { "sum", "prod", "max", "min", "avg", NULL };
+	const char *hook = value_of(p, "hook");
+	struct gst_nccl r = { .comm = (uint32_t)number(p, "comm", 0),
+			      .kind = nccl_kind(p, p->n_words > 1 ? p->words[1] : ""),
+			      .flags = has_flag(p, "inner") ? GST_NCCL_INNER : 0,
+			      .result = (int32_t)number(p, "result", 0),
+			      .stream = (uint32_t)number(p, "stream", GST_NONE),
+			      .group = (uint32_t)number(p, "group", 0),
+			      .seq = (uint32_t)number(p, "seq", 0),
+			      .peer = (int32_t)number(p, "peer", UINT32_MAX),
+			      .op = (uint16_t)choice(p, value_of(p, "op"), ops, 0xffff),
+			      .datatype = (uint8_t)choice(p, value_of(p, "type"), types, 0xff) };
+
+	span(p, &r.begin, &r.end);
+	r.count = number(p, "count", 0);
+	if (value_of(p, "opened"))
+		r.count = instant(p, "opened");
+	r.hook = (uint16_t)name_id(p, GST_SPACE_NCCL, hook ? hook : p->words[1]);
+	p->bad |= r.hook >= GST_NCCL_MAX;
+	add(p, GST_NCCL, &r, sizeof(r));
+}
+
 /* ---- lines ------------------------------------------------------------------------------------------ */
 
 static void add_event(struct parser *p)
@@ -502,6 +572,10 @@ static void add_event(struct parser *p)
 		add_sample(p);
 	else if (strcmp(word, "usage") == 0)
 		add_usage(p);
+	else if (strcmp(word, "comm") == 0)
+		add_comm(p);
+	else if (strcmp(word, "nccl") == 0)
+		add_nccl(p);
 	else if (strcmp(word, "drop") == 0)
 		gst_image_counters(&p->file->image)->records_dropped =
 			p->n_words > 1 ? strtoull(p->words[1], NULL, 0) : 1;
