@@ -214,7 +214,9 @@ static bool describe(struct staged *s, const char *folder, const char *name, con
 	is = fstat(fd, &st) == 0 && pread(fd, &h, sizeof(h), 0) == sizeof(h) &&
 	     strncmp(h.run_id, run_id, sizeof(h.run_id)) == 0;
 	close(fd);
-	s->check = h.check;
+	s->pid = h.pid;
+	s->begin_real_ns = (int64_t)h.start_real_ns;
+	s->start_ticks = h.start_ticks;
 	s->inode = st.st_ino;
 	return is;
 }

@@ -140,6 +140,7 @@ static void run(struct json *j, const struct summary *s)
 	json_key_text(j, "source", "gst");
 	json_key_text(j, "host", s->run->n_traces ? s->run->traces[0]->header.host : "");
 	json_key_int(j, "processes", (int64_t)s->run->n_traces);
+	json_key_int(j, "traces_missing", (int64_t)s->run->n_missing);
 	json_key_int(j, "running", (int64_t)s->running);
 	json_key_int(j, "cut_short", (int64_t)s->cut);
 	json_key_int(j, "end_unknown", (int64_t)s->unknown);

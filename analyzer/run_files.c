@@ -110,11 +110,15 @@ static int is_note(const struct dirent *d)
 }
 
 /* A move that was interrupted leaves the trace in both places. */
-static bool header_is_there(const struct run_files *files, const struct gst_file_header *h)
+static bool trace_is_there(const struct run_files *files, const struct gst_file_header *h)
 {
-	for (size_t i = 0; i < files->n; i++)
-		if (memcmp(&files->at[i].header, h, sizeof(*h)) == 0)
+	for (size_t i = 0; i < files->n; i++) {
+		const struct gst_file_header *other = &files->at[i].header;
+
+		if (other->pid == h->pid && other->start_ticks == h->start_ticks &&
+		    other->start_real_ns == h->start_real_ns)
 			return true;
+	}
 	return false;
 }
 
@@ -153,7 +157,7 @@ static enum err_kind add_note(struct run_files *files, const char *path, struct 
 	if (fd < 0)
 		return add_missing(files, &s, e);
 	close(fd);
-	return header_is_there(files, &header) ? ERR_NONE : add_file(files, s.path, e);
+	return trace_is_there(files, &header) ? ERR_NONE : add_file(files, s.path, e);
 }
 
 /* Every entry of the directory that `is` says. */

@@ -36,9 +36,9 @@ bool staged_read(const char *note, struct staged *out)
 	*out = (struct staged){ 0 };
 	if (read_note(note, text, &out->owner) < 0 ||
 	    sscanf(text,
-		   "gpushim elsewhere 1\nhost %63s\npid %" SCNu32 "\nbegin %" SCNd64 "\ncheck %" SCNx32
+		   "gpushim elsewhere 1\nhost %63s\npid %" SCNu32 "\nbegin %" SCNd64 "\nticks %" SCNu64
 		   "\ninode %" SCNu64 "\n%n",
-		   out->host, &out->pid, &out->begin_real_ns, &out->check, &out->inode, &at) != 5 ||
+		   out->host, &out->pid, &out->begin_real_ns, &out->start_ticks, &out->inode, &at) != 5 ||
 	    !at)
 		return false;
 	run = text + at;
@@ -62,7 +62,7 @@ int staged_open(const struct staged *s, struct gst_file_header *h)
 	/* A server may give the note another owner (root_squash); the trace is on a disk of this machine. */
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == s->owner || st.st_uid == geteuid()) &&
 	    pread(fd, h, sizeof(*h), 0) == sizeof(*h) && memcmp(h->magic, GST_MAGIC, sizeof(h->magic)) == 0 &&
-	    h->check == s->check)
+	    h->pid == s->pid && h->start_real_ns == (uint64_t)s->begin_real_ns && h->start_ticks == s->start_ticks)
 		return fd;
 	close(fd);
 	return -1;

@@ -17,7 +17,7 @@ struct staged {
 	char host[64];
 	uint32_t pid;
 	int64_t begin_real_ns;
-	uint32_t check; /* of the trace's header */
+	uint64_t start_ticks;
 	uint64_t inode;
 	char run_id[64];
 	char path[PATH_MAX];

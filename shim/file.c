@@ -167,7 +167,7 @@ int file_create(void)
 	else if (rc)
 		settings_log("not recording: %.300s: %s", dir < 0 ? settings.out : folder, strerror(rc));
 	else if (staged)
-		staging_begin(file.path, file.ino, ((const struct gst_file_header *)file.head)->check);
+		staging_begin(file.path, file.ino, (const struct gst_file_header *)file.head);
 	return rc;
 }
 

@@ -36,7 +36,7 @@ static struct {
 	uint32_t pid;
 	char local[PATH_MAX + 128];
 	uint64_t inode;
-	uint32_t check;
+	uint64_t start_ticks;
 	uint64_t begin_real_ns;
 	uint32_t note; /* enum note; written by the process beside us */
 	int32_t note_pid;
@@ -138,9 +138,9 @@ static bool write_note(int fd)
 	process_info_host(host, sizeof(host));
 	/* The path is last, and ends where the file does: it may hold anything. */
 	n = snprintf(text, sizeof(text),
-		     "gpushim elsewhere 1\nhost %s\npid %" PRIu32 "\nbegin %" PRIu64 "\ncheck %08" PRIx32
+		     "gpushim elsewhere 1\nhost %s\npid %" PRIu32 "\nbegin %" PRIu64 "\nticks %" PRIu64
 		     "\ninode %" PRIu64 "\nrun %s\npath %s\n",
-		     host, staging.pid, staging.begin_real_ns, staging.check, staging.inode, settings.run_id,
+		     host, staging.pid, staging.begin_real_ns, staging.start_ticks, staging.inode, settings.run_id,
 		     staging.local);
 	return write(fd, text, (size_t)n) == n;
 }
@@ -184,18 +184,16 @@ static bool note_is_settled(uint64_t deadline_ns)
 	return true;
 }
 
-void staging_begin(const char *path, uint64_t inode, uint32_t check)
+void staging_begin(const char *path, uint64_t inode, const struct gst_file_header *header)
 {
 	static const struct own_thread thread = { "gpushim-note", note_main };
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	snprintf(staging.local, sizeof(staging.local), "%s", path);
 	staging.on = true;
-	staging.pid = (uint32_t)getpid();
+	staging.pid = header->pid;
 	staging.inode = inode;
-	staging.check = check;
-	staging.begin_real_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	staging.begin_real_ns = header->start_real_ns;
+	staging.start_ticks = header->start_ticks;
 	staging.note = NOTE_BEING_WRITTEN;
 	settings_log("recording in %.200s; it is moved to %.200s when the program ends", staging.local, settings.out);
 	if (!own_thread_start(&thread))

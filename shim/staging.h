@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format.h"
+
 /* Without asking the run directory's server anything. */
 bool staging_is_wanted(void);
 
@@ -15,8 +17,8 @@ bool staging_is_wanted(void);
  * `path` is its path. Lowers settings.limit_bytes to what may be used there. -1: none. */
 int staging_open(char *path, size_t size);
 
-/* The trace is at `path`: has the note of it written. check: of its header. */
-void staging_begin(const char *path, uint64_t inode, uint32_t check);
+/* The trace is at `path`: has the note of it written. */
+void staging_begin(const char *path, uint64_t inode, const struct gst_file_header *header);
 
 /* The program ends: moves the trace, in STAGING_END_NS at most; else it stays where it is, and the note says so. */
 #define STAGING_END_NS 10000000000ull

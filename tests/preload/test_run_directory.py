@@ -406,7 +406,16 @@ def test_on_another_machine_it_is_missing(recorder):
         last = answer.stderr.splitlines()[-1]
         assert last.startswith("gpushim: the trace of process ") and f"still on far-away, in {trace}" in last
     alone = recorder.gpushim("report", done.out, "--run", "all", "--json")
-    assert json.loads(alone.stdout)["calls"]["cuMemsetD8_v2"] == CALLS
+    answer = json.loads(alone.stdout)
+    assert answer["calls"]["cuMemsetD8_v2"] == CALLS
+    assert (answer["run"]["processes"], answer["run"]["traces_missing"]) == (1, 1)
+    assert "missing  " in recorder.gpushim("report", done.out, "--run", "all").stdout
+
+
+def test_a_run_directory_that_is_removed_meanwhile_is_made_again(recorder):
+    done = staged(recorder, PREFIX + "start(); work(); shutil.rmtree(out); print('end')\n")
+    assert files_below(done.out) == [done.traces()[0].name] and files_below(done.local) == []
+    assert_all_recorded(done)
 
 
 def test_an_interrupted_move_counts_once(recorder):
@@ -428,7 +437,7 @@ def test_a_note_cannot_speak_of_a_third_partys_file(recorder):
     assert answer.returncode == 3 and "is missing" in answer.stderr and answer.stdout == ""
 
 
-@pytest.mark.parametrize("text", ["", "x\n", "gpushim elsewhere 1\n", "gpushim elsewhere 1\nhost h\npid 1\nbegin 2\ncheck 3\ninode 4\nrun \npath x\n",
+@pytest.mark.parametrize("text", ["", "x\n", "gpushim elsewhere 1\n", "gpushim elsewhere 1\nhost h\npid 1\nbegin 2\nticks 3\ninode 4\nrun \npath x\n",
                                   "\0" * 500 + "\n", "y" * 10000])
 def test_what_is_no_note_says_nothing(recorder, text):
     done = run(recorder, WORK)
