@@ -318,8 +318,8 @@ static bool lost_records(const struct trace *t)
 /* Could a record that tells another story of this gap be missing? */
 static bool lossy(const struct device_timeline *d, const struct gap *gap)
 {
-	return d->operations_unlinked || (gap->before && lost_records(gap->before->trace)) ||
-	       (gap->after && lost_records(gap->after->trace));
+	return d->operations_unlinked || gap->begin_ns < d->settled_ns ||
+	       (gap->before && lost_records(gap->before->trace)) || (gap->after && lost_records(gap->after->trace));
 }
 
 static bool explain(struct engine *g, const struct device_timeline *d, const struct gap *gap, struct gap_story *story)

@@ -23,5 +23,5 @@ enum err_kind report_text(FILE *out, const struct summary *s, const struct repor
 enum err_kind report_why(FILE *out, const struct summary *s, const struct report_style *style, size_t number, struct error *e);
 /* What runs the given paths hold. */
 void report_runs(FILE *out, const struct run *run, const struct report_style *style);
-/* What one file holds; it is read again, as the analysis keeps no count of raw records. */
+/* What one file holds, what was lost, and whether to trust it. */
 enum err_kind report_info(FILE *out, const struct trace *t, const struct report_style *style, struct error *e);

@@ -144,10 +144,30 @@ static void run(struct json *j, const struct summary *s)
 	json_key_int(j, "running", (int64_t)s->running);
 	json_key_int(j, "cut_short", (int64_t)s->cut);
 	json_key_int(j, "end_unknown", (int64_t)s->unknown);
+	json_key_int(j, "recycled", (int64_t)s->recycled);
+	json_key_int(j, "begins_late_ns", s->begins_late_ns);
 	json_key_int(j, "index", s->run->index);
 	json_key_int(j, "runs", s->run->count);
 	json_key_text(j, "device_timing", s->device_timing);
 	json_key_text(j, "host_probes", s->host_probes);
+	json_map_end(j);
+}
+
+static void losses(struct json *j, const struct summary *s)
+{
+	json_key_map(j, "losses");
+	json_key_int(j, "records_dropped", (int64_t)s->records_dropped);
+	json_key_int(j, "operations_unlinked", (int64_t)s->operations_unlinked);
+	json_key_int(j, "entry_points_unknown", (int64_t)s->entry_points_unknown);
+	json_key_array(j, "entry_points");
+	for (size_t i = 0; i < s->run->n_traces; i++)
+		for (size_t k = 0; k < s->run->traces[i]->n_entries; k++)
+			json_text(j, s->run->traces[i]->entries[k]);
+	json_array_end(j);
+	json_key_int(j, "segments_recycled", (int64_t)s->segments_recycled);
+	json_key_int(j, "records_recycled", (int64_t)s->records_recycled);
+	json_key_int(j, "calls_recycled", (int64_t)s->calls_recycled);
+	json_key_int(j, "definitions_lost", (int64_t)s->definitions_lost);
 	json_map_end(j);
 }
 
@@ -165,11 +185,7 @@ static enum err_kind whole(struct json *j, const struct summary *s, const bool *
 	json_key_array(j, "steps");
 	json_array_end(j);
 	memory(j, s);
-	json_key_map(j, "losses");
-	json_key_int(j, "records_dropped", (int64_t)s->records_dropped);
-	json_key_int(j, "operations_unlinked", (int64_t)s->operations_unlinked);
-	json_key_int(j, "entry_points_unknown", (int64_t)s->entry_points_unknown);
-	json_map_end(j);
+	losses(j, s);
 	counts(j, "calls", s->calls, s->n_calls);
 	counts(j, "injected", s->injected, s->n_injected);
 	kind = report_comms_json(j, s->run, e);

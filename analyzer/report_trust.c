@@ -68,6 +68,19 @@ static void losses(const struct page *p, const struct summary *s)
 		     text_count(dropped, s->entry_points_unknown));
 }
 
+static void beginning(const struct page *p, const struct summary *s)
+{
+	char gone[TEXT_SHORT], records[TEXT_SHORT];
+
+	if (s->recycled)
+		line(p, INK_WARN, "beginning",
+		     "the first %s are not in it: %s records were given up to go on recording; the rest is whole, but for how much memory had been allocated by then",
+		     text_long(gone, s->begins_late_ns), text_count(records, s->records_recycled));
+	if (s->definitions_lost)
+		line(p, INK_WARN, "names", "%s names, streams or graphs were given up too",
+		     text_count(records, s->definitions_lost));
+}
+
 static void damage(const struct page *p, const struct summary *s)
 {
 	for (size_t i = 0; i < s->run->n_traces; i++) {
@@ -166,6 +179,7 @@ void report_trust(const struct page *p, const struct summary *s)
 	line(p, INK_PLAIN, "device times", "%s", timing(s));
 	if (s->n_devices)
 		idle_bounds(p, s);
+	beginning(p, s);
 	losses(p, s);
 	damage(p, s);
 	missing(p, s);

@@ -209,8 +209,21 @@ static double ns_per_tick(const struct trace *t)
 
 static double spent_ns(const struct trace *t)
 {
-	return (double)t->n_calls * t->header.call_cost_ps / 1e3 + (double)t->counters.injected_ticks * ns_per_tick(t) +
-	       (double)t->counters.helper_cpu_ns;
+	return (double)(t->n_calls + t->counters.calls_recycled) * t->header.call_cost_ps / 1e3 +
+	       (double)t->counters.injected_ticks * ns_per_tick(t) + (double)t->counters.helper_cpu_ns;
+}
+
+static void add_front(struct summary *s, const struct trace *t)
+{
+	s->segments_recycled += t->counters.segments_recycled;
+	s->records_recycled += t->counters.records_recycled;
+	s->calls_recycled += t->counters.calls_recycled;
+	s->definitions_lost += t->counters.definitions_lost;
+	if (!t->from_ns)
+		return;
+	s->recycled++;
+	if (t->from_ns - t->begin_ns > s->begins_late_ns)
+		s->begins_late_ns = t->from_ns - t->begin_ns;
 }
 
 static void add_recording(struct summary *s)
@@ -235,8 +248,9 @@ static void add_recording(struct summary *s)
 		s->edges_skipped += t->counters.edges_skipped;
 		s->names_missing += t->names_missing;
 		s->unfinished += t->unfinished;
-		s->self_calls += t->n_calls;
-		cost += (double)t->n_calls * t->header.call_cost_ps / 1e3;
+		add_front(s, t);
+		s->self_calls += t->n_calls + t->counters.calls_recycled;
+		cost += (double)(t->n_calls + t->counters.calls_recycled) * t->header.call_cost_ps / 1e3;
 		spent += spent_ns(t);
 		wall += (double)(t->end_ns - t->begin_ns);
 	}

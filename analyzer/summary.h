@@ -36,6 +36,9 @@ struct summary {
 	size_t running, cut, unknown; /* processes, by how they ended (enum life); the others did regularly */
 	uint64_t records_dropped, operations_unlinked, entry_points_unknown; /* losses */
 	uint64_t streams_untracked, edges_skipped, names_missing, unfinished;
+	size_t recycled; /* processes whose oldest records were given up, or left out because another's were */
+	uint64_t segments_recycled, records_recycled, calls_recycled, definitions_lost;
+	int64_t begins_late_ns; /* how much of the longest such process is missing */
 	struct summary_count *calls; size_t n_calls;       /* by name */
 	struct summary_count *injected; size_t n_injected; /* by name */
 	uint64_t self_calls;

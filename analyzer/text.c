@@ -24,6 +24,21 @@ const char *text_duration(char buf[TEXT_SHORT], int64_t ns)
 	return buf;
 }
 
+const char *text_long(char buf[TEXT_SHORT], int64_t ns)
+{
+	int64_t s = ns / 1000000000 + (ns % 1000000000 >= 500000000);
+
+	if (s < 100)
+		return text_duration(buf, ns);
+	if (s < 3600)
+		snprintf(buf, TEXT_SHORT, "%d min %d s", (int)(s / 60), (int)(s % 60));
+	else if (s < 172800)
+		snprintf(buf, TEXT_SHORT, "%d h %d min", (int)(s / 3600), (int)(s % 3600 / 60));
+	else
+		snprintf(buf, TEXT_SHORT, "%" PRId64 " d %d h", s / 86400, (int)(s % 86400 / 3600));
+	return buf;
+}
+
 const char *text_bytes(char buf[TEXT_SHORT], uint64_t bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };

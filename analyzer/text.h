@@ -8,6 +8,7 @@
 #define TEXT_SHORT 32 /* room for any duration, size or count */
 
 const char *text_duration(char buf[TEXT_SHORT], int64_t ns);    /* "170.3 ms" */
+const char *text_long(char buf[TEXT_SHORT], int64_t ns);        /* "3 h 12 min"; short ones as above */
 const char *text_offset(char buf[TEXT_SHORT], int64_t ns);      /* "+2,041.3 us": always to 0.1 us, so that any two can be compared */
 const char *text_bytes(char buf[TEXT_SHORT], uint64_t bytes);   /* "2.0 MiB" */
 const char *text_count(char buf[TEXT_SHORT], uint64_t n);       /* "1,234,567" */

@@ -7,6 +7,7 @@
 #include "elsewhere.h"
 #include "gaps.h"
 #include "latency.h"
+#include "ns.h"
 #include "place.h"
 
 #include <stdlib.h>
@@ -184,6 +185,9 @@ static enum err_kind build_device(struct device_timeline *out, const struct buil
 
 	out->device = g->device;
 	out->process_start_ns = INT64_MAX;
+	out->settled_ns = INT64_MIN;
+	for (size_t k = 0; k < g->n; k++)
+		out->settled_ns = max64(out->settled_ns, b->facts[g->members[k].trace].settled_ns);
 	for (size_t k = 0; k < g->n; k++)
 		if (b->run->traces[g->members[k].trace]->process_start_ns < out->process_start_ns)
 			out->process_start_ns = b->run->traces[g->members[k].trace]->process_start_ns;

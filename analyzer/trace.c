@@ -119,6 +119,10 @@ static enum err_kind take_counts(struct decoder *d, struct error *e)
 		t->damage = damage->error;
 		t->cut_ns = clock_ns(d->clock, damage->cut_ticks);
 	}
+	if (t->counters.drop_first_ticks)
+		t->drop_first_ns = clock_ns(d->clock, t->counters.drop_first_ticks);
+	if (t->counters.drop_last_ticks)
+		t->drop_last_ns = clock_ns(d->clock, t->counters.drop_last_ticks);
 	return ERR_NONE;
 }
 

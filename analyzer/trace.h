@@ -114,6 +114,7 @@ struct trace {
 	char *path;
 	int64_t begin_ns, end_ns;   /* first and last sign of life in the file */
 	int64_t process_start_ns;   /* or begin_ns where unknown */
+	int64_t drop_first_ns, drop_last_ns; /* of the records that were dropped; 0 not known */
 	int64_t cut_ns;             /* INT64_MAX, or: damaged; nothing is known after this (everything later was dropped) */
 	int64_t from_ns;            /* 0, or: the oldest records were given up; what had ended by then is left out (front.h) */
 	struct carried *carried;    size_t n_carried;

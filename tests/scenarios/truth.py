@@ -146,7 +146,7 @@ def check_calls(report, truth):
 
 
 def check_losses(report):
-    assert report["losses"] == {"records_dropped": 0, "operations_unlinked": 0, "entry_points_unknown": 0}
+    assert not any(report["losses"].values()), report["losses"]
 
 
 def check_idle(device, truth):

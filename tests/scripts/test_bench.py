@@ -30,7 +30,7 @@ def test_a_recorded_call_costs_something(hook_cost, shim, gpushim, tmp_path):
     assert len(ratios) == 13, ratios
     assert min(ratios.values()) > 0.2, ratios
     info = subprocess.run([gpushim, "info", tmp_path / "out"], capture_output=True, text=True, timeout=60).stdout
-    assert "complete: nothing dropped" in info
+    assert "  trust        Trust it.\n" in info
 
 
 def test_without_a_recorder_there_is_no_difference(hook_cost):

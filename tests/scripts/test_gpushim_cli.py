@@ -227,6 +227,6 @@ def test_lines_fit(call, allocator, columns):
 
 def test_info_says_what_stands_against_trust(call, allocator, write):
     done = call("info", allocator)
-    assert done.returncode == 0 and "complete: nothing dropped" in done.stdout
+    assert done.returncode == 0 and "  trust        Trust it.\n" in done.stdout
     done = call("info", write((GOLDEN / "losses-lower-confidence/trace.txt").read_text(), "lossy"))
     assert "3 records were dropped" in done.stdout

@@ -62,7 +62,7 @@ def test_reports_never_shrink(recorder, workload):
         while reports < REPORTS or seen < OPERATIONS:
             answer = report(recorder, out)
             assert answer["run"]["running"] == 1 and answer["run"]["cut_short"] == answer["run"]["end_unknown"] == 0
-            assert answer["losses"] == {"records_dropped": 0, "operations_unlinked": 0, "entry_points_unknown": 0}
+            assert not any(answer["losses"].values()), answer["losses"]
             assert operations(answer) >= seen and sum(answer["calls"].values()) >= calls
             assert max(device["end_ns"] for device in answer["devices"]) <= time.monotonic_ns()
             seen, calls = operations(answer), sum(answer["calls"].values())
@@ -78,8 +78,8 @@ def test_info_and_export(recorder):
     with running(recorder, *WORKLOADS["threads"]) as (child, out):
         for _ in range(10):
             info = recorder.gpushim("info", out)
-            assert info.returncode == 0 and info.stderr == "" and "; still running\n" in info.stdout
-            assert "trust        still running: this is how it stood when it was read\n" in info.stdout
+            assert info.returncode == 0 and info.stderr == "" and "it is still running." in " ".join(info.stdout.split())
+            assert "  trust        Trust it, as far as it has come.\n" in info.stdout
             export = recorder.gpushim("export", out, "--chrome", "-", "--all")
             assert export.returncode == 0 and export.stderr == "", export.stderr
             assert json.loads(export.stdout)["traceEvents"]

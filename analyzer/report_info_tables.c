@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report_info.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "alloc.h"
+#include "text.h"
+
+#define TOP_CALLS 8
+
+static const char *const type_names[TRACE_TYPES] = {
+	[0] = "other",
+	[GST_CALL] = "calls",
+	[GST_NAME] = "names",
+	[GST_STREAM] = "streams",
+	[GST_DEVICE] = "devices",
+	[GST_ANCHOR] = "anchors",
+	[GST_EDGE] = "edges",
+	[GST_POLL] = "polls",
+	[GST_SAMPLE] = "samples",
+	[GST_USAGE] = "usages",
+	[GST_THREAD] = "threads",
+	[GST_GRAPH] = "graphs",
+	[GST_GRAPH_NODES] = "lists of nodes",
+	[GST_GRAPH_EDGES] = "lists of dependencies",
+	[GST_BUSY] = "lists of busy streams",
+	[GST_COMM] = "communicators",
+	[GST_NCCL] = "NCCL calls",
+};
+
+static void line(const struct page *p, const char *label, const char *text)
+{
+	char clean[1024];
+
+	fprintf(p->out, "  %-12s ", label);
+	page_wrap(p, INK_PLAIN, 15, 15, text_clean(clean, sizeof(clean), text, sizeof(clean)));
+}
+
+static void head(const struct page *p, const struct trace *t)
+{
+	const struct gst_file_header *h = &t->header;
+	static const char *const clocks[] = { "unknown", "time stamp counter", "CLOCK_MONOTONIC", "virtual counter" };
+	static const char *const levels[] = { "unknown", "host", "edges", "bursts", "cupti" };
+	char text[2560];
+
+	snprintf(text, sizeof(text), "%u (parent %u) on %s", h->pid, h->ppid, h->host);
+	line(p, "process", text);
+	line(p, "command", h->cmdline[0] ? h->cmdline : h->exe);
+	if (h->run_id[0])
+		line(p, "run", h->run_id);
+	snprintf(text, sizeof(text), "clock %s, device timing %s, recorder %s", clocks[h->clock < 4 ? h->clock : 0],
+		 levels[h->device_level < 5 ? h->device_level : 0], h->shim[0] ? h->shim : "unnamed");
+	line(p, "how", text);
+}
+
+static void devices(const struct page *p, const struct trace *t)
+{
+	for (size_t i = 0; i < t->n_devices; i++) {
+		char text[160], bytes[TEXT_SHORT];
+
+		snprintf(text, sizeof(text), "%u: %s, %s", t->devices[i].device, t->devices[i].name,
+			 text_bytes(bytes, t->devices[i].memory_bytes));
+		line(p, "device", text);
+	}
+	for (size_t i = 0; i < t->n_threads; i++) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "%u %.16s", t->threads[i].tid, t->threads[i].name);
+		line(p, i ? "" : "threads", text);
+		if (i == 7 && t->n_threads > 9) {
+			snprintf(text, sizeof(text), "and %zu more", t->n_threads - 8);
+			line(p, "", text);
+			break;
+		}
+	}
+}
+
+static void records(const struct page *p, const struct trace *t)
+{
+	char text[512], number[TEXT_SHORT];
+	size_t used;
+
+	used = (size_t)snprintf(text, sizeof(text), "%s in %" PRIu64 " segments:", text_count(number, t->records),
+				t->segments);
+	for (int i = 1; i <= TRACE_TYPES; i++) {
+		int type = i % TRACE_TYPES;
+
+		if (t->types[type] && used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, " %s %s",
+						 text_count(number, t->types[type]),
+						 type_names[type] ? type_names[type] : "of a later version");
+	}
+	line(p, "records", text);
+}
+
+struct call_count {
+	uint64_t n;
+	uint16_t hook;
+};
+
+static int by_count(const void *a, const void *b)
+{
+	const struct call_count *x = a, *y = b;
+
+	return x->n != y->n ? (x->n < y->n ? 1 : -1) : (int)x->hook - (int)y->hook;
+}
+
+static void families(const struct page *p, const struct trace *t)
+{
+#define FAMILY_NAME(name, value) [value] = #name,
+	static const char *const names[GST_FAMILY_COUNT] = { GST_FAMILIES(FAMILY_NAME) };
+#undef FAMILY_NAME
+	uint64_t counts[GST_FAMILY_COUNT] = { 0 };
+	char text[1024], number[TEXT_SHORT];
+	size_t used = 0;
+
+	for (size_t i = 0; i < t->n_calls; i++)
+		counts[t->calls[i].family < GST_FAMILY_COUNT ? t->calls[i].family : 0]++;
+	text[0] = 0;
+	for (int i = 0; i < GST_FAMILY_COUNT; i++) {
+		if (counts[i] && used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s", used ? ", " : "",
+						 text_count(number, counts[i]), names[i]);
+	}
+	line(p, "calls", text[0] ? text : "none");
+}
+
+static enum err_kind top_calls(const struct page *p, const struct trace *t, struct error *e)
+{
+	struct call_count *list = array_new(t->n_hooks, sizeof(*list));
+	char text[128], number[TEXT_SHORT];
+
+	if (!list)
+		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+	for (size_t i = 0; i < t->n_hooks; i++)
+		list[i].hook = (uint16_t)i;
+	for (size_t i = 0; i < t->n_calls; i++) {
+		if (t->calls[i].hook < t->n_hooks)
+			list[t->calls[i].hook].n++;
+	}
+	array_sort(list, t->n_hooks, sizeof(*list), by_count);
+	for (size_t i = 0; i < t->n_hooks && i < TOP_CALLS && list[i].n; i++) {
+		const char *name = t->hooks[list[i].hook];
+
+		snprintf(text, sizeof(text), "%s %.80s", text_count(number, list[i].n), name ? name : "unknown");
+		line(p, i ? "" : "most called", text);
+	}
+	free(list);
+	return ERR_NONE;
+}
+
+static void injected(const struct page *p, const struct trace *t)
+{
+	char text[1024], number[TEXT_SHORT];
+	uint64_t nameless = 0;
+	size_t used = 0;
+
+	for (size_t i = 0; i < GST_HOOK_MAX && used < sizeof(text); i++) {
+		if (i >= t->n_hooks || !t->hooks[i])
+			nameless += t->injected[i];
+		else if (t->injected[i])
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.80s", used ? ", " : "",
+						 text_count(number, t->injected[i]), t->hooks[i]);
+	}
+	if (nameless && used < sizeof(text))
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s whose names are lost",
+					 used ? ", " : "", text_count(number, nameless));
+	line(p, "calls we made", used ? text : "none");
+}
+
+enum err_kind report_info_tables(const struct page *p, const struct trace *t, struct error *e)
+{
+	enum err_kind kind;
+
+	head(p, t);
+	devices(p, t);
+	records(p, t);
+	families(p, t);
+	kind = top_calls(p, t, e);
+	injected(p, t);
+	return kind;
+}
