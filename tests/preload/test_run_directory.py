@@ -225,11 +225,13 @@ def test_no_bigger_files_than_the_limit_allows(recorder):
     assert files_below(done.out) == []
 
 
-def test_out_of_descriptors_at_the_first_call(recorder):
-    """Those calls are lost, and counted; recording begins when there are descriptors again."""
+@pytest.mark.parametrize("limit, lost", [(3, 0), (0, 100)])
+def test_out_of_descriptors_at_the_first_call(recorder, limit, lost):
+    """The program's own descriptors do not matter; where a process may have none at all, those calls are lost, and counted, and recording
+    begins when there are some."""
     program = PREFIX + f"""
 limit = resource.getrlimit(resource.RLIMIT_NOFILE)
-resource.setrlimit(resource.RLIMIT_NOFILE, (3, limit[1]))
+resource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, limit[1]))
 for _ in range(100):
     lib.cuCtxSynchronize()
 resource.setrlimit(resource.RLIMIT_NOFILE, limit)
@@ -240,7 +242,8 @@ start(); work(); print('end')
     assert len(done.traces()) == 1
     report = done.report()
     assert report["calls"]["cuMemsetD8_v2"] == CALLS
-    assert report["losses"]["records_dropped"] == 100
+    assert report["losses"]["records_dropped"] == lost
+    assert report["calls"].get("cuCtxSynchronize", 0) == 100 - lost
 
 
 # ---- where it does not stay --------------------------------------------------------------------------------------------------------
