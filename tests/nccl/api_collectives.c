@@ -53,7 +53,7 @@ static ncclResult_t move(const char *name, ncclComm_t comm, struct item item, CU
 
 	call.moves = true;
 	call.count = item.count;
-	call.type = (unsigned)item.type < ncclNumTypes ? (int)item.type : 0;
+	call.type = (int)item.type;
 	call.op = item.function <= FUNCTION_REDUCE_SCATTER ? (int)item.op : -1;
 	call.peer = item.function == FUNCTION_ALL_REDUCE || item.function == FUNCTION_REDUCE_SCATTER ||
 				    item.function == FUNCTION_ALL_GATHER || item.function == FUNCTION_ALL_TO_ALL

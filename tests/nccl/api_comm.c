@@ -147,7 +147,7 @@ static ncclResult_t init_all(ncclComm_t *comms, int ndev, const int *devices)
 		result = ncclGetUniqueId(&id);
 	if (result)
 		return result;
-	group_start();
+	group_begin();
 	for (int i = 0; i < ndev && !result; i++) {
 		result = ncclInvalidArgument;
 		if (!driver.cuDevicePrimaryCtxRetain(&context, devices ? devices[i] : i))

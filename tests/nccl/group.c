@@ -35,12 +35,7 @@ struct group_place group_place(void)
 	return (struct group_place){ group.number, group.number ? group.depth : 0 };
 }
 
-bool group_open(void)
-{
-	return group.depth > 0;
-}
-
-static void begin(void)
+void group_begin(void)
 {
 	if (group.depth++ == 0) {
 		group.last_job = &group.jobs;
@@ -50,7 +45,7 @@ static void begin(void)
 
 void group_start(void)
 {
-	begin();
+	group_begin();
 	if (group.depth == 1)
 		group.number = atomic_fetch_add(&groups, 1) + 1;
 }
@@ -383,7 +378,7 @@ ncclResult_t group_add_job(const struct job *job)
 	if (!copy)
 		return ncclSystemError;
 	if (alone)
-		begin();
+		group_begin();
 	*copy = *job;
 	copy->next = NULL;
 	*group.last_job = copy;
@@ -401,7 +396,7 @@ ncclResult_t group_add_item(struct ncclComm *comm, const struct item *item, CUst
 	if (!work)
 		return ncclSystemError;
 	if (alone)
-		begin();
+		group_begin();
 	*work = (struct work){ comm, *item, stream, NULL };
 	*group.last_work = work;
 	group.last_work = &work->next;

@@ -72,6 +72,14 @@ static int put_number(char *line, int used, const char *name, long long value)
 				 : snprintf(line + used, LINE_BYTES - (size_t)used, ",\"%s\":%lld", name, value));
 }
 
+/* -1: of no known type. */
+static long long bytes_of(const struct log_call *call)
+{
+	if ((unsigned)call->type >= ncclNumTypes)
+		return -1;
+	return (long long)(call->count * type_bytes((ncclDataType_t)call->type));
+}
+
 ncclResult_t log_end(struct log_call *call, ncclResult_t result)
 {
 	const uint64_t end_ns = now_ns();
@@ -91,8 +99,7 @@ ncclResult_t log_end(struct log_call *call, ncclResult_t result)
 	if (call->moves) {
 		used = put_number(line, used, "seq", call->sequence);
 		used = put_number(line, used, "count", (long long)call->count);
-		used = put_number(line, used, "bytes",
-				  (long long)(call->count * type_bytes((ncclDataType_t)call->type)));
+		used = put_number(line, used, "bytes", bytes_of(call));
 		used = put_number(line, used, "type", call->type);
 		used = put_number(line, used, "op", call->op);
 		used = put_number(line, used, "peer", call->peer);

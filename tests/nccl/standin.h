@@ -123,9 +123,9 @@ struct group_place {
 };
 struct group_place group_place(void);
 void group_start(void);
+void group_begin(void); /* one of the library's own: without a number */
 ncclResult_t group_end(void);
 ncclResult_t group_cancel(void);
-bool group_open(void);
 ncclResult_t group_add_job(const struct job *job);
 ncclResult_t group_add_item(struct ncclComm *comm, const struct item *item, CUstream stream);
 void group_error(ncclResult_t result); /* is what its end will return */

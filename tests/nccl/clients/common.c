@@ -142,7 +142,9 @@ int client_main(int argc, char **argv, struct client *c)
 	c->steps = 3;
 	read_options(argc, argv, c);
 	if (!one || !c->id) {
-		fprintf(stderr, "usage: %s CASE --rank R --ranks N --id FILE [--device D] [--library PATH] [--steps N]\n", argv[0]);
+		fprintf(stderr,
+			"usage: %s CASE --rank R --ranks N --id FILE [--device D] [--library PATH] [--steps N]\n",
+			argv[0]);
 		return 2;
 	}
 	if (c->library) {
