@@ -297,7 +297,11 @@ $(BUILD)/setup-clients: scripts/setup.sh tests/clients/requirements.txt $(BUILD)
 $(BUILD)/setup-hta: scripts/setup.sh tests/scripts/hta-requirements.txt $(BUILD)/setup-test
 	$(Q)BUILD=$(BUILD) scripts/setup.sh hta
 
-check: tests static $(BUILD)/setup-test $(BUILD)/setup-clients $(BUILD)/setup-hta ## run every test; ends with "N passed, N failed"
+# NVIDIA's NCCL, whose names ours are compared with; likewise.
+$(BUILD)/setup-nccl: scripts/setup.sh $(BUILD)/setup-test
+	$(Q)BUILD=$(BUILD) scripts/setup.sh nccl
+
+check: tests static $(BUILD)/setup-test $(BUILD)/setup-clients $(BUILD)/setup-hta $(BUILD)/setup-nccl ## run every test; ends with "N passed, N failed"
 	$(Q)BUILD=$(BUILD) SAN=$(SAN) $(PYTHON) scripts/check.py $(CHECK)
 
 demo: all workloads ## record a real training script and print its report

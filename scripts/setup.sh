@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# setup.sh build|test|clients|hta|lint|fuzz|bench: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
+# setup.sh build|test|clients|hta|nccl|lint|fuzz|bench: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
 #   build    compiler, libraries, CUDA headers          → $BUILD/setup.mk
 #   test     pytest; Debian's keys, for packages of older suites → $BUILD/venv, $BUILD/setup-test
 #   clients  other people's software, to record         → $BUILD/venv, $BUILD/setup-clients; its tests are skipped where it cannot be had
 #   hta      HolisticTraceAnalysis, to read our traces  → $BUILD/hta, $BUILD/setup-hta; likewise
+#   nccl     NVIDIA's NCCL, to compare ours with        → $BUILD/nccl-wheel (220 MB), $BUILD/setup-nccl; likewise
 #   lint     clang-format, cppcheck, shellcheck
 #   fuzz     clang and its libFuzzer
 #   bench    LTTng-UST, for scripts/bench-hooks
@@ -15,6 +16,8 @@ cd "$(dirname "$0")/.."
 build=${BUILD:-build}
 # The packages that carry the driver's headers where no toolkit is installed; cudaProfiler.h is in the second.
 cuda_wheels=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-profiler-api==13.0.85)
+
+nccl_wheel=nvidia-nccl-cu13==2.28.9
 
 say() { echo "setup: $*"; }
 die() { echo "setup: $*" >&2; exit 1; }
@@ -128,6 +131,33 @@ hta)
 		say "without HolisticTraceAnalysis, which $(tail -1 "$build/hta.log")"
 	fi
 	;;
+nccl)
+	if [ "$(cat "$build/nccl-wheel/version" 2>/dev/null)" = "$nccl_wheel" ]; then
+		touch "$build/setup-nccl"
+		exit 0
+	fi
+	venv
+	rm -rf "$build/nccl-wheel"
+	mkdir -p "$build/nccl-wheel"
+	# Of the wheel only the header and the library stay.
+	if pip --retries 1 download --no-deps --no-cache-dir --dest "$build/nccl-wheel" "$nccl_wheel" 2>"$build/nccl.log" &&
+		python3 - "$build/nccl-wheel" 2>>"$build/nccl.log" <<-'end'; then
+			import pathlib, shutil, sys, zipfile
+			folder = pathlib.Path(sys.argv[1])
+			(wheel,) = folder.glob("*.whl")
+			with zipfile.ZipFile(wheel) as archive:
+			    for name in ("include/nccl.h", "lib/libnccl.so.2"):
+			        with archive.open("nvidia/nccl/" + name) as source, open(folder / pathlib.Path(name).name, "wb") as to:
+			            shutil.copyfileobj(source, to)
+			wheel.unlink()
+		end
+		echo "$nccl_wheel" >"$build/nccl-wheel/version"
+		touch "$build/setup-nccl"
+	else
+		rm -rf "$build/nccl-wheel"
+		say "without NVIDIA's NCCL, which $(tail -1 "$build/nccl.log")"
+	fi
+	;;
 lint)
 	need clang-format has clang-format
 	need cppcheck has cppcheck
@@ -145,6 +175,6 @@ bench)
 	install_missing
 	;;
 *)
-	die "usage: scripts/setup.sh build|test|clients|hta|lint|fuzz|bench"
+	die "usage: scripts/setup.sh build|test|clients|hta|nccl|lint|fuzz|bench"
 	;;
 esac
