@@ -173,7 +173,8 @@ static enum err_kind count_calls(struct summary *s, struct error *e)
 			s->calls[at + k].name = s->injected[at + k].name =
 				t->nccl_hooks[k] ? t->nccl_hooks[k] : "unknown";
 		for (size_t k = 0; k < t->n_nccl; k++)
-			s->calls[at + t->nccl[k].hook].n += nccl_calls_of(&t->nccl[k]);
+			(t->nccl[k].flags & GST_NCCL_OURS ? s->injected : s->calls)[at + t->nccl[k].hook].n +=
+				nccl_calls_of(&t->nccl[k]);
 		at += t->n_nccl_hooks;
 	}
 	s->n_calls = join(s->calls, n);

@@ -454,6 +454,7 @@ _Static_assert(sizeof(struct gst_comm) == 64, "communicator");
 
 enum gst_nccl_flags {
 	GST_NCCL_INNER = 1, /* a group inside a group: its end launches nothing */
+	GST_NCCL_OURS = 2,  /* a question of the recorder's, no call of the program's */
 };
 
 struct gst_nccl { /* an NCCL call of the program, written when it has returned */

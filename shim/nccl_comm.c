@@ -95,7 +95,6 @@ struct nccl_comm *nccl_comm_new(struct nccl_call *c, uint64_t handle)
 				       .size = GST_NONE,
 				       .device = 0xffff,
 				       .made = c->record.kind,
-				       .version = (uint32_t)c->copy->version,
 				       .comm = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED) };
 	__atomic_store_n(&m->id, m->record.comm, __ATOMIC_RELEASE);
 	return m;
@@ -103,8 +102,43 @@ struct nccl_comm *nccl_comm_new(struct nccl_call *c, uint64_t handle)
 
 /* ---- records -------------------------------------------------------------------------------------------------------- */
 
+static void write_question(struct thread *t, enum nccl_id id, uint32_t comm, uint64_t begin, ncclResult_t rc)
+{
+	struct gst_nccl r = { .begin = begin,
+			      .end = clock_ticks(),
+			      .comm = comm,
+			      .hook = (uint16_t)id,
+			      .kind = GST_NCCL_QUERY,
+			      .flags = GST_NCCL_OURS,
+			      .result = (int32_t)rc,
+			      .stream = GST_NONE,
+			      .count = 1,
+			      .peer = -1,
+			      .op = 0xffff,
+			      .datatype = 0xff };
+
+	ring_append(&t->ring, GST_NCCL, sizeof(r), &r);
+}
+
+/* One number, from a call of our own; -1: NCCL did not say. */
+#define ASK(t, m, sym, ...)                                          \
+	({                                                           \
+		uint64_t begin_ = clock_ticks();                     \
+		int value_ = -1;                                     \
+		ncclResult_t rc_ = (m)->copy->real.sym(__VA_ARGS__); \
+                                                                     \
+		write_question(t, NCCL_##sym, (m)->id, begin_, rc_); \
+		rc_ == ncclSuccess ? value_ : -1;                    \
+	})
+
 static void write_comm(struct thread *t, struct nccl_comm *m)
 {
+	if (!m->copy->version) {
+		int version = ASK(t, m, ncclGetVersion, &value_);
+
+		m->copy->version = version > 0 ? version : 0;
+	}
+	m->record.version = (uint32_t)m->copy->version;
 	if (m->copy->path[0] && !__atomic_exchange_n(&m->copy->named, 1, __ATOMIC_ACQ_REL))
 		names_write(&t->ring, GST_SPACE_LIBRARY, m->copy->index + 1, m->copy->path);
 	m->record.library = m->copy->path[0] ? m->copy->index + 1 : 0;
@@ -132,17 +166,19 @@ void nccl_comm_pend(struct nccl_comm *m, ncclComm_t *where, ncclComm_t there)
 
 void nccl_comm_ask(struct thread *t, struct nccl_comm *m)
 {
-	const struct nccl_functions *nccl = &m->copy->real;
 	ncclComm_t comm = (ncclComm_t)(uintptr_t)m->handle;
-	int rank = -1, size = -1, device = -1;
+	int rank, size, device;
 
 	if (m->record.rank != GST_NONE && m->record.size != GST_NONE && m->record.device != 0xffff)
 		return;
-	if (nccl->ncclCommUserRank(comm, &rank) == ncclSuccess && rank >= 0)
+	rank = ASK(t, m, ncclCommUserRank, comm, &value_);
+	size = ASK(t, m, ncclCommCount, comm, &value_);
+	device = ASK(t, m, ncclCommCuDevice, comm, &value_);
+	if (rank >= 0)
 		m->record.rank = (uint32_t)rank;
-	if (nccl->ncclCommCount(comm, &size) == ncclSuccess && size >= 0)
+	if (size >= 0)
 		m->record.size = (uint32_t)size;
-	if (nccl->ncclCommCuDevice(comm, &device) == ncclSuccess && device >= 0 && device < 0xffff)
+	if (device >= 0 && device < 0xffff)
 		m->record.device = (uint16_t)device;
 	if (__atomic_load_n(&m->state, __ATOMIC_ACQUIRE) == NCCL_COMM_LIVE)
 		write_comm(t, m);

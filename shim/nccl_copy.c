@@ -67,7 +67,6 @@ static struct nccl_copy *copy_of(void *const found[NCCL_COUNT])
 	struct nccl_copy *copy = same_as(found);
 	const enum nccl_id some = known(found, NCCL_ncclCommInitRank) ? NCCL_ncclCommInitRank : NCCL_ncclGetVersion;
 	struct resolve_range object = { 0 };
-	int version = 0;
 
 	if (copy)
 		return copy;
@@ -75,8 +74,6 @@ static struct nccl_copy *copy_of(void *const found[NCCL_COUNT])
 		object = resolve_range_of(found[some]);
 	if (object.path && object.path[0])
 		glibc_dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
-	if (known(found, NCCL_ncclGetVersion))
-		((ncclResult_t(*)(int *))found[NCCL_ncclGetVersion])(&version);
 	while (__atomic_exchange_n(&adding, 1, __ATOMIC_ACQUIRE))
 		arch_relax();
 	copy = same_as(found); /* another thread may have been faster */
@@ -84,7 +81,6 @@ static struct nccl_copy *copy_of(void *const found[NCCL_COUNT])
 		copy = &nccl_copies[n_copies];
 		memcpy(copy->at, found, sizeof(copy->at));
 		copy->index = n_copies;
-		copy->version = version;
 		if (object.path)
 			strncpy(copy->path, object.path, sizeof(copy->path) - 1);
 		__atomic_store_n(&n_copies, n_copies + 1, __ATOMIC_RELEASE);

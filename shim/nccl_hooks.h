@@ -45,7 +45,7 @@ struct nccl_copy {
 		void *at[NCCL_COUNT];
 	};
 	uint32_t index; /* below NCCL_COPIES; that of `absent` is NCCL_COPIES */
-	int version;    /* ncclGetVersion's, 0 not known */
+	int version;    /* ncclGetVersion's, 0 not asked yet, or not known */
 	uint32_t named; /* its path stands in the file */
 	char path[512];
 };
