@@ -88,7 +88,7 @@ $(BUILD)/twin/libcuda.so.1: $(TWIN_OBJ)
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,-z,now -Wl,-z,nodelete $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,--as-needed \
-		$(LDFLAGS_libgpushim) -o $@ $^
+		-Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN' $(LDFLAGS_libgpushim) -o $@ $^
 	$(Q)ln -sf libcuda.so.1 $(@D)/libcuda.so
 
 # ---- analyzer → gpushim --------------------------------------------------------------------------------
@@ -317,6 +317,7 @@ format: ## rewrite the C sources in the house style
 install: $(SHIM_SO) $(GPUSHIM) ## install into DESTDIR/PREFIX
 	$(if $(SHIM_SO),install -D -m 755 $(SHIM_SO) $(DESTDIR)$(PREFIX)/lib/libgpushim.so)
 	$(if $(TWIN_SO),install -D -m 755 $(TWIN_SO) $(DESTDIR)$(PREFIX)/lib/gpushim/twin/libcuda.so.1)
+	$(if $(TWIN_SO),ln -sf libcuda.so.1 $(DESTDIR)$(PREFIX)/lib/gpushim/twin/libcuda.so)
 	$(if $(GPUSHIM),install -D -m 755 $(GPUSHIM) $(DESTDIR)$(PREFIX)/bin/gpushim)
 	$(foreach m,$(wildcard analyzer/man/*.1),install -D -m 644 $(m) $(DESTDIR)$(PREFIX)/share/man/man1/$(notdir $(m));)
 

@@ -20,11 +20,14 @@
 
 struct run_opts {
 	const char *out, *host, *html;
+	bool deepbind;
 };
 
 static const struct option_row rows[] = {
 	{ "out", 'o', OPT_TEXT, offsetof(struct run_opts, out), "DIR",
 	  "record into DIR (GPUSHIM_OUT, else ./gpushim-out)", 0, 0 },
+	{ "deepbind", 0, OPT_FLAG, offsetof(struct run_opts, deepbind), NULL,
+	  "record libraries loaded with RTLD_DEEPBIND, too: preload the driver's twin", 0, 0 },
 	{ "host", 0, OPT_WORD, offsetof(struct run_opts, host), "auto|off|require",
 	  "host probes: if there are any (auto), never, or not without", 0, 0 },
 	{ "html", 0, OPT_TEXT, offsetof(struct run_opts, html), "FILE", "the report as a page as well (not there yet)",
@@ -94,8 +97,25 @@ static bool is_listed(const char *list, const char *path)
 	return false;
 }
 
+/* The recorder under the driver's own name: in a folder of its own near the other, as it is built or installed. */
+static bool find_twin(char recorder[PATH_MAX])
+{
+	static const char *const places[] = { "twin/libcuda.so.1", "gpushim/twin/libcuda.so.1" };
+	char folder[PATH_MAX], place[PATH_MAX + 32];
+
+	strcpy(folder, recorder);
+	*(strrchr(folder, '/') + 1) = 0;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(place, sizeof(place), "%s%s", folder, places[i]);
+		if (realpath(place, recorder) && access(recorder, R_OK) == 0)
+			return true;
+	}
+	strcpy(recorder, folder);
+	return false;
+}
+
 /* First, so that whatever else is preloaded finds our wrappers and not the other way round. */
-static int preload(void)
+static int preload(bool deepbind)
 {
 	const char *before = getenv("LD_PRELOAD"), *given = given_recorder();
 	char recorder[PATH_MAX], *list;
@@ -106,6 +126,8 @@ static int preload(void)
 			    given ? "the recorder that GPUSHIM_LIBRARY names cannot be read"
 				  : "libgpushim.so is neither beside this program nor in ../lib",
 			    "try: GPUSHIM_LIBRARY=/path/to/libgpushim.so gpushim run ...");
+	if (deepbind && !find_twin(recorder))
+		return fail(ERR_SYSTEM, recorder, "has no twin/libcuda.so.1, nor gpushim/twin/libcuda.so.1", NULL);
 	if (recorder[strcspn(recorder, ": $")])
 		return fail(
 			ERR_SYSTEM, recorder,
@@ -251,7 +273,7 @@ int cmd_run(int argc, char *argv[])
 		return status;
 	status = refuse(&o);
 	if (!status)
-		status = preload();
+		status = preload(o.deepbind);
 	if (!status)
 		status = choose_directory(o.out, dir);
 	if (!status)

@@ -117,5 +117,5 @@ void why_nothing(char *buf, size_t size, const char *program)
 	else
 		snprintf(
 			buf, size,
-			"no process of it made a CUDA driver call, or none that could be written down (GPUSHIM_LOG=1 tells)");
+			"no process of it made a CUDA driver call that was seen (--deepbind sees more), or none that could be written down (GPUSHIM_LOG=1 tells)");
 }

@@ -50,8 +50,17 @@ static void keep(char *out, size_t size, const char *variable)
 		strcpy(out, value);
 }
 
+/* Some programs open libcuda.so, the name for developers. Our RPATH, which the loader looks at before anything else for what we open,
+ * leads to the link of that name beside us; and from then on that name means us to the loader, whoever asks. */
+static void take_short_name(void)
+{
+	glibc_dlopen("libcuda.so", RTLD_LAZY | RTLD_NOLOAD);
+	glibc_dlerror();
+}
+
 bool driver_start(void)
 {
+	take_short_name();
 	keep(given, sizeof(given), "GPUSHIM_CUDA");
 	keep(library_path, sizeof(library_path), "LD_LIBRARY_PATH");
 	if (gpushim_yield)

@@ -8,7 +8,7 @@ import sys
 import gst
 import pytest
 
-ROUTES = ["linked", "dlsym", "lookup"]
+ROUTES = ["linked", "dlsym", "lookup", "short"]  # the last one opens libcuda.so
 
 pytestmark = pytest.mark.skipif(bool(os.environ.get("SAN")), reason="a sanitizer's runtime does not stand RTLD_DEEPBIND")
 

@@ -221,11 +221,12 @@ def test_runs_that_interleave_do_not_mix(run):
     assert [run.report("--run", n)["calls"]["cuCtxSynchronize"] for n in ("0", "1")] == [2, 1]
 
 
-def test_installed(run, root, shim, tmp_path):
-    """Where `make install` puts the two. (Not by make itself: with other flags than its own it would build everything anew.)"""
+def test_installed(run, root, build, shim, tmp_path):
+    """Where `make install` puts the three. (Not by make itself: with other flags than its own it would build everything anew.)"""
     installed = "install -D -m 755 $({}) $(DESTDIR)$(PREFIX)/{}"
     makefile = (root / "Makefile").read_text()
-    for what, where, built in (("SHIM_SO", "lib/libgpushim.so", shim), ("GPUSHIM", "bin/gpushim", run.gpushim)):
+    for what, where, built in (("SHIM_SO", "lib/libgpushim.so", shim), ("GPUSHIM", "bin/gpushim", run.gpushim),
+                               ("TWIN_SO", "lib/gpushim/twin/libcuda.so.1", build / "twin/libcuda.so.1")):
         assert installed.format(what, where) in makefile
         (tmp_path / "usr" / where).parent.mkdir(parents=True)
         shutil.copy(built, tmp_path / "usr" / where)
@@ -251,6 +252,26 @@ def test_the_recorder_elsewhere(run, shim, tmp_path):
     shutil.copy(shim, tmp_path / "a b")
     done = run("true", GPUSHIM_LIBRARY=tmp_path / "a b/libgpushim.so")
     assert done.returncode == 4 and "cannot hold this name" in done.stderr
+
+
+@pytest.mark.skipif(bool(os.environ.get("SAN")), reason="a sanitizer's runtime does not stand RTLD_DEEPBIND")
+def test_deepbind(run, recorder, build, shim, tmp_path):
+    """The twin is preloaded, built or installed beside the recorder; what passes by libgpushim.so is seen."""
+    client = recorder.command("client_deepbind", "deep", "dlsym")
+    assert "nothing was recorded" in run(*client).stderr and not run.out.exists()
+    done = run(*client, options=["--deepbind"])
+    assert done.stderr.endswith(f"recorded in {run.out}\n") and "cuLaunchKernel 0\n" in done.stdout
+    show = "import os; print(os.environ['LD_PRELOAD'])"
+    assert run.python(show, options=["--deepbind"]).stdout == f"{build}/twin/libcuda.so.1\n"
+    twin = tmp_path / "lib/gpushim/twin/libcuda.so.1"
+    twin.parent.mkdir(parents=True)
+    shutil.copy(build / "twin/libcuda.so.1", twin)
+    shutil.copy(shim, tmp_path / "lib")
+    installed = {"GPUSHIM_LIBRARY": tmp_path / "lib/libgpushim.so"}
+    assert run.python(show, options=["--deepbind"], **installed).stdout == f"{twin}\n"
+    twin.unlink()
+    done = run.python(show, options=["--deepbind"], **installed)
+    assert done.returncode == 4 and "lib/: has no twin/libcuda.so.1, nor gpushim/twin/libcuda.so.1" in done.stderr
 
 
 # ---- how it ends --------------------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* client_deepbind.c deep|plain linked|dlsym|lookup: loads deepbind_plugin.so from its own folder, with RTLD_DEEPBIND or without, and has
+/* client_deepbind.c deep|plain linked|dlsym|short|lookup: loads deepbind_plugin.so from its own folder, with RTLD_DEEPBIND or without, and has
  * it work by that route. */
 #include <dlfcn.h>
 #include <limits.h>

@@ -67,7 +67,8 @@ static const char *const names[] = { "cuInit",          "cuDeviceGetCount", "cuD
 
 int plugin_work(const char *route)
 {
-	void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *found[sizeof(names) / sizeof(*names)];
+	const char *library = strcmp(route, "short") == 0 ? "libcuda.so" : "libcuda.so.1";
+	void *cuda = dlopen(library, RTLD_NOW | RTLD_LOCAL), *found[sizeof(names) / sizeof(*names)];
 	__typeof__(cuGetProcAddress_v2) *look_up;
 	struct functions f;
 
