@@ -167,19 +167,17 @@ void nccl_comm_pend(struct nccl_comm *m, ncclComm_t *where, ncclComm_t there)
 void nccl_comm_ask(struct thread *t, struct nccl_comm *m)
 {
 	ncclComm_t comm = (ncclComm_t)(uintptr_t)m->handle;
-	int rank, size, device;
+	const struct gst_comm was = m->record;
+	int value;
 
-	if (m->record.rank != GST_NONE && m->record.size != GST_NONE && m->record.device != 0xffff)
+	if (was.rank == GST_NONE && (value = ASK(t, m, ncclCommUserRank, comm, &value_)) >= 0)
+		m->record.rank = (uint32_t)value;
+	if (was.size == GST_NONE && (value = ASK(t, m, ncclCommCount, comm, &value_)) >= 0)
+		m->record.size = (uint32_t)value;
+	if (was.device == 0xffff && (value = ASK(t, m, ncclCommCuDevice, comm, &value_)) >= 0 && value < 0xffff)
+		m->record.device = (uint16_t)value;
+	if (was.rank == m->record.rank && was.size == m->record.size && was.device == m->record.device)
 		return;
-	rank = ASK(t, m, ncclCommUserRank, comm, &value_);
-	size = ASK(t, m, ncclCommCount, comm, &value_);
-	device = ASK(t, m, ncclCommCuDevice, comm, &value_);
-	if (rank >= 0)
-		m->record.rank = (uint32_t)rank;
-	if (size >= 0)
-		m->record.size = (uint32_t)size;
-	if (device >= 0 && device < 0xffff)
-		m->record.device = (uint16_t)device;
 	if (__atomic_load_n(&m->state, __ATOMIC_ACQUIRE) == NCCL_COMM_LIVE)
 		write_comm(t, m);
 }

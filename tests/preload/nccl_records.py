@@ -9,7 +9,7 @@ import gst
 STREAM, COMM, NCCL = 3, 20, 21
 SPACE_KERNEL, SPACE_NCCL, SPACE_LIBRARY = 2, 20, 22
 NONE = 0xffffffff
-INNER = 1
+INNER, OURS = 1, 2
 COLLECTIVES = range(1, 9)
 SEND, RECV, GROUP_START, GROUP_END = 9, 10, 14, 15
 
@@ -87,6 +87,8 @@ class Trace:
 
     def read_call(self, data, at, names):
         begin, end, comm, hook, kind, flags, result, stream, group, seq, count, peer, op, type_ = struct.unpack_from("<QQIHBBiIIIQiHB", data, at + 8)
+        if flags & OURS:
+            return  # a question of the recorder's
         self.calls.append(Call(begin, end, names[hook], kind, bool(flags & INNER), self.comms.get(comm), result, self.streams.get(stream),
                                group, seq, count, peer, op, type_))
 
