@@ -48,7 +48,7 @@ static int64_t until_ns(const struct trace *t)
 }
 
 /* Time of day; without the day where that is `day`'s. */
-static const char *at(char buf[64], const struct trace *t, int64_t ns, const char *day)
+static char *at(char buf[64], const struct trace *t, int64_t ns, const char *day)
 {
 	int64_t since = ns - (int64_t)t->header.start_mono_ns;
 
@@ -56,6 +56,15 @@ static const char *at(char buf[64], const struct trace *t, int64_t ns, const cha
 	if (day && strlen(buf) > 11 && strncmp(buf, day, 11) == 0)
 		memmove(buf, buf + 11, strlen(buf + 11) + 1);
 	return buf;
+}
+
+/* The head says which zone it is. */
+static void without_zone(char *text)
+{
+	size_t n = strlen(text);
+
+	if (n > 4 && strcmp(text + n - 4, " UTC") == 0)
+		text[n - 4] = '\0';
 }
 
 /* Within one second the time of day says nothing: from the begin then. */
@@ -66,7 +75,7 @@ static const char *moment(char buf[64], const struct trace *t, int64_t ns)
 	if (until_ns(t) - t->begin_ns < 2000000000)
 		snprintf(buf, 64, "%s after its begin", text_duration(length, ns - t->begin_ns));
 	else
-		at(buf, t, ns, at(day, t, t->begin_ns, NULL));
+		without_zone(at(buf, t, ns, at(day, t, t->begin_ns, NULL)));
 	return buf;
 }
 
@@ -321,12 +330,18 @@ static void reservations(char text[600], const struct trace *t)
 {
 	const struct gst_counters *c = &t->counters;
 
+	bool going = t->life == LIFE_RUNNING;
+
 	if (c->entry_points_unknown)
-		add(text, ", but for what went through unknown functions");
+		add(text, " What went through unknown functions is not in it.");
 	if (t->names_missing || c->definitions_lost)
-		add(text, ", but for names: some are lost");
+		add(text, " Some names are lost.");
 	if (c->graphs_untracked)
-		add(text, ", but for the number of operations in graphs");
+		add(text, " Operations in graphs are more than it counts.");
+	if (going)
+		add(text, " It is as far as the program has come.");
+	else if (t->life != LIFE_ENDED && !t->damage.kind)
+		add(text, " Its last moments may be missing.");
 }
 
 static void verdict(struct words *w)
@@ -347,13 +362,10 @@ static void verdict(struct words *w)
 		add(text, "Trust it");
 	if (strcmp(text, "Trust it") == 0 || c->streams_untracked)
 		range(text, t);
+	add(text, ".");
 	reservations(text, t);
-	if (sound && t->life == LIFE_RUNNING)
-		add(text, ", as far as it has come");
-	if (sound && t->life >= LIFE_CUT)
-		add(text, ", but for its last moments");
 	w->label = "trust";
-	say(w, sound ? INK_PLAIN : INK_WARN, "%s.", text);
+	say(w, sound ? INK_PLAIN : INK_WARN, "%s", text);
 }
 
 void report_info_words(const struct page *p, const struct trace *t)

@@ -79,7 +79,7 @@ def test_info_and_export(recorder):
         for _ in range(10):
             info = recorder.gpushim("info", out)
             assert info.returncode == 0 and info.stderr == "" and "it is still running." in " ".join(info.stdout.split())
-            assert "  trust        Trust it, as far as it has come.\n" in info.stdout
+            assert "  trust        Trust it. It is as far as the program has come.\n" in info.stdout
             export = recorder.gpushim("export", out, "--chrome", "-", "--all")
             assert export.returncode == 0 and export.stderr == "", export.stderr
             assert json.loads(export.stdout)["traceEvents"]

@@ -6,6 +6,8 @@
 
 #define NEW_SEGMENT 0xff
 #define WHOLE_RECORD 0xfe
+#define KEPT_SEGMENT 0xfd
+#define RECYCLED 0x40 /* in the mode: 32 bits follow, microseconds after the begin */
 #define SMALL_BYTES 11
 
 struct input {
@@ -51,6 +53,8 @@ static size_t size_of(uint8_t type)
 
 	if (type == GST_COMM || type == GST_NCCL)
 		return sizeof(struct gst_nccl);
+	if (type == GST_BUSY)
+		return sizeof(struct gst_busy);
 	return type < sizeof(sizes) ? sizes[type] : 16;
 }
 
@@ -63,6 +67,13 @@ static void add_whole(struct gst_image *image, struct input *in)
 	if (size < sizeof(struct gst_record))
 		return;
 	take(in, record + sizeof(struct gst_record), size - sizeof(struct gst_record));
+	if (type == GST_BUSY) {
+		struct gst_busy *busy = (void *)record;
+
+		busy->count %= 8;
+		take(in, busy->streams, 4 * busy->count);
+		size += 4 * busy->count;
+	}
 	if (type == GST_NAME) {
 		struct gst_name *name = (void *)record;
 
@@ -149,6 +160,11 @@ static bool add_events(struct gst_image *image, struct input *in)
 		if (what == NEW_SEGMENT) {
 			if (image->n_segments < 4 && !gst_image_segment(image, ++tid, "fuzz"))
 				return false;
+		} else if (what == KEPT_SEGMENT) {
+			const struct gst_segment_header kept = { .previous = GST_NONE, .flags = GST_SEGMENT_KEPT };
+
+			if (image->n_segments < 4 && !gst_image_segment_as(image, 0, "", &kept))
+				return false;
 		} else if (what == WHOLE_RECORD) {
 			add_whole(image, in);
 		} else {
@@ -157,6 +173,18 @@ static bool add_events(struct gst_image *image, struct input *in)
 		}
 	}
 	return true;
+}
+
+static void set_recycled(struct gst_image *out, struct input *in)
+{
+	struct gst_counters *c = gst_image_counters(out);
+	uint32_t until_us;
+
+	take(in, &until_us, sizeof(until_us));
+	gst_image_header(out)->version = GST_VERSION_RECYCLED;
+	c->recycled_until = gst_image_header(out)->start_ticks + until_us * 1000ull;
+	c->segments_recycled = 1;
+	c->definitions_lost = until_us % 3;
 }
 
 bool gst_expand(struct gst_image *out, const uint8_t *data, size_t len)
@@ -176,6 +204,8 @@ bool gst_expand(struct gst_image *out, const uint8_t *data, size_t len)
 		return false;
 	gst_image_header(out)->device_level = 1 + mode % 4u;
 	gst_image_header(out)->clock = mode & 0x80 ? GST_CLOCK_TSC : GST_CLOCK_MONOTONIC;
+	if (mode & RECYCLED)
+		set_recycled(out, &in);
 	gst_image_seal(out);
 	if (!add_events(out, &in)) {
 		gst_image_free(out);
@@ -205,6 +235,12 @@ static size_t compact_segment(uint8_t *to, const uint8_t *segment, uint32_t end)
 			memcpy(&name, segment + at, sizeof(name));
 			size = (uint16_t)(sizeof(name) + name.length);
 		}
+		if (h.type == GST_BUSY) {
+			struct gst_busy busy;
+
+			memcpy(&busy, segment + at, sizeof(busy));
+			size = (uint16_t)(sizeof(busy) + 4 * (busy.count % 8));
+		}
 		to[n++] = WHOLE_RECORD;
 		to[n++] = (uint8_t)h.type;
 		memcpy(to + n, segment + at + sizeof(h), size - sizeof(h));
@@ -216,7 +252,9 @@ static size_t compact_segment(uint8_t *to, const uint8_t *segment, uint32_t end)
 
 size_t gst_compact(uint8_t **out, const struct gst_image *image)
 {
-	size_t n = 2, most = 2;
+	const struct gst_file_header *h = (const void *)image->bytes;
+	const struct gst_counters *c = (const void *)(image->bytes + GST_COUNTERS_OFFSET);
+	size_t n = 2, most = 6;
 
 	for (uint32_t i = 0; i < image->n_segments; i++)
 		most += image->offset[i] + 1;
@@ -224,9 +262,19 @@ size_t gst_compact(uint8_t **out, const struct gst_image *image)
 	if (!*out)
 		return 0;
 	(*out)[1] = GST_LEVEL_EDGES - 1;
+	if (h->version == GST_VERSION_RECYCLED) {
+		uint32_t until_us = (uint32_t)((c->recycled_until - h->start_ticks) / 1000);
+
+		(*out)[1] |= RECYCLED;
+		memcpy(*out + n, &until_us, sizeof(until_us));
+		n += sizeof(until_us);
+	}
 	for (uint32_t i = 0; i < image->n_segments; i++) {
-		if (i)
-			(*out)[n++] = NEW_SEGMENT;
+		const struct gst_segment_header *s =
+			(const void *)(image->bytes + GST_SEGMENTS_OFFSET + (size_t)GST_SEGMENT_BYTES * i);
+
+		if (i || (s->flags & GST_SEGMENT_KEPT))
+			(*out)[n++] = s->flags & GST_SEGMENT_KEPT ? KEPT_SEGMENT : NEW_SEGMENT;
 		n += compact_segment(*out + n, image->bytes + GST_SEGMENTS_OFFSET + (size_t)GST_SEGMENT_BYTES * i,
 				     image->offset[i]);
 	}

@@ -51,12 +51,30 @@ void gst_image_seal(struct gst_image *image)
 
 bool gst_image_segment(struct gst_image *image, uint32_t tid, const char *name)
 {
+	const struct gst_segment_header plain = { .previous = GST_NONE };
+
+	return gst_image_segment_as(image, tid, name, &plain);
+}
+
+void gst_image_give_up(struct gst_image *image, uint32_t segment)
+{
+	((uint32_t *)(void *)(image->bytes + GST_DIRECTORY_OFFSET))[segment] = 0;
+	memset(image->bytes + GST_SEGMENTS_OFFSET + (size_t)GST_SEGMENT_BYTES * segment, 0, GST_SEGMENT_BYTES);
+}
+
+bool gst_image_segment_as(struct gst_image *image, uint32_t tid, const char *name,
+			  const struct gst_segment_header *more)
+{
 	uint32_t index = image->n_segments;
 	struct gst_segment_header s = { .magic = GST_SEGMENT_MAGIC,
 					.index = index,
 					.tid = tid,
 					.begin_ticks = image->last_ticks,
-					.previous = GST_NONE };
+					.thread_seq = more->thread_seq,
+					.previous = more->previous,
+					.recycles = more->recycles,
+					.previous_recycles = more->previous_recycles,
+					.flags = more->flags };
 	uint8_t *bigger;
 
 	if (index >= sizeof(image->offset) / sizeof(image->offset[0]))

@@ -29,6 +29,10 @@ void gst_image_seal(struct gst_image *image);
 
 /* A new segment of thread tid, which records go to from now on. */
 bool gst_image_segment(struct gst_image *image, uint32_t tid, const char *name);
+/* … of what is known of it: recycles, flags, thread_seq, previous, previous_recycles. */
+bool gst_image_segment_as(struct gst_image *image, uint32_t tid, const char *name, const struct gst_segment_header *more);
+/* Takes a segment out, as the recorder gives one up. */
+void gst_image_give_up(struct gst_image *image, uint32_t segment);
 /* Back to an earlier one. */
 void gst_image_select(struct gst_image *image, uint32_t segment);
 

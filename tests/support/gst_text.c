@@ -170,7 +170,7 @@ static void begin_process(struct parser *p)
 	struct gst_text_file *bigger = realloc(p->out->files, (p->out->n + 1) * sizeof(*bigger));
 	struct gst_file_header *h;
 	struct gst_counters *c;
-	const char *host = value_of(p, "host"), *run = value_of(p, "run");
+	const char *host = value_of(p, "host"), *run = value_of(p, "run"), *command = value_of(p, "command");
 
 	if (!bigger || p->n_words < 2) {
 		p->bad = true;
@@ -196,6 +196,8 @@ static void begin_process(struct parser *p)
 	p->file->image.last_ticks = h->start_ticks;
 	if (host)
 		snprintf(h->host, sizeof(h->host), "%s", host);
+	if (command)
+		snprintf(h->cmdline, sizeof(h->cmdline), "%s", command);
 	if (run)
 		snprintf(h->run_id, sizeof(h->run_id), "%s", run);
 	gst_image_seal(&p->file->image);
@@ -207,11 +209,14 @@ static void begin_process(struct parser *p)
 
 static void new_segment(struct parser *p, const char *name)
 {
+	struct gst_segment_header more = { .previous = GST_NONE };
 	size_t i = 0;
 
 	while (i < p->n_threads && p->thread_id[i] != p->tid)
 		i++;
-	if (i == NAMES || !gst_image_segment(&p->file->image, p->tid, name ? name : "thread")) {
+	more.recycles = (uint32_t)number(p, "recycles", 0);
+	more.thread_seq = (uint32_t)number(p, "number", 0);
+	if (i == NAMES || !gst_image_segment_as(&p->file->image, p->tid, name ? name : "thread", &more)) {
 		p->bad = true;
 		return;
 	}
@@ -231,6 +236,72 @@ static void select_thread(struct parser *p)
 		}
 	}
 	new_segment(p, p->n_words > 2 ? p->words[2] : NULL);
+}
+
+/* `kept`: a segment for copies; `kept segment=0 recycles=1`: what follows was copied from that one. */
+static void begin_kept(struct parser *p)
+{
+	const struct gst_segment_header more = { .previous = GST_NONE, .flags = GST_SEGMENT_KEPT };
+	struct gst_kept r = { .segment = (uint32_t)number(p, "segment", 0),
+			      .recycles = (uint32_t)number(p, "recycles", 0) };
+
+	if (p->n_words > 1)
+		add(p, GST_KEPT, &r, sizeof(r));
+	else
+		p->bad |= !gst_image_segment_as(&p->file->image, 0, "", &more);
+}
+
+static void add_busy(struct parser *p)
+{
+	uint64_t room[16] = { 0 };
+	struct gst_busy *r = (void *)room;
+	const char *streams = value_of(p, "streams");
+	uint64_t end;
+
+	span(p, &r->ticks, &end);
+	while (streams && *streams && r->count < 24) {
+		r->streams[r->count++] = (uint32_t)strtoul(streams, (char **)&streams, 10);
+		streams += *streams == ',';
+	}
+	r->flags = (has_flag(p, "more") ? GST_BUSY_MORE : 0) | (has_flag(p, "left") ? GST_BUSY_LEFT : 0);
+	add(p, GST_BUSY, r, sizeof(*r) + 4 * r->count);
+}
+
+static void set_recycled(struct parser *p)
+{
+	struct gst_counters *c = gst_image_counters(&p->file->image);
+
+	c->recycled_until = instant(p, "until");
+	c->segments_recycled = number(p, "segments", 1);
+	c->records_recycled = number(p, "records", 4000);
+	c->calls_recycled = number(p, "calls", 3900);
+	c->definitions_lost = number(p, "lost", 0);
+	c->limit_bytes = number(p, "limit", 1ull << 31);
+	c->drop_errno = number(p, "errno", 0);
+	gst_image_header(&p->file->image)->version = GST_VERSION_RECYCLED;
+	gst_image_seal(&p->file->image);
+}
+
+static void set_dropped(struct parser *p)
+{
+	struct gst_counters *c = gst_image_counters(&p->file->image);
+
+	c->records_dropped = p->n_words > 1 ? strtoull(p->words[1], NULL, 0) : 1;
+	c->drop_first_ticks = instant(p, "first");
+	c->drop_last_ticks = instant(p, "last");
+	c->drop_errno = number(p, "errno", 0);
+	c->dropped_disk = number(p, "disk", 0);
+	c->dropped_limit = number(p, "limit", 0);
+	c->dropped_busy = number(p, "busy", 0);
+}
+
+static void add_entry(struct parser *p)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "%s 13010 2", p->n_words > 1 ? p->words[1] : "");
+	gst_image_counters(&p->file->image)->entry_points_unknown++;
+	name_id(p, GST_SPACE_ENTRY, text);
 }
 
 static void add_device(struct parser *p)
@@ -471,7 +542,7 @@ static bool kind_is(const char *word, const char *name)
 
 static uint8_t nccl_kind(struct parser *p, const char *word)
 {
-#define KIND(name, value)          \
+#define KIND(name, value)         \
 	if (kind_is(word, #name)) \
 		return value;
 	GST_NCCL_KINDS(KIND)
@@ -505,9 +576,9 @@ static void add_comm(struct parser *p)
 
 static void add_nccl(struct parser *p)
 {
-	static const char *const types[] = { "int8",    "uint8",   "int32",   "uint32",   "int64",       "uint64",
-					     "float16", "float32", "float64", "bfloat16", "float8_e4m3", "float8_e5m2",
-					     NULL };
+	static const char *const types[] = { "int8",        "uint8",       "int32",   "uint32",  "int64",
+					     "uint64",      "float16",     "float32", "float64", "bfloat16",
+					     "float8_e4m3", "float8_e5m2", NULL };
 	static const char *const ops[] = { "sum", "prod", "max", "min", "avg", NULL };
 	const char *hook = value_of(p, "hook");
 	struct gst_nccl r = { .comm = (uint32_t)number(p, "comm", 0),
@@ -577,8 +648,15 @@ static void add_event(struct parser *p)
 	else if (strcmp(word, "nccl") == 0)
 		add_nccl(p);
 	else if (strcmp(word, "drop") == 0)
-		gst_image_counters(&p->file->image)->records_dropped =
-			p->n_words > 1 ? strtoull(p->words[1], NULL, 0) : 1;
+		set_dropped(p);
+	else if (strcmp(word, "recycled") == 0)
+		set_recycled(p);
+	else if (strcmp(word, "busy") == 0)
+		add_busy(p);
+	else if (strcmp(word, "kept") == 0)
+		begin_kept(p);
+	else if (strcmp(word, "entry") == 0)
+		add_entry(p);
 	else if (strcmp(word, "unfinished") == 0)
 		p->unfinished = true;
 	else

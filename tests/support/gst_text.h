@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gst_text.h: traces as text, one event a line, for tests that a reader can follow. `#` starts a comment.
  *
- *   process 100 [level=edges|host] [run=ID] [host=H] [start=0] [real=0] [end=5ms] [drift=20] [exited=1]   begins a file <host>-<pid>.gst
+ *   process 100 [level=edges|host] [run=ID] [host=H] [start=0] [real=0] [end=5ms] [drift=20] [exited=1] [command=x]   begins a file <host>-<pid>.gst
  *   thread 10 [name]         what follows is of this thread: its last segment, or a new one
  *   segment                  a new segment of the same thread
  *   device 0 [uuid=7] [name=X]
@@ -23,7 +23,10 @@
  *        [library=/path] [version=22809]      a communicator
  *   nccl all-reduce t=.. [hook=ncclAllReduce] [comm=1] [stream=] [group=] [seq=] [count=] [type=float32] [op=sum] [peer=] [opened=1ms]
  *        [flags=inner]        kinds: as in format.h, in small letters with dashes
- *   drop 3                   records_dropped
+ *   drop 3 [first=1ms last=2ms] [disk=] [limit=] [busy=] [errno=28]       records_dropped, when and why
+ *   recycled until=5ms [segments=] [records=] [calls=] [lost=] [limit=] [errno=]      the beginning was given up; then segments stand where others did:
+ *   thread 10 main recycles=1 number=3      segment recycles=1 number=4        and copies of definitions in:  kept    kept segment=0 recycles=0
+ *   busy t=.. [streams=1,2] [flags=more,left]       entry cuNew           a driver function the recorder does not know
  *   unfinished               the next record was never finished
  *
  * A time is a number with ns, us, ms or s, counted from 1 s after the clock's zero; t=a..b are a call's two ends. Calls take
