@@ -46,9 +46,31 @@ uint8_t *file_head(void)
 	return file.head;
 }
 
-void file_count_dropped(uint64_t records)
+void file_count_dropped(enum drop why, uint64_t records)
 {
-	__atomic_fetch_add(&file_counters()->records_dropped, records, __ATOMIC_RELAXED);
+	struct gst_counters *c = file_counters();
+	uint64_t *reason = why == DROP_LIMIT ? &c->dropped_limit : why == DROP_DISK ? &c->dropped_disk : &c->dropped_busy;
+	uint64_t now = clock_ticks(), none = 0;
+
+	__atomic_compare_exchange_n(&c->drop_first_ticks, &none, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->drop_last_ticks, now, __ATOMIC_RELAXED);
+	__atomic_fetch_add(reason, records, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&c->records_dropped, records, __ATOMIC_RELAXED);
+}
+
+void file_mark_recycled(void)
+{
+	uint64_t *version_and_check = (uint64_t *)(void *)(file.head + offsetof(struct gst_file_header, version));
+	struct gst_file_header h;
+
+	if ((uint32_t)__atomic_load_n(version_and_check, __ATOMIC_RELAXED) == GST_VERSION_RECYCLED)
+		return;
+	memcpy(&h, file.head, sizeof(h.magic));
+	memcpy(&h.segment_bytes, file.head + offsetof(struct gst_file_header, segment_bytes),
+	       sizeof(h) - offsetof(struct gst_file_header, segment_bytes));
+	h.version = GST_VERSION_RECYCLED;
+	h.check = gst_hash32(&h, sizeof(h), offsetof(struct gst_file_header, check));
+	__atomic_store_n(version_and_check, h.version | (uint64_t)h.check << 32, __ATOMIC_SEQ_CST);
 }
 
 void file_forget(void)
@@ -69,6 +91,7 @@ static void fill_header(struct gst_file_header *h)
 	h->device_level = settings.level;
 	h->call_cost_ps = ring_calibrate_ps();
 	process_info_fill(h);
+	file_counters()->limit_bytes = settings.limit_bytes;
 	h->check = gst_hash32(h, GST_HEADER_BYTES, offsetof(struct gst_file_header, check));
 }
 

@@ -24,7 +24,11 @@ bool file_is_open(void);
 
 /* Live counters in the file; a dummy while there is none. Add with __atomic_fetch_add, relaxed. */
 struct gst_counters *file_counters(void);
-void file_count_dropped(uint64_t records);
+/* Records that found no room, by gst_counters.dropped_…: within the limit; because the disk is full, or the file gone; for the moment. */
+enum drop { DROP_LIMIT, DROP_DISK, DROP_BUSY };
+void file_count_dropped(enum drop why, uint64_t records);
+/* Its first records are about to be given up: its version says so, whenever it is read. */
+void file_mark_recycled(void);
 
 /* The mapped header, counters and directory; NULL while there is no file. */
 uint8_t *file_head(void);

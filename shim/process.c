@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "apart.h"
+#include "busy.h"
 #include "captures.h"
 #include "clock.h"
 #include "driver.h"
@@ -19,6 +20,7 @@
 #include "once.h"
 #include "placement.h"
 #include "resolve.h"
+#include "ring.h"
 #include "segment.h"
 #include "settings.h"
 #include "stock.h"
@@ -107,12 +109,13 @@ static int start_recording(void)
 	if (generation)
 		forget_parent();
 	bias_start();
+	ring_begins = busy_write;
 	if (make_generation_page())
 		apart_run(make_file, &rc);
 	if (!rc) {
 		thread_silence_ticks = clock_ticks_in(100000);
 		*process_generation = ++generation;
-		file_count_dropped(missed);
+		file_count_dropped(DROP_DISK, missed);
 		again_ticks = missed = 0;
 	}
 	errno = saved_errno;

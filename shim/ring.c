@@ -1,40 +1,97 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ring.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "file.h"
+#include "segment.h"
+#include "segment_table.h"
 #include "stock.h"
+
+void (*ring_begins)(struct ring *r);
+
+#define TRY_AGAIN_BYTES GST_SEGMENT_BYTES /* of records dropped */
+#define TRY_SOON_BYTES 16384u             /* where another thread was in the way */
+
+/* The segment becomes the ring's; what it has is the one before. */
+static void go_on_in(struct ring *r, const struct segment *s)
+{
+	struct segment_owner me = { .tid = (uint32_t)syscall(SYS_gettid),
+				    .thread_seq = r->thread_seq + 1,
+				    .previous = r->index,
+				    .previous_recycles = r->recycles };
+
+	prctl(PR_GET_NAME, me.name);
+	segment_sign(s, &me);
+	r->segment = s->base;
+	r->index = s->index;
+	r->recycles = s->recycles;
+	r->thread_seq++;
+	r->refused = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	r->at = sizeof(struct gst_segment_header);
+	r->moving = false;
+	if (ring_begins)
+		ring_begins(r);
+}
+
+static void refuse(struct ring *r, int rc)
+{
+	r->moving = false;
+	if (rc == EMFILE || rc == ENFILE)
+		return;
+	r->refused = 1 + (rc == EAGAIN ? DROP_BUSY : rc == EFBIG ? DROP_LIMIT : DROP_DISK);
+	r->at = 2 * GST_SEGMENT_BYTES - (rc == EAGAIN ? TRY_SOON_BYTES : TRY_AGAIN_BYTES) + 8;
+}
+
+static void *dropped(enum drop why)
+{
+	file_count_dropped(why, 1);
+	return NULL;
+}
 
 void *ring_reserve_elsewhere(struct ring *r, uint16_t type, uint16_t size)
 {
+	uint8_t *full = r->segment;
+	uint32_t index = r->index;
 	struct segment s;
-	uint8_t *full;
+	bool in_stock;
+	int rc = 0;
 
-	if (r->at > GST_SEGMENT_BYTES * 2)
-		r->at = GST_SEGMENT_BYTES + 8; /* full and no new segment to be had: do not wrap around in the end */
-	if (r->moving || !r->segment) {
-		file_count_dropped(1);
-		return NULL;
+	if (r->moving)
+		return dropped(DROP_BUSY);
+	if (r->at > GST_SEGMENT_BYTES * 2) { /* do not wrap around in the end */
+		r->at = GST_SEGMENT_BYTES + 8;
+		r->refused = 0;
 	}
+	if (r->refused)
+		return dropped((enum drop)(r->refused - 1));
 	r->moving = true;
-	if (!stock_take(&s) && !segment_claim(&s)) {
-		r->moving = false;
-		file_count_dropped(1);
-		return NULL;
+	in_stock = stock_take(&s);
+	if (!in_stock) {
+		r->segment = NULL;
+		if (full)
+			segment_table_leave(index); /* so that it can be given up itself, where there is no other */
+		rc = segment_claim(&s);
 	}
-	segment_sign(&s, r->index, r->thread_seq + 1);
-	full = r->segment;
-	r->segment = s.base;
-	r->index = s.index;
-	r->thread_seq++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	r->at = sizeof(struct gst_segment_header) + size;
-	r->moving = false;
-	stock_unmap(
-		full); /* no longer the ring's: a child of a fork in a signal handler gives each of them back once */
-	return ring_place(r, sizeof(struct gst_segment_header), type, size);
+	if (rc)
+		refuse(r, rc);
+	else
+		go_on_in(r, &s);
+	if (in_stock && full)
+		segment_table_leave(index);
+	if (full)
+		stock_unmap(
+			full); /* no longer the ring's: a child of a fork in a signal handler gives each of them back once */
+	return rc ? dropped(rc == EFBIG    ? DROP_LIMIT
+			    : rc == EAGAIN ? DROP_BUSY
+					   : DROP_DISK)
+		  : ring_reserve(r, type, size);
 }
 
 /* ---- segments given back by threads that ended -------------------------------------------------------------------- */
@@ -43,7 +100,8 @@ void *ring_reserve_elsewhere(struct ring *r, uint16_t type, uint16_t size)
 
 static struct spare {
 	uint8_t *segment; /* NULL: free slot. Taken and given by exchange, so a slot has one owner. */
-	uint32_t at, index, thread_seq;
+	uint32_t at, index, recycles, thread_seq;
+	uint64_t left;  /* the table of segments has it since then, or it was given up */
 	uint32_t state; /* 0 free, 1 being changed, 2 holds one */
 } spares[SPARE_SLOTS];
 
@@ -56,50 +114,79 @@ static bool spare_take(struct ring *r)
 {
 	for (unsigned i = 0; i < SPARE_SLOTS; i++) {
 		struct spare *s = &spares[i];
+		bool had;
 
 		if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) != 2 || !spare_change(s, 2))
 			continue;
-		*r = (struct ring){
-			.segment = s->segment, .at = s->at, .index = s->index, .thread_seq = s->thread_seq
-		};
+		had = segment_table_take(s->index, s->left);
+		if (had)
+			*r = (struct ring){ .segment = s->segment,
+					    .at = s->at,
+					    .index = s->index,
+					    .recycles = s->recycles,
+					    .thread_seq = s->thread_seq };
+		else
+			segment_release(s->segment);
 		__atomic_store_n(&s->state, 0, __ATOMIC_RELEASE);
-		return true;
+		if (had)
+			return true;
 	}
 	return false;
 }
 
-bool ring_attach(struct ring *r)
+void ring_attach(struct ring *r)
 {
 	struct segment s;
+	int rc;
 
 	if (spare_take(r))
-		return true;
-	if (!segment_claim(&s) && !stock_take(&s)) /* what is in stock is for those who are in a hurry */
-		return false;
-	segment_sign(&s, GST_NONE, 0);
-	*r = (struct ring){ .segment = s.base, .at = sizeof(struct gst_segment_header), .index = s.index };
-	return true;
+		return;
+	*r = (struct ring){ .at = GST_SEGMENT_BYTES + 8, .index = GST_NONE, .thread_seq = UINT32_MAX, .moving = true };
+	rc = segment_claim(&s);
+	if (rc && !stock_take(&s)) /* what is in stock is for those who are in a hurry */
+		refuse(r, rc);
+	else
+		go_on_in(r, &s);
+}
+
+/* A free slot, or one whose segment was given up meanwhile. It is the caller's to fill. */
+static struct spare *spare_slot(void)
+{
+	for (unsigned i = 0; i < SPARE_SLOTS; i++) {
+		struct spare *s = &spares[i];
+
+		if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) == 0 && spare_change(s, 0))
+			return s;
+		if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) != 2 || !spare_change(s, 2))
+			continue;
+		if (!segment_table_holds(s->index, s->left)) {
+			segment_release(s->segment);
+			return s;
+		}
+		__atomic_store_n(&s->state, 2, __ATOMIC_RELEASE);
+	}
+	return NULL;
 }
 
 void ring_detach(struct ring *r)
 {
-	if (r->segment && r->at + sizeof(struct gst_thread) < GST_SEGMENT_BYTES) {
-		for (unsigned i = 0; i < SPARE_SLOTS; i++) {
-			struct spare *s = &spares[i];
+	bool room = r->at + sizeof(struct gst_thread) < GST_SEGMENT_BYTES;
+	struct spare *s = r->segment && room ? spare_slot() : NULL;
 
-			if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) != 0 || !spare_change(s, 0))
-				continue;
-			s->segment = r->segment;
-			s->at = r->at;
-			s->index = r->index;
-			s->thread_seq = r->thread_seq;
-			__atomic_store_n(&s->state, 2, __ATOMIC_RELEASE);
-			r->segment = NULL;
-			return;
-		}
-	}
-	if (r->segment)
+	if (!r->segment)
+		return;
+	if (s) {
+		s->segment = r->segment;
+		s->at = r->at;
+		s->index = r->index;
+		s->recycles = r->recycles;
+		s->thread_seq = r->thread_seq;
+		s->left = segment_table_leave(r->index);
+		__atomic_store_n(&s->state, 2, __ATOMIC_RELEASE);
+	} else {
 		segment_release(r->segment);
+		segment_table_leave(r->index);
+	}
 	r->segment = NULL;
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ring.h: records from one thread to its segment of the shared file, without locks or allocation.
  *
- * One producer (the thread that owns the ring); a signal handler of that thread may append in the middle of an append.
+ * One producer (the thread that owns the ring); a signal handler of that thread may append in the middle of an append, unless that
+ * takes the ring to another segment: the append that it interrupted would write into one that is no longer the ring's. So thread.depth
+ * keeps handlers out altogether.
  * A record that finds no room is dropped and counted; the producer never waits. */
 #pragma once
 
@@ -15,9 +17,11 @@
 struct ring {
 	uint8_t *segment;   /* mapped; NULL before the first */
 	uint32_t at;        /* next free byte in it; beyond GST_SEGMENT_BYTES when full */
-	uint32_t index;     /* of the segment in the file */
+	uint32_t index;     /* of the segment in the file, or of the last one; GST_NONE: there was none */
+	uint32_t recycles;  /* … and how often that had been given up before */
 	uint32_t thread_seq;
 	bool moving;        /* a new segment is being made: a signal handler's records are dropped meanwhile */
+	uint8_t refused;    /* none was to be had: 1 + enum drop; it is tried again after so many records dropped */
 };
 
 /* A page that another CPU made ready is in that CPU's cache: ask for its lines a few records ahead. */
@@ -62,8 +66,12 @@ static inline void ring_append(struct ring *r, uint16_t type, uint16_t size, con
 	ring_commit(to);
 }
 
-/* Gives the ring a first segment, perhaps the rest of one that an ended thread gave back. False: none to be had. */
-bool ring_attach(struct ring *r);
+/* Called for each new segment a ring goes on in: it writes what stands first there. NULL: nothing does. */
+extern void (*ring_begins)(struct ring *r);
+
+/* Gives the ring a first segment, perhaps the rest of one that an ended thread gave back. Where none is to be had, every record is
+ * counted as dropped until one is. */
+void ring_attach(struct ring *r);
 
 /* The thread ends: lets another one go on in this segment. */
 void ring_detach(struct ring *r);

@@ -4,34 +4,43 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "apart.h"
 #include "clock.h"
 #include "file.h"
+#include "keeper.h"
 #include "pages.h"
+#include "recycle.h"
+#include "segment_table.h"
 #include "settings.h"
 
-static uint32_t next_segment;
-static uint32_t stopped; /* no more segments */
+#define TRY_TO_GROW_EVERY 16u /* segments given up: a full disk may have room again */
 
-struct allocation {
+static uint32_t next_segment;
+static uint32_t gone;          /* no more segments */
+static uint32_t full;          /* errno of the last growth in vain, 0 none */
+static uint32_t grow_again_at; /* … and it is not tried again before this many were given up */
+static uint32_t given_up;
+
+struct mapping {
 	struct segment *segment;
+	bool allocate;
 	int rc; /* 0, or an errno of what is in the way */
 };
 
-static int allocate(struct segment *s)
+static int map(struct segment *s, bool allocate)
 {
 	uint64_t offset = GST_SEGMENTS_OFFSET + (uint64_t)s->index * GST_SEGMENT_BYTES;
 	int fd = -1, rc = file_open_again(&fd);
 
 	if (rc)
 		return rc;
-	do
-		rc = posix_fallocate(fd, (off_t)offset, GST_SEGMENT_BYTES);
-	while (rc == EINTR);
+	if (allocate) {
+		do
+			rc = posix_fallocate(fd, (off_t)offset, GST_SEGMENT_BYTES);
+		while (rc == EINTR);
+	}
 	if (rc == 0) {
 		s->base = pages_map(fd, offset, GST_SEGMENT_BYTES);
 		if (!s->base)
@@ -41,85 +50,185 @@ static int allocate(struct segment *s)
 	return rc;
 }
 
-static void allocate_apart(void *arg)
+static void map_apart(void *arg)
 {
-	struct allocation *a = arg;
+	struct mapping *m = arg;
 
-	a->rc = allocate(a->segment);
+	m->rc = map(m->segment, m->allocate);
 }
 
-/* 0, or an errno. Apart: a thread makes its first segment, and now and then another one, in the middle of the program's work. */
-static int allocate_segment(struct segment *s)
+/* Apart: a thread makes its first segment, and now and then another one, in the middle of the program's work. */
+int segment_map(struct segment *s, bool allocate)
 {
-	struct allocation a = { s, 0 };
+	struct mapping m = { s, allocate, 0 };
 
-	apart_run(allocate_apart, &a);
-	return a.rc;
+	apart_run(map_apart, &m);
+	return m.rc;
 }
 
-static bool within_limit(uint32_t index)
+static uint32_t limit_segments(void)
 {
-	uint64_t end = GST_SEGMENTS_OFFSET + (index + 1ull) * GST_SEGMENT_BYTES;
+	uint64_t room = settings.limit_bytes > GST_SEGMENTS_OFFSET ? settings.limit_bytes - GST_SEGMENTS_OFFSET : 0;
 
-	return index < GST_SEGMENT_CAPACITY && end <= settings.limit_bytes && file_may_grow_to(end);
+	return room / GST_SEGMENT_BYTES < GST_SEGMENT_CAPACITY ? (uint32_t)(room / GST_SEGMENT_BYTES)
+							       : GST_SEGMENT_CAPACITY;
 }
 
-bool segments_full(void)
+uint32_t segments_used(void)
 {
-	return __atomic_load_n(&stopped, __ATOMIC_RELAXED);
+	uint32_t used = __atomic_load_n(&next_segment, __ATOMIC_ACQUIRE);
+
+	return used < GST_SEGMENT_CAPACITY ? used : GST_SEGMENT_CAPACITY;
+}
+
+uint32_t segments_allowed(void)
+{
+	uint32_t limit = limit_segments(), used = segments_used();
+
+	return __atomic_load_n(&full, __ATOMIC_RELAXED) && used < limit ? used : limit;
+}
+
+bool segments_gone(void)
+{
+	return __atomic_load_n(&gone, __ATOMIC_RELAXED);
 }
 
 /* 0, or an errno. */
-static int claim(struct segment *out)
+static int grow(struct segment *out)
 {
 	struct segment s = { .begin_ticks = clock_ticks() };
-	int saved_errno = errno, rc;
 	uint32_t next;
+	int rc = EFBIG;
 
-	if (!file_is_open() || segments_full())
-		return ENOSPC;
 	s.index = __atomic_fetch_add(&next_segment, 1, __ATOMIC_SEQ_CST);
-	rc = within_limit(s.index) ? allocate_segment(&s) : EFBIG;
+	if (s.index < limit_segments() && file_may_grow_to(GST_SEGMENTS_OFFSET + (s.index + 1ull) * GST_SEGMENT_BYTES))
+		rc = segment_map(&s, true);
 	if (rc) { /* its place is given back, unless others were claimed behind it: who tries often uses none up */
 		next = s.index + 1;
 		__atomic_compare_exchange_n(&next_segment, &next, s.index, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 	}
-	errno = saved_errno;
-	*out = s;
+	if (rc == 0)
+		*out = s;
 	return rc;
+}
+
+static bool no_room(int rc)
+{
+	return rc == EFBIG || rc == ENOSPC || rc == EDQUOT;
+}
+
+/* The keeper's first one, while there is room; the last one there is room for is the keeper's, too. False: it is. */
+static bool remains_after_the_keeper(struct segment *s)
+{
+	struct segment another, *reserve = s;
+
+	if (!keeper_comes_next(s->index, limit_segments()))
+		return true;
+	if (grow(&another) == 0)
+		reserve = &another;
+	if (keeper_take(reserve))
+		return reserve != s;
+	if (reserve != s) /* another thread gave one meanwhile: this place stays unused */
+		segment_release(reserve->base);
+	return true;
+}
+
+static int grow_if_there_may_be_room(struct segment *out)
+{
+	uint32_t why = __atomic_load_n(&full, __ATOMIC_RELAXED);
+	int rc;
+
+	if (why && __atomic_load_n(&given_up, __ATOMIC_RELAXED) < __atomic_load_n(&grow_again_at, __ATOMIC_RELAXED))
+		return (int)why;
+	rc = grow(out);
+	if (rc == 0 && !remains_after_the_keeper(out))
+		rc = EFBIG;
+	if (!no_room(rc))
+		return rc;
+	__atomic_store_n(&grow_again_at, __atomic_load_n(&given_up, __ATOMIC_RELAXED) + TRY_TO_GROW_EVERY,
+			 __ATOMIC_RELAXED);
+	if (!__atomic_exchange_n(&full, (uint32_t)rc, __ATOMIC_RELAXED))
+		settings_log("%s: from now on the oldest records are given up",
+			     rc == EFBIG ? "the limit is reached" : strerror(rc));
+	return rc;
+}
+
+static int have(struct segment *out)
+{
+	int rc, recycled;
+
+	if (!file_is_open() || segments_gone())
+		return ENOENT;
+	rc = grow_if_there_may_be_room(out);
+	if (!no_room(rc))
+		return rc;
+	recycled = recycle(out);
+	if (recycled == 0)
+		__atomic_fetch_add(&given_up, 1, __ATOMIC_RELAXED);
+	else
+		__atomic_store_n(&grow_again_at, 0, __ATOMIC_RELAXED); /* nothing to lose by trying */
+	return recycled == ENOSPC ? rc : recycled;
 }
 
 bool segment_try(struct segment *out)
 {
-	return claim(out) == 0;
-}
+	int saved_errno = errno, rc = have(out);
 
-bool segment_claim(struct segment *out)
-{
-	int rc = claim(out);
-
-	/* Out of descriptors is the program's moment, not ours: the next segment may be had again. */
-	if (rc && rc != EMFILE && rc != ENFILE && file_is_open() && !__atomic_exchange_n(&stopped, 1, __ATOMIC_RELAXED))
-		settings_log("recording stops: %s", rc == EFBIG ? "the limit is reached" : strerror(rc));
+	errno = saved_errno;
 	return rc == 0;
 }
 
-void segment_sign(const struct segment *s, uint32_t previous, uint32_t thread_seq)
+int segment_claim(struct segment *out)
+{
+	struct undisturbed u;
+	int saved_errno = errno, rc;
+
+	undisturbed_begin(&u);
+	rc = have(out);
+	undisturbed_end(&u);
+
+	if (rc && file_is_open()) {
+		__atomic_store_n(&file_counters()->drop_errno, (uint64_t)rc, __ATOMIC_RELAXED);
+		/* Out of descriptors is the program's moment, not ours: the next segment may be had again. */
+		if (!no_room(rc) && rc != EAGAIN && rc != EMFILE && rc != ENFILE &&
+		    !__atomic_exchange_n(&gone, 1, __ATOMIC_RELAXED))
+			settings_log("recording stops: %s", strerror(rc));
+	}
+	errno = saved_errno;
+	return rc;
+}
+
+static uint32_t *directory_entry(uint32_t index)
+{
+	return (uint32_t *)(void *)(file_head() + GST_DIRECTORY_OFFSET) + index;
+}
+
+void segment_sign(const struct segment *s, const struct segment_owner *owner)
 {
 	struct gst_segment_header h = {
 		.magic = GST_SEGMENT_MAGIC,
 		.index = s->index,
-		.tid = (uint32_t)syscall(SYS_gettid),
+		.tid = owner->tid,
 		.begin_ticks = s->begin_ticks,
-		.thread_seq = thread_seq,
-		.previous = previous,
+		.thread_seq = owner->thread_seq,
+		.previous = owner->previous,
+		.recycles = s->recycles,
+		.previous_recycles = owner->previous_recycles,
+		.flags = owner->flags,
 	};
 
-	prctl(PR_GET_NAME, h.thread_name);
+	memcpy(h.thread_name, owner->name, sizeof(h.thread_name) - 1);
 	h.check = gst_hash32(&h, sizeof(h), offsetof(struct gst_segment_header, check));
 	memcpy(s->base, &h, sizeof(h));
-	__atomic_store_n((uint32_t *)(file_head() + GST_DIRECTORY_OFFSET) + s->index, gst_directory_check(s->index),
-			 __ATOMIC_RELEASE);
+	__atomic_store_n(directory_entry(s->index), gst_directory_check(s->index), __ATOMIC_RELEASE);
+}
+
+void segment_blank(const struct segment *s)
+{
+	__atomic_store_n(directory_entry(s->index), 0, __ATOMIC_SEQ_CST);
+	memset(s->base, 0, sizeof(struct gst_segment_header));
+	__sync_synchronize(); /* whoever sees any of the rest changed must see the header gone */
+	memset(s->base + sizeof(struct gst_segment_header), 0, GST_SEGMENT_BYTES - sizeof(struct gst_segment_header));
 }
 
 void segment_release(uint8_t *base)
@@ -129,5 +238,7 @@ void segment_release(uint8_t *base)
 
 void segments_forget(void)
 {
-	next_segment = stopped = 0;
+	keeper_forget();
+	segment_table_forget(segments_used());
+	next_segment = gone = full = grow_again_at = given_up = 0;
 }

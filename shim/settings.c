@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define LIMIT_DEFAULT (2ull << 30)
+#define LIMIT_LEAST (GST_SEGMENTS_OFFSET + 4 * GST_SEGMENT_BYTES) /* the program's thread, ours, and what is kept */
 
 struct settings settings;
 
@@ -82,6 +83,10 @@ void settings_read(void)
 	settings.limit_bytes = limit ? parse_bytes(limit) : 0;
 	if (!settings.limit_bytes)
 		settings.limit_bytes = LIMIT_DEFAULT;
+	if (settings.limit_bytes < LIMIT_LEAST) {
+		settings_log("GPUSHIM_LIMIT is raised to %u, the least that recording works in", LIMIT_LEAST);
+		settings.limit_bytes = LIMIT_LEAST;
+	}
 	if (run)
 		strncpy(settings.run_id, run, sizeof(settings.run_id) - 1);
 	if (!absolute(settings.out, sizeof(settings.out), out && *out ? out : "gpushim-out"))

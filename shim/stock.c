@@ -13,7 +13,8 @@
 #include "pages.h"
 
 #define SLOTS 16
-#define WANTED_MAX 8          /* of them; the others hold what is to be unmapped */
+#define WANTED_MAX 8 /* of them; the others hold what is to be unmapped */
+#define SHARE_OF_FILE 16
 #define POPULATE_BYTES 16384u /* in one go: the program's own mappings wait that long at most */
 
 enum slot_state { SLOT_EMPTY, SLOT_CHANGING, SLOT_READY, SLOT_FULL /* of records: to be unmapped */ };
@@ -49,11 +50,19 @@ static void slot_set(struct slot *s, enum slot_state state)
 	__atomic_store_n(&s->state, state, __ATOMIC_RELEASE);
 }
 
+/* Of a small file most is for records. */
+static uint32_t wanted_at_most(void)
+{
+	uint32_t share = segments_allowed() / SHARE_OF_FILE;
+
+	return share > WANTED_MAX ? WANTED_MAX : share ? share : 1;
+}
+
 static void want_more(void)
 {
-	uint32_t now = __atomic_load_n(&wanted, __ATOMIC_RELAXED);
+	uint32_t now = __atomic_load_n(&wanted, __ATOMIC_RELAXED), most = wanted_at_most();
 
-	__atomic_store_n(&wanted, now ? now * 2 < WANTED_MAX ? now * 2 : WANTED_MAX : 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&wanted, now ? now * 2 < most ? now * 2 : most : 1, __ATOMIC_RELAXED);
 }
 
 bool stock_take(struct segment *out)
@@ -68,7 +77,7 @@ bool stock_take(struct segment *out)
 		__atomic_fetch_sub(&ready, 1, __ATOMIC_RELAXED);
 		return true;
 	}
-	if (!segments_full())
+	if (!segments_gone())
 		want_more();
 	return false;
 }
@@ -130,7 +139,7 @@ bool stock_work(void)
 					 __ATOMIC_RELAXED); /* until a thread had to make its own, and could */
 			return false;
 		}
-		making.populated = 0;
+		making.populated = making.segment.recycles ? GST_SEGMENT_BYTES : 0;
 		return true;
 	}
 	populated = (uint32_t)pages_populate(making.segment.base, GST_SEGMENT_BYTES, making.populated, POPULATE_BYTES);

@@ -290,15 +290,42 @@ static void finish_if(struct stream *s, void *arg)
 		stream_finished(s, covers);
 }
 
+/* Streams that went with work in them: of one context, since when; of several, for ever. */
+static struct {
+	uint64_t context, ticks;
+} gone_busy;
+#define SEVERAL UINT64_MAX
+
 void streams_finished_context(uint64_t context, uint64_t begin)
 {
 	struct context_sync sync = { context, begin };
 
 	set_each(&busy, is_busy, finish_if, &sync);
+	if (__atomic_load_n(&gone_busy.ticks, __ATOMIC_SEQ_CST) < begin)
+		__atomic_compare_exchange_n(&gone_busy.context, &context, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+void streams_each_busy(void (*f)(struct stream *s, void *arg), void *arg)
+{
+	set_each(&busy, is_busy, f, arg);
+}
+
+bool streams_left_busy(void)
+{
+	return __atomic_load_n(&gone_busy.context, __ATOMIC_SEQ_CST) != 0;
 }
 
 static void retire(struct stream *s)
 {
+	if (!stream_is_empty(s)) {
+		uint64_t none = 0, context = s->context ? s->context : SEVERAL;
+
+		__atomic_store_n(&gone_busy.ticks, clock_ticks(), __ATOMIC_SEQ_CST);
+		if (!__atomic_compare_exchange_n(&gone_busy.context, &none, context, false, __ATOMIC_SEQ_CST,
+						 __ATOMIC_RELAXED) &&
+		    none != context)
+			__atomic_store_n(&gone_busy.context, SEVERAL, __ATOMIC_SEQ_CST);
+	}
 	__atomic_store_n(&s->state, STREAM_DEAD, __ATOMIC_RELEASE);
 	set_remove(&unmarked, s);
 	set_remove(&busy, s);
@@ -337,5 +364,6 @@ void streams_forget(void)
 	memset(table, 0, sizeof(table));
 	memset(&unmarked, 0, sizeof(unmarked));
 	memset(&busy, 0, sizeof(busy));
+	memset(&gone_busy, 0, sizeof(gone_busy));
 	last_id = inserting = 0;
 }

@@ -98,6 +98,12 @@ void stream_submitted(struct stream *s);
 void streams_each_unmarked(void (*f)(struct stream *s, void *arg), void *arg);
 bool streams_any_unmarked(void);
 
+/* Calls f(s, arg) for each live stream with work that is not known to have finished. A stream is among them before the record of the
+ * call is written that put work into it. */
+void streams_each_busy(void (*f)(struct stream *s, void *arg), void *arg);
+/* A stream has gone with such work in it, and no synchronise of its context has shown since that it is done. */
+bool streams_left_busy(void);
+
 /* The stream with this handle goes: the handle may come back as another stream. */
 void stream_retire(uint64_t handle);
 /* All of a context go; or, with context 0, the default stream of a thread that ended. */

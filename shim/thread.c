@@ -101,9 +101,7 @@ static struct thread *attach(struct thread *t)
 	t->tid = (uint32_t)syscall(SYS_gettid);
 	t->slot = slot_take(t->tid);
 	t->slot->last_end = clock_ticks();
-	if (!ring_attach(&t->ring))
-		t->ring =
-			(struct ring){ .at = GST_SEGMENT_BYTES + 8 }; /* no room: every record is counted as dropped */
+	ring_attach(&t->ring);
 	t->generation = *process_generation;
 	announce(t);
 	names_begin(t);

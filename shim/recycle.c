@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "recycle.h"
+
+#include <errno.h>
+
+#include "clock.h"
+#include "file.h"
+#include "keeper.h"
+#include "segment_table.h"
+
+#define TRIES 4 /* segments that are looked at for one that can be given up */
+#define NONE_LEFT (-1)
+
+void recycle_each_record(const uint8_t *base, void (*f)(const struct gst_record *r, void *arg), void *arg)
+{
+	uint32_t at = sizeof(struct gst_segment_header);
+
+	while (at + sizeof(struct gst_record) <= GST_SEGMENT_BYTES) {
+		const struct gst_record *r = (const struct gst_record *)(const void *)(base + at);
+
+		/* The program may have written over it: then the rest is no record of ours. */
+		if (r->check != gst_record_check(r->type, r->size, at) || r->size < sizeof(*r) || r->size % 8 ||
+		    r->size > GST_SEGMENT_BYTES - at)
+			return;
+		if (r->commit == GST_COMMIT)
+			f(r, arg);
+		at += r->size;
+	}
+}
+
+struct contents {
+	uint64_t records, calls; /* that are gone with it */
+	uint64_t kept_bytes;     /* that must not be gone */
+};
+
+static void count(const struct gst_record *r, void *arg)
+{
+	struct contents *c = arg;
+
+	c->kept_bytes += keeper_wants(r) ? r->size : 0;
+	c->records += !gst_is_definition(r->type);
+	c->calls += r->type == GST_CALL;
+}
+
+static void raise_to(uint64_t *p, uint64_t value)
+{
+	uint64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
+
+	while (old < value && !__atomic_compare_exchange_n(p, &old, value, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+}
+
+static void tell(const struct contents *c, uint64_t left_ticks)
+{
+	struct gst_counters *counters = file_counters();
+
+	file_mark_recycled();
+	raise_to(&counters->recycled_until, left_ticks);
+	__atomic_fetch_add(&counters->records_recycled, c->records, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&counters->calls_recycled, c->calls, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&counters->segments_recycled, 1, __ATOMIC_RELAXED);
+}
+
+static int give_up(struct segment *s, uint64_t left_ticks, bool rather_lose)
+{
+	struct contents c = { 0 };
+	int rc = segment_map(s, false), kept;
+
+	if (rc)
+		return rc;
+	recycle_each_record(s->base, count, &c);
+	kept = keeper_copy(s, c.kept_bytes, rather_lose);
+	if (kept && c.kept_bytes) {
+		segment_release(s->base);
+		return kept;
+	}
+	tell(&c, left_ticks);
+	segment_blank(s);
+	segment_table_recycled(s->index);
+	s->recycles++;
+	s->begin_ticks = clock_ticks();
+	return 0;
+}
+
+/* Gives up the oldest one left after `after`. 0, or an errno, or NONE_LEFT. */
+static int next(uint64_t *after, bool rather_lose, struct segment *out)
+{
+	uint64_t left_ticks;
+	struct segment s = { .index = segment_table_take_oldest(segments_used(), *after, &left_ticks) };
+	int rc;
+
+	if (s.index == GST_NONE)
+		return NONE_LEFT;
+	s.recycles = segment_table_recycles(s.index);
+	rc = give_up(&s, left_ticks, rather_lose);
+	if (rc) { /* a younger one may have nothing that must be kept */
+		segment_table_put_back(s.index, left_ticks);
+		*after = left_ticks;
+	} else {
+		*out = s;
+	}
+	return rc;
+}
+
+static int have(bool rather_lose, struct segment *out)
+{
+	uint64_t after = 0;
+	int rc = 0;
+
+	for (unsigned tries = 0; tries < TRIES; tries++) {
+		int last = next(&after, rather_lose, out);
+
+		if (last == NONE_LEFT)
+			return rc ? rc : ENOSPC;
+		rc = last;
+		if (!rc && !keeper_take(out))
+			return 0;
+		if (rc && rc != ENOSPC && rc != EAGAIN)
+			break;
+	}
+	return rc ? rc : ENOSPC;
+}
+
+int recycle(struct segment *out)
+{
+	int rc = have(false, out);
+
+	return rc == ENOSPC ? have(true, out) : rc;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* recycle.h: where the file cannot grow, the records that are oldest are given up for the next ones: FORMAT.md, "Recycling", has the
+ * order in which that happens and what a reader may rely on. */
+#pragma once
+
+#include "segment.h"
+
+/* Gives up the segment that was left longest ago. 0, or an errno: ENOSPC where there is none, EAGAIN where another thread is in the
+ * way, or that of opening the file. */
+int recycle(struct segment *out);
+
+/* Calls f for each finished record of a segment. */
+void recycle_each_record(const uint8_t *base, void (*f)(const struct gst_record *r, void *arg), void *arg);

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Recycling against a naive model: whoever writes, comes, goes and stands still within a small limit, the file holds every record that
+ * was written after the instant it names, and everything those refer to, each once. */
+#include "shim_trace.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+#include "shim/keeper.h"
+#include "shim/recycle.h"
+#include "shim/segment_table.h"
+
+#define TYPE 77 /* unknown to everybody */
+#define NAME_SPACE 88
+
+static void limit_to(uint32_t segments)
+{
+	settings.limit_bytes = GST_SEGMENTS_OFFSET + (uint64_t)segments * GST_SEGMENT_BYTES;
+}
+
+struct numbered {
+	struct gst_record record;
+	uint64_t number, ticks;
+	uint64_t filler[29];
+};
+#define PER_SEGMENT ((GST_SEGMENT_BYTES - 64) / sizeof(struct numbered))
+
+/* False: dropped. */
+static bool append(struct ring *r, uint64_t number)
+{
+	struct numbered *n = ring_reserve(r, TYPE, sizeof(*n));
+
+	if (!n)
+		return false;
+	n->number = number;
+	n->ticks = clock_ticks();
+	ring_commit(n);
+	return true;
+}
+
+static bool define(struct ring *r, uint32_t id)
+{
+	struct gst_name *n = ring_reserve(r, GST_NAME, sizeof(*n) + 48);
+
+	if (!n)
+		return false;
+	n->id = id;
+	n->space = NAME_SPACE;
+	n->length = 48;
+	memset(n->text, 'a' + (int)(id % 26), 48);
+	ring_commit(n);
+	return true;
+}
+
+/* ---- what the file must hold ------------------------------------------------------------------------------------------ */
+
+#define NUMBERS 400000u
+
+static struct {
+	uint64_t ticks[NUMBERS]; /* read before it was appended; 0 never, or dropped */
+	uint8_t seen[NUMBERS];
+	uint8_t defined[NUMBERS], defined_seen[NUMBERS];
+} model;
+
+static void tick_off(const struct gst_record *r, uint32_t segment, void *arg)
+{
+	const struct numbered *n = (const struct numbered *)r;
+	const struct gst_name *name = (const struct gst_name *)r;
+
+	(void)segment;
+	(void)arg;
+	if (r->type == GST_NAME) {
+		assert_int_equal(name->space, NAME_SPACE);
+		assert_true(name->id < NUMBERS && model.defined[name->id]);
+		assert_int_equal(name->text[47], 'a' + (int)(name->id % 26));
+		assert_int_equal(model.defined_seen[name->id]++, 0);
+		return;
+	}
+	assert_int_equal(r->type, TYPE);
+	assert_true(n->number < NUMBERS && model.ticks[n->number]);
+	assert_int_equal(model.seen[n->number]++, 0);
+}
+
+static void links_hold(const uint8_t *bytes)
+{
+	for (uint32_t i = 0; i < 4096; i++) {
+		const struct gst_segment_header *s = segment_at(bytes, i), *before;
+
+		if (!s || s->previous == GST_NONE || !is_there(bytes, s->previous, s->previous_recycles))
+			continue;
+		before = segment_at(bytes, s->previous);
+		assert_int_equal(before->thread_seq + 1, s->thread_seq);
+		assert_int_equal(before->flags, s->flags);
+	}
+}
+
+static void header_holds(const uint8_t *bytes, uint32_t version)
+{
+	const struct gst_file_header *h = (const struct gst_file_header *)bytes;
+
+	assert_int_equal(h->version, version);
+	assert_int_equal(h->check, gst_hash32(h, sizeof(*h), offsetof(struct gst_file_header, check)));
+}
+
+/* The whole file against the model. definitions: of those that were written, as many may be missing as are counted. */
+static void check_file(void)
+{
+	const struct gst_counters *c = file_counters();
+	uint64_t lost = 0, after = 0;
+	size_t size;
+	uint8_t *bytes = slurp(&size);
+
+	assert_true(size <= settings.limit_bytes);
+	memset(model.seen, 0, sizeof(model.seen));
+	memset(model.defined_seen, 0, sizeof(model.defined_seen));
+	each_record(bytes, size, tick_off, NULL);
+	for (uint32_t i = 0; i < NUMBERS; i++) {
+		if (model.ticks[i] > c->recycled_until) {
+			after++;
+			if (!model.seen[i])
+				fail_msg("record %u, written after the instant that the file names, is missing", i);
+		}
+		lost += model.defined[i] && !model.defined_seen[i];
+	}
+	assert_int_equal(lost, c->definitions_lost);
+	assert_true(after > 0);
+	links_hold(bytes);
+	header_holds(bytes, c->segments_recycled ? GST_VERSION_RECYCLED : GST_VERSION);
+	free(bytes);
+}
+
+static void write_down(struct ring *r, uint32_t number)
+{
+	uint64_t now = clock_ticks();
+
+	if (append(r, number))
+		model.ticks[number] = now;
+	if (number % 97 == 0 && define(r, number))
+		model.defined[number] = 1;
+}
+
+static int begin(void **state)
+{
+	memset(&model, 0, sizeof(model));
+	return set_up(state);
+}
+
+/* ---- one thread --------------------------------------------------------------------------------------------------------- */
+
+static void nothing_is_given_up_before_the_limit(void **state)
+{
+	struct ring r;
+
+	(void)state;
+	limit_to(6);
+	ring_attach(&r);
+	for (uint32_t i = 0; i < 4 * PER_SEGMENT; i++)
+		write_down(&r, i);
+	check_file();
+	assert_int_equal(file_counters()->segments_recycled, 0);
+	assert_int_equal(file_counters()->recycled_until, 0);
+}
+
+static void the_newest_stay(void **state)
+{
+	const uint32_t n = 40 * PER_SEGMENT;
+	struct ring r;
+
+	(void)state;
+	limit_to(6);
+	ring_attach(&r);
+	for (uint32_t i = 0; i < n; i++)
+		write_down(&r, i);
+	check_file();
+	for (uint32_t i = 0; i < NUMBERS; i++) /* six, less two of the keeper's and one that has just begun */
+		assert_int_equal(model.seen[i], i < n && i >= n - 3 * PER_SEGMENT ? 1 : model.seen[i]);
+	assert_false(model.seen[n - 6 * PER_SEGMENT]);
+	assert_int_equal(file_counters()->records_dropped, 0);
+	assert_int_equal(file_counters()->definitions_lost, 0);
+	assert_in_range(file_counters()->segments_recycled, 34, 40);
+}
+
+static void a_full_disk_is_a_limit(void **state)
+{
+	struct rlimit old, small;
+	struct ring r;
+
+	(void)state;
+	getrlimit(RLIMIT_FSIZE, &old);
+	small = old;
+	small.rlim_cur = GST_SEGMENTS_OFFSET + 5 * GST_SEGMENT_BYTES;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	ring_attach(&r);
+	for (uint32_t i = 0; i < 20 * PER_SEGMENT; i++)
+		write_down(&r, i);
+	settings.limit_bytes = small.rlim_cur;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	check_file();
+	assert_int_equal(file_counters()->records_dropped, 0);
+}
+
+/* ---- definitions --------------------------------------------------------------------------------------------------------- */
+
+static void definitions_beyond_half_of_the_file_are_counted(void **state)
+{
+	const uint32_t per_segment = (GST_SEGMENT_BYTES - 64) / 64, n = 30 * per_segment;
+	struct ring r;
+
+	(void)state;
+	limit_to(8);
+	ring_attach(&r);
+	for (uint32_t i = 0; i < n; i++)
+		model.defined[i] = define(&r, i);
+	write_down(&r, n);
+	check_file();
+	assert_in_range(file_counters()->definitions_lost, 22 * per_segment,
+			23 * per_segment + 8); /* four are kept, three or four the thread's */
+}
+
+/* Killed between copying a segment's definitions and giving it up. */
+static void a_copy_of_what_is_still_there_does_not_count(void **state)
+{
+	struct segment s = { 0 };
+	uint64_t left;
+	struct ring r;
+
+	(void)state;
+	limit_to(6);
+	ring_attach(&r);
+	for (uint32_t i = 0; i < 3 * PER_SEGMENT + 1; i++)
+		write_down(&r, i);
+	s.index = segment_table_take_oldest(segments_used(), 0, &left);
+	assert_int_equal(s.index, 0);
+	assert_int_equal(segment_map(&s, false), 0);
+	assert_int_equal(keeper_copy(&s, 4096, false), 0);
+	check_file();
+	segment_release(s.base);
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------------------------- */
+
+/* 8 threads for 4 segments: who holds none drops, counted, and gets one when another has ended. */
+static void a_segment_is_never_taken_from_its_thread(void **state)
+{
+	struct ring rings[8];
+	uint32_t number = 0;
+	uint64_t dropped = 0;
+
+	(void)state;
+	limit_to(4);
+	for (unsigned i = 0; i < 8; i++)
+		ring_attach(&rings[i]);
+	for (unsigned i = 0; i < 3; i++)
+		assert_non_null(rings[i].segment);
+	for (unsigned i = 3; i < 8; i++)
+		assert_null(rings[i].segment);
+	for (unsigned round = 0; round < PER_SEGMENT / 2; round++)
+		for (unsigned i = 0; i < 8; i++, number++)
+			write_down(&rings[i], number);
+	for (uint32_t i = 0; i < number; i++)
+		dropped += (model.ticks[i] == 0) + (i % 97 == 0 && !model.defined[i]);
+	assert_true(dropped >= PER_SEGMENT / 2 * 5);
+	assert_int_equal(file_counters()->records_dropped, dropped);
+	assert_int_equal(file_counters()->dropped_limit, dropped);
+	assert_int_equal(file_counters()->drop_errno, EFBIG);
+	assert_true(file_counters()->drop_first_ticks &&
+		    file_counters()->drop_last_ticks > file_counters()->drop_first_ticks);
+	check_file();
+	ring_detach(&rings[0]);
+	ring_detach(&rings[1]); /* the first one's becomes the keeper's */
+	for (unsigned i = 0; i < 2 * PER_SEGMENT; i++, number++)
+		write_down(&rings[7], number);
+	assert_non_null(rings[7].segment);
+	assert_true(model.ticks[number - 1]);
+	check_file();
+}
+
+static void what_ended_threads_left_is_given_up_too(void **state)
+{
+	struct ring rings[6], *r = rings;
+	uint32_t number = 0;
+
+	(void)state;
+	limit_to(8);
+	for (unsigned i = 0; i < 6; i++) {
+		ring_attach(&rings[i]);
+		write_down(&rings[i], number++);
+	}
+	for (unsigned i = 1; i < 6; i++)
+		ring_detach(&rings[i]);
+	for (unsigned i = 0; i < 20 * PER_SEGMENT; i++)
+		write_down(r, number++);
+	check_file();
+	assert_int_equal(file_counters()->records_dropped, 0);
+	ring_attach(&rings[1]); /* finds nothing of theirs to go on in */
+	write_down(&rings[1], number++);
+	check_file();
+	assert_int_equal(file_counters()->records_dropped, 0);
+}
+
+#define THREADS 6
+#define EACH 30000u
+
+static uint32_t threads_left;
+static pthread_barrier_t all_attached;
+
+static void *append_and_leave(void *arg)
+{
+	uint32_t id = (uint32_t)(uintptr_t)arg;
+	struct ring r;
+
+	ring_attach(&r);
+	pthread_barrier_wait(&all_attached);
+	for (uint32_t i = 0; i < EACH; i++) {
+		write_down(&r, id * EACH + i);
+		if (i % 7001 == 7000) { /* a thread that ends, and another one */
+			ring_detach(&r);
+			ring_attach(&r);
+		}
+	}
+	ring_detach(&r);
+	__atomic_fetch_sub(&threads_left, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void *restock(void *arg)
+{
+	while (__atomic_load_n(&threads_left, __ATOMIC_ACQUIRE))
+		if (!stock_work())
+			sched_yield();
+	return arg;
+}
+
+static void many_threads(uint32_t segments, bool stock)
+{
+	pthread_t threads[THREADS], helper;
+
+	limit_to(segments);
+	threads_left = THREADS;
+	pthread_barrier_init(&all_attached, NULL, THREADS);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, append_and_leave, (void *)i), 0);
+	if (stock)
+		assert_int_equal(pthread_create(&helper, NULL, restock, NULL), 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	if (stock)
+		pthread_join(helper, NULL);
+	check_file();
+	assert_true(file_counters()->segments_recycled > 0);
+}
+
+static void many_threads_in_a_small_file(void **state)
+{
+	(void)state;
+	many_threads(12, false);
+	assert_int_equal(file_counters()->dropped_limit, 0);
+}
+
+static void many_threads_beside_the_stock(void **state)
+{
+	(void)state;
+	many_threads(24, true);
+	assert_int_equal(file_counters()->dropped_limit, 0);
+}
+
+static void more_threads_than_segments(void **state)
+{
+	(void)state;
+	many_threads(5, true);
+	assert_true(file_counters()->dropped_limit > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(nothing_is_given_up_before_the_limit, begin, tear_down),
+		cmocka_unit_test_setup_teardown(the_newest_stay, begin, tear_down),
+		cmocka_unit_test_setup_teardown(a_full_disk_is_a_limit, begin, tear_down),
+		cmocka_unit_test_setup_teardown(definitions_beyond_half_of_the_file_are_counted, begin, tear_down),
+		cmocka_unit_test_setup_teardown(a_copy_of_what_is_still_there_does_not_count, begin, tear_down),
+		cmocka_unit_test_setup_teardown(a_segment_is_never_taken_from_its_thread, begin, tear_down),
+		cmocka_unit_test_setup_teardown(what_ended_threads_left_is_given_up_too, begin, tear_down),
+		cmocka_unit_test_setup_teardown(many_threads_in_a_small_file, begin, tear_down),
+		cmocka_unit_test_setup_teardown(many_threads_beside_the_stock, begin, tear_down),
+		cmocka_unit_test_setup_teardown(more_threads_than_segments, begin, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
