@@ -13,8 +13,9 @@ SEGMENT_HEADER = 64
 RECORD_HEADER = 8
 COMMIT = 0xC3A5
 
-CALL, NAME = 1, 2
-SPACE_HOOK, SPACE_ENTRY = 1, 4
+CALL, NAME, STREAM, KEPT = 1, 2, 3, 15
+SPACE_HOOK, SPACE_KERNEL, SPACE_ENTRY = 1, 2, 4
+SUBMISSION = 1
 INJECTED = COUNTERS + 8 * 8 + 24 * 8  # counters before it, and their reserve
 
 
@@ -29,6 +30,10 @@ class Segment(NamedTuple):
     index: int
     offset: int
     records: list
+    tid: int
+    thread_seq: int
+    recycles: int
+    kept: bool  # copies out of segments that were given up
 
     def end(self):
         """Where the next record would be."""
@@ -49,30 +54,81 @@ def records(data, base):
 def segments(data):
     """Those in use, of a whole and undamaged file."""
     used = [i for i, entry in enumerate(struct.unpack_from("<65536I", data, DIRECTORY)) if entry]
-    return [Segment(i, SEGMENTS + i * SEGMENT_BYTES, records(data, SEGMENTS + i * SEGMENT_BYTES)) for i in used]
+    return [segment(data, i) for i in used]
+
+
+def segment(data, index):
+    at = SEGMENTS + index * SEGMENT_BYTES
+    magic, place, _, tid, _, thread_seq, _, _, recycles, _, flags = struct.unpack_from("<4IQ2I16s3I", data, at)
+    assert magic == 0x47455347 and place == index
+    return Segment(index, at, records(data, at), tid, thread_seq, recycles, bool(flags & 1))
+
+
+def valid(data, parts):
+    """Every finished record that counts: without copies of what is still there itself."""
+    there = {(part.index, part.recycles) for part in parts}
+    for part in parts:
+        copied = False
+        for record in part.records:
+            if record.type == KEPT:
+                copied = struct.unpack_from("<2I", data, record.offset + 8) in there
+            elif record.commit == COMMIT and not copied:
+                yield record
 
 
 def names(data, parts, space):
+    """{id: text}; each is there once."""
     found = {}
-    for part in parts:
-        for record in part.records:
-            if record.type == NAME:
-                number, where, length = struct.unpack_from("<IHH", data, record.offset + RECORD_HEADER)
-                if where == space:
-                    found[number] = data[record.offset + 16:record.offset + 16 + length].decode()
+    for record in valid(data, parts):
+        if record.type == NAME:
+            number, where, length = struct.unpack_from("<IHH", data, record.offset + RECORD_HEADER)
+            if where == space:
+                assert number not in found, f"name {number} of space {space} is there twice"
+                found[number] = data[record.offset + 16:record.offset + 16 + length].decode()
     return found
+
+
+class Counters(NamedTuple):
+    records_dropped: int
+    segments_recycled: int
+    records_recycled: int
+    calls_recycled: int
+    recycled_until: int
+    definitions_lost: int
+
+
+def counters(data):
+    dropped, = struct.unpack_from("<Q", data, COUNTERS)
+    return Counters(dropped, *struct.unpack_from("<5Q", data, COUNTERS + 10 * 8))
+
+
+class Call(NamedTuple):
+    begin: int
+    end: int
+    seq: int
+    hook: int
+    family: int
+    flags: int
+    result: int
+    stream: int
+    name: int
+
+
+def recorded(data, parts):
+    """Those that the file has, kept ones, which say something of a graph alone, aside."""
+    own = [part for part in parts if not part.kept]
+    for record in valid(data, own):
+        if record.type == CALL:
+            begin, end, seq, hook, family, flags, result, stream, name = struct.unpack_from("<2QIH2BiI4xI", data, record.offset + 8)
+            yield Call(begin, end, seq, hook, family, flags, result, stream, name)
 
 
 def calls(data):
     """(name, result) of each call recorded; those of one thread in their order."""
     parts = segments(data)
     hooks = names(data, parts, SPACE_HOOK)
-    for part in parts:
-        for record in part.records:
-            if record.type == CALL and record.commit == COMMIT:
-                (hook,) = struct.unpack_from("<H", data, record.offset + 28)
-                (result,) = struct.unpack_from("<i", data, record.offset + 32)
-                yield hooks[hook], result
+    for call in recorded(data, parts):
+        yield hooks[call.hook], call.result
 
 
 def call_counts(data):

@@ -183,7 +183,7 @@ def test_disk_full(recorder, small_disk):
 
 
 def test_limit(recorder, tmp_path):
-    """Past GPUSHIM_LIMIT the program goes on, and what is lost is counted."""
+    """Past GPUSHIM_LIMIT the program goes on, and what is lost is counted: where there are more threads than segments."""
     command = recorder.command("client_dlopen", "--seed", 4, "--threads", 4, "--actions", 800)
     without = recorder.run(command, shim=False)
     run = recorder.run(command, env={"GPUSHIM_OUT": tmp_path / "out", "GPUSHIM_LIMIT": "1M"})
