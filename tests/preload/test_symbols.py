@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every route to a driver call leads through the shim; nothing else that dlsym does changes."""
 
+import os
 import sys
 
 import pytest
@@ -68,3 +69,17 @@ def test_no_driver(recorder):
     run = recorder.run(command, env=env)
     assert (run.status, run.stdout, run.stderr) == (plain.status, plain.stdout, plain.stderr)
     assert not run.out.exists()
+
+
+@pytest.mark.skipif(bool(os.environ.get("SAN")), reason="a sanitizer's runtime has no second namespace")
+@pytest.mark.parametrize("which", ["shim", "twin"])
+def test_another_namespace_and_names_that_only_look_alike(recorder, build, which):
+    """A driver that dlmopen brings is another one: it works, unrecorded, and what dlsym and dlerror say is as without us."""
+    command = recorder.command("client_namespace")
+    twin = build / "twin" / "libcuda.so.1"
+    plain = recorder.run(command, shim=False)
+    assert plain.stdout.endswith("none, no error\n0, other 0, two drivers\n"), plain.stderr
+    run = recorder.run(command, env={"LD_PRELOAD": twin} if which == "twin" else None)
+    said = run.stdout.replace(str(twin), str(build / "simgpu" / "libcuda.so.1"))  # whose handle it is
+    assert (run.status, said, run.stderr) == (0, plain.stdout, "")
+    assert run.report()["calls"]["cuInit"] == 1

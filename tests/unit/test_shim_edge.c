@@ -21,6 +21,9 @@
 #define CONTEXT ((CUcontext)0x1000)
 #define STREAM_A ((CUstream)0xa000)
 #define STREAM_B ((CUstream)0xb000)
+#define GREEN ((CUgreenCtx)0x2000)
+#define GREEN_CONTEXT ((CUcontext)0x2800)
+#define STREAM_GREEN ((CUstream)0xc000)
 
 /* ---- the driver ------------------------------------------------------------------------------------------------------- */
 
@@ -47,9 +50,19 @@ static CUresult fake_device(CUdevice *d)
 }
 static CUresult fake_stream_context(CUstream s, CUcontext *c)
 {
-	(void)s;
-	*c = CONTEXT;
+	*c = s == STREAM_GREEN ? GREEN_CONTEXT : CONTEXT;
 	return CUDA_SUCCESS;
+}
+static CUresult fake_stream_device(CUstream s, CUdevice *d)
+{
+	assert_ptr_equal(s, STREAM_GREEN);
+	*d = 5;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_from_green(CUcontext *c, CUgreenCtx green)
+{
+	*c = green == GREEN ? GREEN_CONTEXT : NULL;
+	return green == GREEN ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 static CUresult fake_flags(CUstream s, unsigned *f)
 {
@@ -128,6 +141,8 @@ static int set_up(void **state)
 	real.cuCtxGetCurrent = fake_current;
 	real.cuCtxGetDevice = fake_device;
 	real.cuStreamGetCtx = fake_stream_context;
+	real.cuStreamGetDevice = fake_stream_device;
+	real.cuCtxFromGreenCtx = fake_from_green;
 	real.cuStreamGetFlags = fake_flags;
 	real.cuStreamGetPriority = fake_priority;
 	real.cuDeviceGetUuid_v2 = fake_uuid;
@@ -327,6 +342,43 @@ static void a_destroyed_stream_is_another_when_it_comes_back(void **state)
 	assert_int_equal(again->entered, 1);
 }
 
+/* What hooks.def makes of cuGreenCtxDestroy. */
+static uint64_t destroy_green(CUgreenCtx green, CUresult rc)
+{
+	struct call c;
+
+	call_enter(&c, HOOK_cuGreenCtxDestroy, GST_FAMILY_CONTEXT);
+	green_context_destroy(&c, green);
+	assert_int_equal(gate.closed, 1);
+	context_destroyed(&c, rc);
+	assert_int_equal(gate.closed, 0);
+	call_exit(&c, rc);
+	return c.record.args[0];
+}
+
+static void a_green_contexts_streams_are_of_its_device_and_go_with_it(void **state)
+{
+	struct stream *green, *a;
+
+	(void)state;
+	a = launch(STREAM_A);
+	green = launch(STREAM_GREEN); /* while another context is current */
+	assert_int_equal(a->device, 3);
+	assert_int_equal(green->device, 5);
+	assert_int_equal(green->context, (uintptr_t)GREEN_CONTEXT);
+	forget_recorded();
+	edges_before_block(me, NULL); /* our events are of the current context: none of them fits */
+	assert_int_equal(recorded_on(STREAM_GREEN), 0);
+	assert_int_equal(recorded_on(STREAM_A), 1);
+	assert_int_equal(destroy_green(GREEN, CUDA_ERROR_INVALID_CONTEXT), (uintptr_t)GREEN_CONTEXT);
+	assert_ptr_equal(stream_find(me, STREAM_GREEN), green);
+	assert_int_equal(destroy_green((CUgreenCtx)0x3000, CUDA_SUCCESS), 0); /* the driver does not know it either */
+	assert_ptr_equal(stream_find(me, STREAM_GREEN), green);
+	destroy_green(GREEN, CUDA_SUCCESS);
+	assert_null(stream_find(me, STREAM_GREEN));
+	assert_ptr_equal(stream_find(me, STREAM_A), a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -338,6 +390,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(large_copies_get_edges_of_their_own, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(pool_is_bounded_and_skips_are_counted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_destroyed_stream_is_another_when_it_comes_back, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_green_contexts_streams_are_of_its_device_and_go_with_it, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
