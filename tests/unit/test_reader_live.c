@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The reader on files that change under it, and on files whose oldest segments were given up. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "reader.h"
+#include "tests/support/gst_image.h"
+#include "trace.h"
+
+static char path[] = "/tmp/test_reader_live_XXXXXX";
+
+/* Three segments of one thread, each with ten calls, none ended regularly: the recorder may go on. */
+static struct gst_image make_image(void)
+{
+	struct gst_image image;
+
+	assert_true(gst_image_new(&image));
+	for (uint32_t s = 0; s < 3; s++) {
+		const struct gst_segment_header more = { .previous = s ? s - 1 : GST_NONE, .thread_seq = s };
+
+		image.last_ticks = 1000000000 + s * 1000000ull;
+		assert_true(gst_image_segment_as(&image, 11, "main", &more));
+		for (uint64_t k = 1; k <= 10; k++) {
+			struct gst_call call = { .begin = image.last_ticks + k * 1000,
+						 .end = image.last_ticks + k * 1000 + 500,
+						 .stream = GST_NONE,
+						 .family = GST_FAMILY_OTHER };
+
+			assert_true(gst_image_add(&image, GST_CALL, &call, sizeof(call), true));
+		}
+	}
+	return image;
+}
+
+static void write_file(const struct gst_image *image)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CREAT, 0600);
+
+	assert_true(fd >= 0 && write(fd, image->bytes, image->len) == (ssize_t)image->len);
+	close(fd);
+}
+
+/* As the recorder does it: the version, the counters, the directory, the header. */
+static void give_up(struct gst_image *image, uint32_t segment, uint64_t until)
+{
+	gst_image_header(image)->version = GST_VERSION_RECYCLED;
+	gst_image_seal(image);
+	gst_image_counters(image)->recycled_until = until;
+	gst_image_counters(image)->segments_recycled++;
+	gst_image_give_up(image, segment);
+}
+
+static size_t rest(struct reader *r)
+{
+	struct record_view v;
+	size_t n = 0;
+
+	while (reader_next(r, &v))
+		n++;
+	return n;
+}
+
+static void a_segment_given_up_meanwhile_is_left_out(void **state)
+{
+	struct gst_image image = make_image();
+	struct record_view v;
+	struct reader *r;
+	struct error e;
+
+	(void)state;
+	write_file(&image);
+	assert_int_equal(reader_open(&r, path, &e), ERR_NONE);
+	assert_true(reader_next(r, &v)); /* the first segment is being read */
+	give_up(&image, 0, 1000500000);
+	give_up(&image, 1, 1001500000);
+	write_file(&image);
+	assert_int_equal(rest(r), 9 + 10); /* of the first, and the third */
+	assert_int_equal(reader_counts(r).given_up, 1);
+	assert_null(reader_damage(r));
+	reader_rewind(r);
+	assert_int_equal(rest(r), 10);
+	assert_int_equal(reader_settle(r, &e), ERR_NONE);
+	assert_int_equal(reader_counters(r)->recycled_until, 1001500000);
+	reader_free(r);
+	gst_image_free(&image);
+}
+
+static void one_that_is_used_again_is_another_one(void **state)
+{
+	struct gst_image image = make_image(), later = make_image();
+	struct gst_segment_header *s = (void *)(later.bytes + GST_SEGMENTS_OFFSET + GST_SEGMENT_BYTES);
+	struct record_view v;
+	struct reader *r;
+	struct error e;
+
+	(void)state;
+	write_file(&image);
+	assert_int_equal(reader_open(&r, path, &e), ERR_NONE);
+	assert_true(reader_next(r, &v));
+	s->recycles = 1;
+	s->begin_ticks = 1005000000;
+	s->check = gst_hash32(s, sizeof(*s), offsetof(struct gst_segment_header, check));
+	write_file(&later);
+	assert_int_equal(rest(r), 9 + 10);
+	reader_free(r);
+	gst_image_free(&image);
+	gst_image_free(&later);
+}
+
+/* A mapping would end this program with SIGBUS. */
+static void a_file_cut_short_while_it_is_read_ends_nobody(void **state)
+{
+	struct gst_image image = make_image();
+	struct record_view v;
+	struct reader *r;
+	struct error e;
+
+	(void)state;
+	gst_image_counters(&image)->exited = 1;
+	write_file(&image);
+	assert_int_equal(reader_open(&r, path, &e), ERR_NONE);
+	assert_true(reader_next(r, &v));
+	assert_int_equal(truncate(path, GST_SEGMENTS_OFFSET + GST_SEGMENT_BYTES), 0);
+	assert_int_equal(rest(r), 9);
+	assert_non_null(reader_damage(r));
+	assert_int_equal(reader_damage(r)->cut_ticks, 1001000000); /* the begin of what is missing */
+	reader_free(r);
+	gst_image_free(&image);
+}
+
+static struct trace *open_image(const struct gst_image *image)
+{
+	struct trace *t;
+	struct error e;
+
+	assert_int_equal(trace_open_mem(&t, image->bytes, image->len, "image", &e), ERR_NONE);
+	return t;
+}
+
+static void what_had_ended_by_then_is_left_out(void **state)
+{
+	struct gst_image image = make_image();
+	struct trace *t;
+
+	(void)state;
+	give_up(&image, 0, 1001000000 + 5 * 1000 + 500); /* the end of the second segment's fifth call */
+	t = open_image(&image);
+	assert_true(t->recycled);
+	assert_int_equal(t->n_calls, 5 + 10);
+	assert_int_equal(t->from_ns, 1001005500);
+	trace_free(t);
+	gst_image_free(&image);
+}
+
+/* What counters say in a file that was never given up from is a flip in them. */
+static void the_version_says_whether_anything_was_given_up(void **state)
+{
+	struct gst_image image = make_image();
+	struct trace *t;
+
+	(void)state;
+	gst_image_counters(&image)->recycled_until = 1002000000;
+	t = open_image(&image);
+	assert_false(t->recycled);
+	assert_int_equal(t->n_calls, 30);
+	trace_free(t);
+	gst_image_free(&image);
+}
+
+static void add_kept(struct gst_image *image, uint32_t segment, uint32_t recycles, uint32_t stream)
+{
+	struct gst_kept kept = { .segment = segment, .recycles = recycles };
+	struct gst_stream s = { .id = stream };
+
+	assert_true(gst_image_add(image, GST_KEPT, &kept, sizeof(kept), true));
+	assert_true(gst_image_add(image, GST_STREAM, &s, sizeof(s), true));
+}
+
+/* The writer was killed between copying and giving up: the segment itself counts. */
+static void copies_count_where_the_segment_is_gone(void **state)
+{
+	const struct gst_segment_header more = { .previous = GST_NONE, .flags = GST_SEGMENT_KEPT };
+	struct gst_image image = make_image();
+	struct trace *t;
+
+	(void)state;
+	assert_true(gst_image_segment_as(&image, 0, "", &more));
+	add_kept(&image, 0, 0, 5);
+	add_kept(&image, 1, 0, 6);
+	add_kept(&image, 2, 3, 7); /* an earlier segment in the place of one that is there */
+	give_up(&image, 0, 1000500000);
+	t = open_image(&image);
+	assert_int_equal(t->n_streams, 2);
+	assert_int_equal(t->streams[0].id, 5);
+	assert_int_equal(t->streams[1].id, 7);
+	assert_int_equal(t->n_threads, 1); /* a kept segment is no thread's */
+	trace_free(t);
+	gst_image_free(&image);
+}
+
+/* Places say nothing of the order of time there: nothing can be analysed. */
+static void a_lost_segment_of_a_recycled_file_ends_all(void **state)
+{
+	struct gst_image image = make_image();
+	struct trace *t;
+
+	(void)state;
+	give_up(&image, 0, 1000500000);
+	image.bytes[GST_SEGMENTS_OFFSET + GST_SEGMENT_BYTES] ^= 1;
+	t = open_image(&image);
+	assert_int_equal(t->damage.kind, ERR_FORMAT);
+	assert_int_equal(t->n_calls, 0);
+	trace_free(t);
+	gst_image_free(&image);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_segment_given_up_meanwhile_is_left_out),
+		cmocka_unit_test(one_that_is_used_again_is_another_one),
+		cmocka_unit_test(a_file_cut_short_while_it_is_read_ends_nobody),
+		cmocka_unit_test(what_had_ended_by_then_is_left_out),
+		cmocka_unit_test(the_version_says_whether_anything_was_given_up),
+		cmocka_unit_test(copies_count_where_the_segment_is_gone),
+		cmocka_unit_test(a_lost_segment_of_a_recycled_file_ends_all),
+	};
+	int status, fd = mkstemp(path);
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	status = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(path);
+	return status;
+}
