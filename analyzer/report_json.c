@@ -190,9 +190,15 @@ static enum err_kind whole(struct json *j, const struct summary *s, const bool *
 	counts(j, "injected", s->injected, s->n_injected);
 	kind = report_comms_json(j, s->run, e);
 	json_key_map(j, "self");
-	json_key_int(j, "calls", (int64_t)s->self_calls);
-	json_key_double(j, "ns_per_call", s->self_ns_per_call);
-	json_key_double(j, "share_of_wall", s->self_share_of_wall);
+	json_key_int(j, "calls", (int64_t)s->self.calls);
+	json_key_int(j, "calls_timed", (int64_t)s->self.timed);
+	json_key_double(j, "ns_per_call", self_ns_per_call(&s->self));
+	json_key_int(j, "calls_ns", (int64_t)s->self.calls_ns);
+	json_key_int(j, "injected_ns", (int64_t)s->self.injected_ns);
+	json_key_int(j, "attach_ns", (int64_t)s->self.attach_ns);
+	json_key_int(j, "own_threads_ns", (int64_t)s->self.cpu_ns);
+	json_key_double(j, "share_of_wall", self_share(&s->self, true));
+	json_key_double(j, "share_of_wall_held_up", self_share(&s->self, false));
 	json_map_end(j);
 	json_map_end(j);
 	return kind;

@@ -393,7 +393,7 @@ enum err_kind report_text(FILE *out, const struct summary *s, const struct repor
 			fprintf(out,
 				"\nno device work was recorded: %" PRIu64
 				" driver calls, none of which put work on a device\n",
-				s->self_calls);
+				s->self.calls);
 		report_trust(&p, s);
 		return ERR_NONE;
 	}

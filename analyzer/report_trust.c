@@ -171,10 +171,25 @@ static void end(const struct page *p, const struct summary *s)
 		     processes(s, buf, s->unknown));
 }
 
+/* What held the program up, and what went beside it. */
+static void own_cost(const struct page *p, const struct self_cost *c)
+{
+	char calls[TEXT_SHORT], timed[TEXT_SHORT], injected[TEXT_SHORT], attach[TEXT_SHORT], cpu[TEXT_SHORT], how[64];
+
+	if (c->timed)
+		snprintf(how, sizeof(how), "measured at %s of them", text_count(timed, c->timed));
+	else
+		snprintf(how, sizeof(how), "calibrated, not measured");
+	line(p, INK_PLAIN, "our own cost",
+	     "%.3f %% of the run time: %s calls at %.0f ns (%s), %s in calls we added, %s at the first calls; beside it %s of CPU time in "
+	     "threads of our own",
+	     self_share(c, false) * 100, text_count(calls, c->calls), self_ns_per_call(c), how,
+	     text_duration(injected, (int64_t)c->injected_ns), text_duration(attach, (int64_t)c->attach_ns),
+	     text_duration(cpu, (int64_t)c->cpu_ns));
+}
+
 void report_trust(const struct page *p, const struct summary *s)
 {
-	char calls[TEXT_SHORT], share[TEXT_SHORT];
-
 	page_ink(p, INK_TITLE, "\nhow far to trust this\n");
 	line(p, INK_PLAIN, "device times", "%s", timing(s));
 	if (s->n_devices)
@@ -189,8 +204,5 @@ void report_trust(const struct page *p, const struct summary *s)
 	     strcmp(s->host_probes, "proc") == 0
 		     ? "the thread's own accounts, and samples of what it waited in; who kept it waiting was not recorded"
 		     : "driver calls only");
-	snprintf(share, sizeof(share), "%.3f %%", s->self_share_of_wall * 100);
-	line(p, INK_PLAIN, "our own cost",
-	     "%s of the run time: %s calls at %.0f ns, the calls we added, and the helper thread", share,
-	     text_count(calls, s->self_calls), s->self_ns_per_call);
+	own_cost(p, &s->self);
 }

@@ -198,22 +198,6 @@ static const char *level_name(uint32_t level)
 	}
 }
 
-static double ns_per_tick(const struct trace *t)
-{
-	uint64_t ticks =
-		t->counters.last_ticks > t->header.start_ticks ? t->counters.last_ticks - t->header.start_ticks : 0;
-
-	if (t->header.clock == GST_CLOCK_MONOTONIC || !ticks)
-		return 1;
-	return (double)(t->end_ns - t->begin_ns) / (double)ticks;
-}
-
-static double spent_ns(const struct trace *t)
-{
-	return (double)(t->n_calls + t->counters.calls_recycled) * t->header.call_cost_ps / 1e3 +
-	       (double)t->counters.injected_ticks * ns_per_tick(t) + (double)t->counters.helper_cpu_ns;
-}
-
 static void add_front(struct summary *s, const struct trace *t)
 {
 	s->segments_recycled += t->counters.segments_recycled;
@@ -230,7 +214,6 @@ static void add_front(struct summary *s, const struct trace *t)
 static void add_recording(struct summary *s)
 {
 	uint32_t level = s->run->n_traces ? GST_LEVEL_CUPTI : GST_LEVEL_HOST;
-	double spent = 0, wall = 0, cost = 0;
 
 	s->host_probes = "none";
 	for (size_t i = 0; i < s->run->n_traces; i++) {
@@ -250,16 +233,9 @@ static void add_recording(struct summary *s)
 		s->names_missing += t->names_missing;
 		s->unfinished += t->unfinished;
 		add_front(s, t);
-		s->self_calls += t->n_calls + t->counters.calls_recycled;
-		cost += (double)(t->n_calls + t->counters.calls_recycled) * t->header.call_cost_ps / 1e3;
-		spent += spent_ns(t);
-		wall += (double)(t->end_ns - t->begin_ns);
+		self_add(&s->self, t);
 	}
 	s->device_timing = level_name(level);
-	s->self_ns_per_call = s->self_calls ? cost / (double)s->self_calls : 0;
-	s->self_share_of_wall = wall > 0 ? spent / wall : 0;
-	if (s->self_share_of_wall > 1) /* a damaged counter */
-		s->self_share_of_wall = 1;
 }
 
 enum err_kind summary_build(struct summary *out, const struct timeline *tl, struct error *e)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cause.h"
+#include "self.h"
 #include "timeline.h"
 
 struct summary_device {
@@ -41,8 +42,7 @@ struct summary {
 	int64_t begins_late_ns; /* how much of the longest such process is missing */
 	struct summary_count *calls; size_t n_calls;       /* by name */
 	struct summary_count *injected; size_t n_injected; /* by name */
-	uint64_t self_calls;
-	double self_ns_per_call, self_share_of_wall;
+	struct self_cost self;
 };
 
 enum err_kind summary_build(struct summary *out, const struct timeline *tl, struct error *e);

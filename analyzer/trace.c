@@ -69,12 +69,21 @@ static void apply_cut(struct trace *t)
 		t->n_usages--;
 }
 
+/* Over the file's time, from the anchors. */
+static double average_rate(const struct decoder *d)
+{
+	uint64_t begin = d->t->header.start_ticks, end = d->t->counters.last_ticks;
+
+	return end > begin ? (double)(clock_ns(d->clock, end) - clock_ns(d->clock, begin)) / (double)(end - begin) : 1;
+}
+
 static void set_lifetime(struct decoder *d)
 {
 	struct trace *t = d->t;
 	int64_t end;
 
 	t->begin_ns = clock_ns(d->clock, t->header.start_ticks);
+	t->ns_per_tick = average_rate(d);
 	end = t->begin_ns;
 	if (t->counters.last_ticks)
 		end = clock_ns(d->clock, t->counters.last_ticks);

@@ -113,6 +113,7 @@ struct trace {
 	struct gst_counters counters;
 	char *path;
 	int64_t begin_ns, end_ns;   /* first and last sign of life in the file */
+	double ns_per_tick;         /* on the average */
 	int64_t process_start_ns;   /* or begin_ns where unknown */
 	int64_t drop_first_ns, drop_last_ns; /* of the records that were dropped; 0 not known */
 	int64_t cut_ns;             /* INT64_MAX, or: damaged; nothing is known after this (everything later was dropped) */

@@ -4,16 +4,17 @@
 #pragma once
 
 #include "hooks.h"
+#include "self_time.h"
 #include "thread.h"
 
 struct stream;
 
 enum call_role { /* what the call means for its stream, set by capture.c, acted on when it returns */
-	CALL_PLAIN,
-	CALL_SUBMITS, /* puts work into call.stream */
-	CALL_AWAITS,  /* returns when the stream (or, without one, the context) is done */
-	CALL_QUERIES, /* success means the stream is done */
-	CALL_WAITS,   /* what is put into the stream from now on stands behind another's */
+		 CALL_PLAIN,
+		 CALL_SUBMITS, /* puts work into call.stream */
+		 CALL_AWAITS,  /* returns when the stream (or, without one, the context) is done */
+		 CALL_QUERIES, /* success means the stream is done */
+		 CALL_WAITS,   /* what is put into the stream from now on stands behind another's */
 };
 
 struct call {
@@ -22,6 +23,8 @@ struct call {
 	enum call_role role;
 	bool edge_after; /* record an edge behind it */
 	bool account;    /* note the thread's accounts when it returns */
+	uint32_t timed;  /* our own part in it is measured, for so many calls; 0 not (self_time.h) */
+	uint64_t own_ticks, own_begin, own_injected;
 	struct gst_call record;
 };
 
@@ -33,6 +36,7 @@ static inline void call_enter(struct call *c, enum hook_id hook, enum gst_family
 	struct thread *t = thread_self();
 
 	c->thread = NULL;
+	c->timed = 0;
 	if (__builtin_expect(!t || t->depth, 0))
 		return;
 	t->depth = 1;
@@ -40,11 +44,29 @@ static inline void call_enter(struct call *c, enum hook_id hook, enum gst_family
 	c->stream = NULL;
 	c->role = CALL_PLAIN;
 	c->edge_after = c->account = false;
-	c->record = (struct gst_call){ .hook = (uint16_t)hook, .family = (uint8_t)family, .stream = GST_NONE,
-				       .device = 0xffff, .begin = clock_ticks() };
+	c->record = (struct gst_call){ .hook = (uint16_t)hook,
+				       .family = (uint8_t)family,
+				       .stream = GST_NONE,
+				       .device = 0xffff,
+				       .begin = clock_ticks() };
 	__atomic_store_n(&t->slot->in_call, 1, __ATOMIC_RELAXED);
 	if (__builtin_expect(c->record.begin - t->slot->last_end > thread_silence_ticks, 0))
 		call_enter_slow(c);
+	if (__builtin_expect(t->until_timed-- == 0, 0))
+		self_time_begin(c);
+}
+
+/* Right before the driver is called, and right after. */
+static inline void call_into_driver(struct call *c)
+{
+	if (__builtin_expect(c->timed != 0, 0))
+		self_time_into_driver(c);
+}
+
+static inline void call_from_driver(struct call *c)
+{
+	if (__builtin_expect(c->timed != 0, 0))
+		self_time_from_driver(c);
 }
 
 static inline void call_exit(struct call *c, CUresult rc)
@@ -62,5 +84,7 @@ static inline void call_exit(struct call *c, CUresult rc)
 		ring_append(&t->ring, GST_CALL, sizeof(c->record), &c->record);
 	__atomic_store_n(&t->slot->last_end, c->record.end, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->slot->in_call, 0, __ATOMIC_RELAXED);
+	if (__builtin_expect(c->timed != 0, 0))
+		self_time_end(c);
 	t->depth = 0;
 }

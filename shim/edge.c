@@ -5,6 +5,7 @@
 
 #include "file.h"
 #include "gate.h"
+#include "self_time.h"
 #include "settings.h"
 
 struct gate gate;
@@ -146,7 +147,7 @@ static void record(struct thread *t, struct stream *s, enum gst_edge_kind kind, 
 			__atomic_store_n(&slot->state, SLOT_FREE, __ATOMIC_RELEASE);
 		__atomic_fetch_add(&file_counters()->edges_skipped, 1, __ATOMIC_RELAXED);
 	}
-	__atomic_fetch_add(&file_counters()->injected_ticks, end - begin, __ATOMIC_RELAXED);
+	self_time_injected(t, end - begin);
 	gate_leave();
 }
 

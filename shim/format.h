@@ -67,7 +67,7 @@ struct gst_counters {
 	uint64_t entry_points_unknown; /* functions cuGetProcAddress handed out that we do not know: each once, see GST_SPACE_ENTRY */
 	uint64_t streams_untracked;    /* submissions to streams beyond the table; device times are then not to be trusted */
 	uint64_t injected_ticks;       /* time the program's own threads spent in driver calls we added */
-	uint64_t helper_cpu_ns;        /* CPU time of our helper thread */
+	uint64_t own_cpu_ns;           /* CPU time of our own threads */
 	uint64_t last_ticks;           /* last sign of life (helper heartbeat, exit) */
 	uint64_t exited;               /* 1: the process ended through exit(), all pending edges were read */
 	uint64_t graphs_untracked; /* executable graphs whose structure is not known: the table is full, the driver did not say */
@@ -84,7 +84,11 @@ struct gst_counters {
 	uint64_t dropped_limit; /* within the limit every segment was in use by a thread */
 	uint64_t dropped_disk;  /* the file could not grow, or is gone: drop_errno */
 	uint64_t dropped_busy;  /* a signal handler's inside the recorder; another thread was giving up the last segment to be had */
-	uint64_t zero[10];
+	uint64_t own_ticks; /* what we took of the program's time in its own calls, without injected_ticks: estimated from those timed */
+	uint64_t own_calls; /* calls that own_ticks is about */
+	uint64_t own_timed; /* of them, those that were timed */
+	uint64_t attach_ns; /* its threads' first calls: our file, their segments, the first names */
+	uint64_t zero[6];
 	uint64_t injected[GST_HOOK_MAX]; /* driver calls we added, by hook id */
 };
 _Static_assert(sizeof(struct gst_counters) == GST_COUNTERS_BYTES, "counters");

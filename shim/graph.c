@@ -9,6 +9,7 @@
 #include "file.h"
 #include "gate.h"
 #include "names.h"
+#include "self_time.h"
 #include "stream.h"
 
 #define EXECS 4096 /* power of two: executable graphs that are remembered */
@@ -406,7 +407,7 @@ static void walk(struct walk *w, CUgraph graph)
 	errno = saved_errno;
 	took = clock_ticks() - begin;
 	__atomic_fetch_add(&spent_ticks, took, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&file_counters()->injected_ticks, took, __ATOMIC_RELAXED);
+	self_time_injected(w->thread, took);
 }
 
 void graph_describe(struct thread *t, CUgraphExec exec, CUgraph graph, uint32_t base, bool open, uint64_t call_ticks)

@@ -61,8 +61,6 @@ static void harvest(void)
 
 static void keep_clock(uint64_t now_ns, uint64_t start_ns, uint64_t *last_anchor_ns)
 {
-	struct gst_counters *counters = file_counters();
-	struct timespec cpu;
 	unsigned early = *last_anchor_ns == start_ns ? 0 : 1;
 
 	if (now_ns - *last_anchor_ns < 1000000000u &&
@@ -70,8 +68,7 @@ static void keep_clock(uint64_t now_ns, uint64_t start_ns, uint64_t *last_anchor
 		return;
 	names_anchor(&self->ring);
 	*last_anchor_ns = now_ns;
-	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
-		counters->helper_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec + samples_cpu_ns();
+	own_thread_account();
 }
 
 /* ---- sleeping ------------------------------------------------------------------------------------------------------- */
@@ -168,6 +165,7 @@ static void helper_main(void)
 		samples_ask(clock_ticks_in(SILENCE_NS));
 	}
 	polls_end(&self->ring);
+	own_thread_account();
 	__atomic_store_n(&stopping, 2, __ATOMIC_RELEASE);
 }
 

@@ -19,7 +19,9 @@
                                                                  \
 		call_enter(&c, HOOK_##sym, GST_FAMILY_##family); \
 		before;                                          \
+		call_into_driver(&c);                            \
 		rc = real.sym(__VA_ARGS__);                      \
+		call_from_driver(&c);                            \
 		after;                                           \
 		call_exit(&c, rc);                               \
 		return rc;                                       \

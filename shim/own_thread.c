@@ -6,16 +6,26 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/prctl.h>
+#include <time.h>
 
+#include "file.h"
 #include "glibc.h"
 #include "placement.h"
 
 #define STACK_BYTES (256u * 1024u)
 
+static __thread bool here;
+
+bool own_thread_here(void)
+{
+	return here;
+}
+
 static void *start(void *arg)
 {
 	const struct own_thread *thread = arg;
 
+	here = true;
 	placement_take();
 	prctl(PR_SET_NAME, thread->name);
 	thread->main();
@@ -53,4 +63,17 @@ bool own_thread_start(const struct own_thread *thread)
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	errno = saved_errno;
 	return rc == 0;
+}
+
+void own_thread_account(void)
+{
+	static __thread uint64_t counted;
+	struct timespec cpu;
+	uint64_t ns;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) != 0)
+		return;
+	ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	__atomic_fetch_add(&file_counters()->own_cpu_ns, ns - counted, __ATOMIC_RELAXED);
+	counted = ns;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct own_thread {
 	const char *name;
@@ -12,3 +13,9 @@ struct own_thread {
 /* Starts a detached thread with every signal blocked, as the program's signals are for its own threads, and with the placement of
  * the process, not the calling thread's. False: none to be had now. */
 bool own_thread_start(const struct own_thread *thread);
+
+/* Is the calling thread one of ours? */
+bool own_thread_here(void);
+
+/* Adds the CPU time that the calling thread, one of ours, has used since it last did this to the file's counter. */
+void own_thread_account(void);

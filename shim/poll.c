@@ -6,6 +6,7 @@
 #include "file.h"
 #include "gate.h"
 #include "hooks.h"
+#include "self_time.h"
 #include "settings.h"
 #include "stream.h"
 
@@ -101,7 +102,7 @@ static void ask_now(struct stream *s, void *arg)
 		return;
 	if (ask(s, a, &p)) {
 		write_poll(a->ring, &p);
-		__atomic_fetch_add(&file_counters()->injected_ticks, p.end - p.begin, __ATOMIC_RELAXED);
+		self_time_injected(a->thread, p.end - p.begin);
 	}
 	gate_leave();
 }

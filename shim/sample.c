@@ -153,20 +153,17 @@ static void sample(struct ring *r, struct thread_slot *slot, uint64_t now)
 
 static enum { NOT_STARTED, AT_WORK, NOT_TO_BE_HAD } state;
 static uint32_t bell; /* how often it was asked */
-static uint64_t silence, cpu_ns;
+static uint64_t silence;
 
 static void look_around(struct ring *r)
 {
-	struct timespec cpu;
-
 	for (unsigned i = 0; i < __atomic_load_n(&thread_slots_used, __ATOMIC_RELAXED); i++) {
 		uint64_t now = clock_ticks();
 
 		if (due(&thread_slots[i], now, __atomic_load_n(&silence, __ATOMIC_RELAXED)))
 			sample(r, &thread_slots[i], now);
 	}
-	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
-		__atomic_store_n(&cpu_ns, (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec, __ATOMIC_RELAXED);
+	own_thread_account();
 }
 
 static void look_main(void)
@@ -201,14 +198,8 @@ void samples_ask(uint64_t silence_ticks)
 	syscall(SYS_futex, &bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-uint64_t samples_cpu_ns(void)
-{
-	return __atomic_load_n(&cpu_ns, __ATOMIC_RELAXED);
-}
-
 void samples_forget(void)
 {
 	state = NOT_STARTED;
 	bell = 0;
-	cpu_ns = 0;
 }

@@ -16,8 +16,5 @@ uint64_t sample_interval_ns(uint64_t silent_ticks);
  * The helper thread's alone. */
 void samples_ask(uint64_t silence_ticks);
 
-/* CPU time that took. */
-uint64_t samples_cpu_ns(void);
-
 /* After fork, in the child. */
 void samples_forget(void);

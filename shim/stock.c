@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "apart.h"
+#include "file.h"
 #include "format.h"
 #include "own_thread.h"
 #include "pages.h"
@@ -162,6 +163,7 @@ static void stock_main(void)
 
 		while (stock_work())
 			;
+		own_thread_account();
 		__atomic_store_n(&asleep, 1, __ATOMIC_SEQ_CST);
 		syscall(SYS_futex, &bell, FUTEX_WAIT_PRIVATE, heard, NULL, NULL, 0);
 		__atomic_store_n(&asleep, 0, __ATOMIC_SEQ_CST);

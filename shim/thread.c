@@ -13,9 +13,11 @@
 
 #include "apart.h"
 #include "glibc.h"
+#include "file.h"
 #include "hooks.h"
 #include "names.h"
 #include "nccl_call.h"
+#include "own_thread.h"
 #include "segment.h"
 #include "stream.h"
 
@@ -101,6 +103,7 @@ static struct thread *attach(struct thread *t)
 	t->tid = (uint32_t)syscall(SYS_gettid);
 	t->slot = slot_take(t->tid);
 	t->slot->last_end = clock_ticks();
+	t->timed_after = 1;
 	ring_attach(&t->ring);
 	t->generation = *process_generation;
 	announce(t);
@@ -112,6 +115,7 @@ static struct thread *attach(struct thread *t)
 struct thread *thread_attach(void)
 {
 	struct thread *t = NULL;
+	uint64_t begin_ns = clock_mono_ns();
 	struct undisturbed u;
 	int saved_errno = errno;
 
@@ -119,6 +123,8 @@ struct thread *thread_attach(void)
 		undisturbed_begin(&u);
 		t = attach(&thread_storage);
 		undisturbed_end(&u);
+		if (!own_thread_here())
+			__atomic_fetch_add(&file_counters()->attach_ns, clock_mono_ns() - begin_ns, __ATOMIC_RELAXED);
 	}
 	errno = saved_errno;
 	return t;

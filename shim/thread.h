@@ -23,7 +23,7 @@ struct thread_slot {
 	uint64_t last_end;           /* ticks at which its last driver call returned */
 	uint64_t last_sample;        /* the helper's own */
 	const struct bias *counting; /* which counters it may be adding to, right now (bias.h) */
-} __attribute__((aligned(128))); /* two lines: processors fetch them in pairs */
+} __attribute__((aligned(128)));     /* two lines: processors fetch them in pairs */
 
 #define THREAD_POINTERS 8 /* memory kinds remembered, memory_kind.c */
 
@@ -56,7 +56,10 @@ struct thread {
 	uint64_t context;     /* current context; valid if context_known */
 	uint64_t last_handle; /* of last_stream, as the program named it */
 	struct stream *last_stream;
-	bool own_stream; /* has used its per-thread default stream */
+	uint32_t until_timed, timed_after; /* calls until the next one that is timed, and from the last one to it */
+	uint32_t random;
+	uint64_t injected_ticks; /* in driver calls that we added */
+	bool own_stream;         /* has used its per-thread default stream */
 	struct thread_copy copy;
 	uint32_t pointer_epoch;
 	struct {

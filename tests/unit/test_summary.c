@@ -100,7 +100,7 @@ static void test_calls_are_counted_over_processes(void **state)
 	assert_int_equal(calls_of(s, "cuLaunchKernel"), 2);
 	assert_int_equal(calls_of(s, "cuStreamSynchronize"), 2);
 	assert_int_equal(s->n_calls, 2);
-	assert_int_equal(s->self_calls, 4);
+	assert_int_equal(s->self.calls, 4);
 	assert_int_equal(s->n_devices, 1);
 	assert_string_equal(s->device_timing, "edges");
 	assert_int_equal(s->running + s->cut + s->unknown, 0);

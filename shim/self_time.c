@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "self_time.h"
+
+#include "call.h"
+#include "file.h"
+
+/* xorshift32 (G. Marsaglia, "Xorshift RNGs", 2003): 1 … 2 × SELF_TIME_EVERY - 1. */
+static uint32_t distance(struct thread *t)
+{
+	uint32_t x = t->random ? t->random : t->tid * 2654435761u | 1u;
+
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	t->random = x;
+	return 1 + (x >> 8) % (2 * SELF_TIME_EVERY - 1);
+}
+
+void self_time_begin(struct call *c)
+{
+	struct thread *t = c->thread;
+
+	c->timed = t->timed_after;
+	t->until_timed = t->timed_after = distance(t);
+	t->until_timed--;
+	c->own_ticks = 0;
+	c->own_begin = c->record.begin;
+	c->own_injected = t->injected_ticks;
+}
+
+void self_time_into_driver(struct call *c)
+{
+	c->own_ticks = clock_ticks() - c->own_begin;
+}
+
+void self_time_from_driver(struct call *c)
+{
+	c->own_begin = clock_ticks();
+}
+
+void self_time_end(struct call *c)
+{
+	uint64_t own = c->own_ticks + clock_ticks() - c->own_begin,
+		 injected = c->thread->injected_ticks - c->own_injected;
+	struct gst_counters *counters = file_counters();
+
+	if (own > injected)
+		__atomic_fetch_add(&counters->own_ticks, (own - injected) * c->timed, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&counters->own_calls, c->timed, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&counters->own_timed, 1, __ATOMIC_RELAXED);
+}
+
+void self_time_injected(struct thread *t, uint64_t ticks)
+{
+	t->injected_ticks += ticks;
+	__atomic_fetch_add(&file_counters()->injected_ticks, ticks, __ATOMIC_RELAXED);
+}
