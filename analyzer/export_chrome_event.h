@@ -13,6 +13,7 @@
 #define TID_UNRESOLVED 4000001u
 #define TID_HOSTFN 4000002u
 #define TID_UNDRAWN 4000003u
+#define TID_NCCL 5000000u
 #define TID_LANES 4100000u
 #define PID_OURS 4000000u
 
@@ -48,6 +49,9 @@ uint32_t place(struct chrome *x, const void *owner, uint64_t id, uint32_t pid, u
 
 /* Is what happened then to be written? */
 bool wanted(const struct chrome *x, int64_t begin, int64_t end);
+
+/* export_chrome_nccl.c: a process's NCCL calls. */
+void nccl_calls(struct chrome *x, size_t process);
 
 /* export_chrome_device.c: a device's work and its idle time. */
 void device_work(struct chrome *x, size_t device);

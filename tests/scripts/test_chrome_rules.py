@@ -240,3 +240,16 @@ def test_a_full_disk_is_an_error(build, gpushim, tmp_path):
     assert done.returncode == 4 and done.stderr.startswith("gpushim: /dev/full: cannot write")
     done = subprocess.run(f"{gpushim} report --json {tmp_path}/run >/dev/full", shell=True, capture_output=True, text=True)
     assert done.returncode == 4 and "cannot write" in done.stderr
+
+
+def test_collectives_are_named_as_kineto_names_them(files):
+    """record_param_comms's arguments, on a track beside the thread's driver calls; questions of the recorder's are not there."""
+    events = slices(files["nccl"], "nccl")
+    (reduce,) = [e for e in events if e["name"] == "ncclAllReduce" and e["pid"] == 100]
+    assert {key: reduce["args"][key] for key in ("Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group size", "Rank", "Seq")} == {
+        "Collective name": "all_reduce", "dtype": "float32", "In msg nelems": 1000000, "Out msg nelems": 1000000, "Group size": 4, "Rank": 1,
+        "Seq": 1}
+    assert reduce["dur"] == 20.0
+    assert reduce["tid"] not in {e["tid"] for e in slices(files["nccl"], "cuda_driver")}
+    assert len({e["args"]["Process Group Name"] for e in events if e["name"] == "ncclAllReduce"}) == 1  # both ranks'
+    assert not [e for e in events if e["name"] == "ncclCommCuDevice"]

@@ -583,7 +583,8 @@ static void add_nccl(struct parser *p)
 	const char *hook = value_of(p, "hook");
 	struct gst_nccl r = { .comm = (uint32_t)number(p, "comm", 0),
 			      .kind = nccl_kind(p, p->n_words > 1 ? p->words[1] : ""),
-			      .flags = has_flag(p, "inner") ? GST_NCCL_INNER : 0,
+			      .flags = (uint8_t)((has_flag(p, "inner") ? GST_NCCL_INNER : 0) |
+						 (has_flag(p, "ours") ? GST_NCCL_OURS : 0)),
 			      .result = (int32_t)number(p, "result", 0),
 			      .stream = (uint32_t)number(p, "stream", GST_NONE),
 			      .group = (uint32_t)number(p, "group", 0),

@@ -22,7 +22,7 @@
  *   comm 1 hash=0x5a rank=0 size=4 [also=] [parent=] [device=0] [made=init|split|shrink|grow] [flags=nonblocking,all] [name=X]
  *        [library=/path] [version=22809]      a communicator
  *   nccl all-reduce t=.. [hook=ncclAllReduce] [comm=1] [stream=] [group=] [seq=] [count=] [type=float32] [op=sum] [peer=] [opened=1ms]
- *        [flags=inner]        kinds: as in format.h, in small letters with dashes
+ *        [flags=inner,ours]   kinds: as in format.h, in small letters with dashes
  *   drop 3 [first=1ms last=2ms] [disk=] [limit=] [busy=] [errno=28]       records_dropped, when and why
  *   recycled until=5ms [segments=] [records=] [calls=] [lost=] [limit=] [errno=]      the beginning was given up; then segments stand where others did:
  *   thread 10 main recycles=1 number=3      segment recycles=1 number=4        and copies of definitions in:  kept    kept segment=0 recycles=0
