@@ -90,7 +90,7 @@ def test_no_kernel_ends_before_all_have_begun(recorder):
         if "SendRecv" not in together[0]["name"]:  # those wait for their neighbours alone
             last = max(op["start_ns"] for op in together)
             assert all(op["end_ns"] >= last + 20_000 for op in together)
-            assert min(op["end_ns"] for op in together) - last < 100_000_000
+            assert min(op["end_ns"] for op in together) - last < 2_000_000_000
 
 
 def test_training(recorder):

@@ -55,7 +55,7 @@ class Launch(NamedTuple):
 
 
 class Trace:
-    """calls in the order of their begin; launches: NCCL's kernels, as the driver was asked for them."""
+    """calls in the order of their begin; questions: what the recorder asked NCCL itself; launches: NCCL's kernels, as the driver was asked for them."""
 
     def __init__(self, path):
         data = path.read_bytes()
@@ -63,7 +63,7 @@ class Trace:
         names, libraries = gst.names(data, parts, SPACE_NCCL), gst.names(data, parts, SPACE_LIBRARY)
         hooks, kernels = gst.names(data, parts, gst.SPACE_HOOK), gst.names(data, parts, SPACE_KERNEL)
         records = [record for part in parts for record in part.records if record.commit == gst.COMMIT]
-        self.streams, self.comms, self.calls, self.launches = {}, {}, [], []
+        self.streams, self.comms, self.calls, self.questions, self.launches = {}, {}, [], [], []
         for record in records:
             if record.type == STREAM:
                 number, _, _, handle = struct.unpack_from("<IHHQ", data, record.offset + 8)
@@ -87,9 +87,8 @@ class Trace:
 
     def read_call(self, data, at, names):
         begin, end, comm, hook, kind, flags, result, stream, group, seq, count, peer, op, type_ = struct.unpack_from("<QQIHBBiIIIQiHB", data, at + 8)
-        if flags & OURS:
-            return  # a question of the recorder's
-        self.calls.append(Call(begin, end, names[hook], kind, bool(flags & INNER), self.comms.get(comm), result, self.streams.get(stream),
+        calls = self.questions if flags & OURS else self.calls
+        calls.append(Call(begin, end, names[hook], kind, bool(flags & INNER), self.comms.get(comm), result, self.streams.get(stream),
                                group, seq, count, peer, op, type_))
 
     def collectives(self):

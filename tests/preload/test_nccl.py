@@ -2,6 +2,7 @@
 """NCCL under the recorder, with our stand-in for the library: four processes, every call once, the same as without; and the real library
 of NVIDIA's wheel as far as it goes without a GPU."""
 
+import json
 import re
 import shutil
 import signal
@@ -10,8 +11,10 @@ import time
 from collections import Counter, defaultdict
 
 import pytest
+import truth
 from nccl_ranks import RANKS, Ranks, library_path
 from nccl_records import GROUP_END, GROUP_START, Trace
+from recording import RunFiles
 
 NO_OP = 0xffff
 
@@ -182,6 +185,53 @@ def test_shrink(recorder):
     assert [[call.seq for call in of_all[rank]] for rank in range(RANKS)] == [[1, 2]] * 3 + [[1]]
 
 
+def together(recorder, case, **how):
+    """All ranks in one run directory: (ranks, their report, the run as the checks of scenarios want it)."""
+    ranks = Ranks(recorder, "client_linked", case, shim=True, together=True, **how).finish()
+    done = recorder.gpushim("report", ranks.out, "--json")
+    assert done.returncode == 0, done.stderr
+    return ranks, json.loads(done.stdout), RunFiles(ranks.folder, [ranks.folder / f"truth-{rank.number}.json" for rank in ranks.ranks])
+
+
+@pytest.mark.parametrize("case", ["collectives", "train", "split"])
+def test_the_report_lists_communicators(recorder, case):
+    """… over all processes: who is in them, and what each rank did."""
+    ranks, report, _ = together(recorder, case)
+    expected = defaultdict(dict)
+    for rank in ranks.ranks:
+        done = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+        for call in with_inner(rank):
+            if "count" in call and call["result"] == 0:
+                sums = done[call["comm"], call["rank"], call["nranks"]][call["call"].replace("Config", "").replace("Bcast", "Broadcast")]
+                sums[0] += 1
+                sums[1] += call["count"] * 4
+        for (comm, number, size), operations in done.items():
+            expected[comm][number] = (rank.pid, size, {name: tuple(sums) for name, sums in operations.items()})
+    listed = {}
+    for comm in report["communicators"]:
+        members = {one["rank"]: (one["pid"], comm["size"], operations_of(one)) for one in comm["ranks"]}
+        assert len(members) == len(comm["ranks"]) == comm["size"] and len({one["last_seq"] for one in comm["ranks"]}) == 1
+        listed[comm["hash"]] = members
+    assert sorted(map(sorted, (members.items() for members in listed.values()))) == sorted(map(sorted, (members.items() for members in expected.values())))
+
+
+NAMES = {"all_reduce": "ncclAllReduce", "broadcast": "ncclBroadcast", "reduce": "ncclReduce", "all_gather": "ncclAllGather",
+         "reduce_scatter": "ncclReduceScatter", "all_to_all": "ncclAlltoAll", "gather": "ncclGather", "scatter": "ncclScatter",
+         "send": "ncclSend", "recv": "ncclRecv"}
+
+
+def operations_of(member):
+    return {NAMES[name]: (one["calls"], one["bytes"]) for name, one in member["operations"].items()}
+
+
+def test_the_report_is_sound_about_its_kernels(recorder):
+    """NCCL's kernels wait on the device for other processes: idle and busy are still what the devices' own log says."""
+    _, report, run = together(recorder, "train", options=["--steps", 20])
+    driver = {name: count for name, count in report["calls"].items() if not name.startswith("nccl")}  # which the devices' log counts
+    truth.check_sound({**report, "calls": driver}, truth.Truth(run))
+    assert [device["device"] for device in report["devices"]] == list(range(RANKS)) and report["run"]["processes"] == RANKS
+
+
 def test_abort_from_another_thread(recorder):
     plain, _, traces = both(recorder, "abort")
     for one, trace in zip(plain.ranks, traces):
@@ -259,9 +309,10 @@ def test_one_rank_is_killed(recorder):
     try:
         for rank in ranks.ranks:
             assert rank.process.stdout.readline() == "begun\n"
-        time.sleep(0.3)
+        while min(len(rank.log()) for rank in ranks.ranks) < 50:
+            time.sleep(0.02)
         ranks.ranks[2].process.send_signal(signal.SIGKILL)
-        time.sleep(0.3)
+        time.sleep(0.1)
     finally:
         for rank in ranks.ranks:
             rank.process.kill()
@@ -272,7 +323,7 @@ def test_one_rank_is_killed(recorder):
         numbers = [call.seq for call in Trace(path).collectives()]
         returned = sum(call["call"] == "ncclAllReduce" for call in rank.calls())
         assert numbers == list(range(1, len(numbers) + 1))
-        assert returned > 20 and returned - 1 <= len(numbers) <= returned, rank.number  # it logs before it returns to us
+        assert returned > 10 and returned - 1 <= len(numbers) <= returned, rank.number  # it logs before it returns to us
 
 
 def version(recorder, build, shim, *args, **env):
