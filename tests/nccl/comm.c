@@ -155,6 +155,7 @@ ncclResult_t job_split(struct job *job)
 	struct ncclComm *parent = job->parent;
 	uint64_t number = ++parent->children;
 	struct offer *mine = offer_of(parent, parent->rank, number);
+	int rank, nranks;
 
 	mine->color = job->color;
 	mine->key = job->key;
@@ -167,7 +168,9 @@ ncclResult_t job_split(struct job *job)
 		}
 	if (job->color == NCCL_SPLIT_NOCOLOR)
 		return ncclSuccess;
-	place_in_color(parent, number, job, &job->comm->rank, &job->comm->nranks);
+	place_in_color(parent, number, job, &rank, &nranks);
+	job->comm->rank = rank;
+	job->comm->nranks = nranks;
 	rendezvous_derive(&job->id, &parent->id, number, (uint64_t)job->color);
 	return job_join(job);
 }

@@ -181,6 +181,8 @@ size_t channel_write(const struct segment *s, enum lane lane, unsigned from, uns
 	size_t at = head % s->ring_bytes, n = least(bytes, room), first = least(n, s->ring_bytes - at);
 	char *to_ring = ring(s, lane, from, to);
 
+	if (!n)
+		return 0;
 	memcpy(to_ring + at, data, first);
 	memcpy(to_ring, (const char *)data + first, n - first);
 	atomic_store_explicit(&c->head, head + n, memory_order_release);
@@ -195,6 +197,8 @@ size_t channel_read(const struct segment *s, enum lane lane, unsigned from, unsi
 	size_t at = tail % s->ring_bytes, n = least(bytes, there), first = least(n, s->ring_bytes - at);
 	const char *from_ring = ring(s, lane, from, to);
 
+	if (!n)
+		return 0; /* and perhaps no `data` */
 	memcpy(data, from_ring + at, first);
 	memcpy((char *)data + first, from_ring, n - first);
 	atomic_store_explicit(&c->tail, tail + n, memory_order_release);

@@ -38,8 +38,9 @@ struct premultiply {
 /* Never freed, since a graph may hold a kernel of it: one that is destroyed only loses its magic number. */
 struct ncclComm {
 	uint64_t magic;
-	uint64_t hash;
-	int rank, nranks, device;
+	_Atomic uint64_t hash; /* this and the next two: while it is made another thread may ask for its state */
+	_Atomic int rank, nranks;
+	int device;
 	CUcontext context;
 	struct segment segment;
 	struct rendezvous id;
