@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "text.h"
@@ -79,6 +80,31 @@ static const char *moment(char buf[64], const struct trace *t, int64_t ns)
 	return buf;
 }
 
+static int by_tid(const void *key, const void *thread)
+{
+	uint32_t tid = *(const uint32_t *)key, other = ((const struct thread *)thread)->tid;
+
+	return (tid > other) - (tid < other);
+}
+
+/* The program's: the recorder's own make no calls. */
+static uint64_t calling_threads(const struct trace *t)
+{
+	bool *calls = calloc(t->n_threads + 1, sizeof(*calls));
+	uint64_t n = 0;
+
+	for (size_t i = 0; calls && i < t->n_calls; i++) {
+		const struct thread *at =
+			bsearch(&t->calls[i].tid, t->threads, t->n_threads, sizeof(*t->threads), by_tid);
+
+		n += at && !calls[at - t->threads];
+		if (at)
+			calls[at - t->threads] = true;
+	}
+	free(calls);
+	return n;
+}
+
 /* ---- how many ---------------------------------------------------------------------------------------- */
 
 static const char *number(char buf[48], uint64_t n, const char *one, const char *many)
@@ -116,8 +142,9 @@ static void recorded(struct words *w)
 	w->label = "recorded";
 	say(w, INK_PLAIN, "%s, process %u on %s: %s of %s to %s of %s, in %s, %s.", command, h->pid,
 	    h->host[0] ? h->host : "an unnamed host", number(calls, t->n_calls, "driver call", "driver calls"),
-	    number(threads, t->n_threads, "thread", "threads"), number(streams, t->n_streams, "stream", "streams"),
-	    number(devices, t->n_devices, "device", "devices"), text_long(length, until_ns(t) - from_ns(t)), when);
+	    number(threads, calling_threads(t), "thread", "threads"),
+	    number(streams, t->n_streams, "stream", "streams"), number(devices, t->n_devices, "device", "devices"),
+	    text_long(length, until_ns(t) - from_ns(t)), when);
 }
 
 /* ---- what was lost ------------------------------------------------------------------------------------ */
@@ -131,7 +158,7 @@ static const char *why_full(char buf[128], const struct gst_counters *c)
 		snprintf(buf, 128, "because the disk was full");
 	else if (c->drop_errno == EDQUOT)
 		snprintf(buf, 128, "because the disk quota was used up");
-	else if (c->drop_errno && c->drop_errno < 4096)
+	else if (c->drop_errno && c->drop_errno != EFBIG && c->drop_errno < 4096)
 		snprintf(buf, 128, "because the file could not grow (%s)", strerror((int)c->drop_errno));
 	else
 		snprintf(buf, 128, "to stay within %s", text_bytes(bytes, c->limit_bytes));
@@ -204,8 +231,8 @@ static void ended(struct words *w)
 {
 	const struct trace *t = w->t;
 	char when[64];
-	const char *who = t->n_threads == 1 ? "at most the call it was in is missing"
-					    : "at most the call that each thread was in is missing";
+	const char *who = calling_threads(t) == 1 ? "at most the call it was in is missing"
+						  : "at most the call that each thread was in is missing";
 
 	moment(when, t, t->end_ns);
 	if (t->life == LIFE_RUNNING)
@@ -310,7 +337,8 @@ static void add(char text[600], const char *format, ...)
 
 static void range(char text[600], const struct trace *t)
 {
-	bool dropped_on = t->drop_first_ns && t->drop_last_ns >= t->end_ns - (t->end_ns - t->begin_ns) / 64;
+	bool dropped = t->counters.records_dropped && t->drop_first_ns;
+	bool dropped_on = dropped && t->drop_last_ns >= t->end_ns - (t->end_ns - t->begin_ns) / 64;
 	int64_t end_ns = t->cut_ns;
 	char when[64], last[64];
 
@@ -320,7 +348,7 @@ static void range(char text[600], const struct trace *t)
 		add(text, " from %s on", moment(when, t, t->from_ns));
 	if (end_ns <= t->end_ns)
 		add(text, " up to %s", moment(when, t, end_ns));
-	if (t->drop_first_ns && !dropped_on)
+	if (dropped && !dropped_on)
 		add(text,
 		    ", but not between %s and %s: calls are missing there, and what looks idle may have been busy",
 		    moment(when, t, t->drop_first_ns), moment(last, t, t->drop_last_ns));

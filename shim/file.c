@@ -49,9 +49,13 @@ uint8_t *file_head(void)
 void file_count_dropped(enum drop why, uint64_t records)
 {
 	struct gst_counters *c = file_counters();
-	uint64_t *reason = why == DROP_LIMIT ? &c->dropped_limit : why == DROP_DISK ? &c->dropped_disk : &c->dropped_busy;
+	uint64_t *reason = why == DROP_LIMIT  ? &c->dropped_limit
+			   : why == DROP_DISK ? &c->dropped_disk
+					      : &c->dropped_busy;
 	uint64_t now = clock_ticks(), none = 0;
 
+	if (!records)
+		return;
 	__atomic_compare_exchange_n(&c->drop_first_ticks, &none, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->drop_last_ticks, now, __ATOMIC_RELAXED);
 	__atomic_fetch_add(reason, records, __ATOMIC_RELAXED);

@@ -80,7 +80,7 @@ struct gst_counters {
 	uint64_t limit_bytes;       /* the file never grows beyond */
 	uint64_t drop_first_ticks;  /* of records_dropped, 0 none */
 	uint64_t drop_last_ticks;
-	uint64_t drop_errno;    /* why no segment was to be had, the last time; 0 never */
+	uint64_t drop_errno;    /* why the file could not grow, the last time; EFBIG: its limit; 0 never */
 	uint64_t dropped_limit; /* within the limit every segment was in use by a thread */
 	uint64_t dropped_disk;  /* the file could not grow, or is gone: drop_errno */
 	uint64_t dropped_busy;  /* a signal handler's inside the recorder; another thread was giving up the last segment to be had */

@@ -145,6 +145,8 @@ static int grow_if_there_may_be_room(struct segment *out)
 		rc = EFBIG;
 	if (!no_room(rc))
 		return rc;
+	if (rc != EFBIG)
+		__atomic_store_n(&file_counters()->drop_errno, (uint64_t)rc, __ATOMIC_RELAXED);
 	__atomic_store_n(&grow_again_at, __atomic_load_n(&given_up, __ATOMIC_RELAXED) + TRY_TO_GROW_EVERY,
 			 __ATOMIC_RELAXED);
 	if (!__atomic_exchange_n(&full, (uint32_t)rc, __ATOMIC_RELAXED))

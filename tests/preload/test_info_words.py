@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `info` says in words of real recordings: a clean one, one within a limit, one that was killed, one on a full disk. Numbers, times and
+names are masked."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+CLIENT = """
+import ctypes, os, signal, sys, time
+lib = ctypes.CDLL("libcuda.so.1")
+context, memory = ctypes.c_void_p(), ctypes.c_uint64()
+assert lib.cuInit(0) == 0 and lib.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+assert lib.cuCtxSetCurrent(context) == 0 and lib.cuMemAlloc_v2(ctypes.byref(memory), 4096) == 0
+lib.cuMemsetD8Async.argtypes = ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p
+stream = ctypes.c_void_p()
+assert lib.cuStreamCreate(ctypes.byref(stream), 1) == 0
+for i in range(int(sys.argv[1])):
+    assert lib.cuMemsetD8Async(memory, 0, 16, stream) == 0
+assert lib.cuStreamSynchronize(stream) == 0
+if sys.argv[2:] == ["die"]:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+RECORDED = "recorded COMMAND, process N on HOST: N driver calls of 1 thread to 1 stream of 1 device, in TIME, WHEN. "
+
+
+def words(recorder, out):
+    """The sentences, masked."""
+    done = recorder.gpushim("info", out)
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.split("\n")[1:])) <= 80
+    text = " ".join(done.stdout.split("\n\n")[0].split("\n", 1)[1].split())
+    text = re.sub(r"recorded .*?, process \d+ on .*?: ", "recorded COMMAND, process N on HOST: ", text)
+    text = re.sub(r"(begun|from) \d{4}-\d\d-\d\d [\d:]+( to [\d:]+)? UTC", "WHEN", text)
+    text = re.sub(r"[\d.]+ (ns|us|ms|s|min \d+ s)( after its begin)?(?=[ .,:])|\d\d:\d\d:\d\d", "TIME", text)
+    text = re.sub(r"[\d,]+(?= (driver calls|records|calls|definitions))", "N", text)
+    return text
+
+
+def run(recorder, *args, **env):
+    return recorder.run([sys.executable, "-c", CLIENT, *map(str, args)], env=env)
+
+
+def test_clean(recorder):
+    done = run(recorder, 100)
+    assert done.status == 0, done.stderr
+    assert words(recorder, done.out) == (
+        RECORDED + "lost Nothing: no record was dropped, the file is whole, and the process ended regularly. trust Trust it.")
+
+
+def test_recycled(recorder):
+    done = run(recorder, 60000, GPUSHIM_LIMIT=2 << 20)
+    assert done.status == 0, done.stderr
+    assert words(recorder, done.out) == (
+        RECORDED + "lost The first TIME were given up to stay within 2.0 MiB: N records, N calls among them. "
+        "What remains, the last TIME, is complete. trust Trust it from TIME on.")
+
+
+def test_killed(recorder):
+    done = run(recorder, 100, "die")
+    assert done.status == -9
+    assert words(recorder, done.out) == (
+        RECORDED + "lost The end: no regular one (killed, or gone through _exit or exec) at TIME: at most the call it was in is missing. "
+        "trust Trust it. Its last moments may be missing.")
+
+
+def test_disk_full(recorder, tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={2 << 20}", "tmpfs", small], capture_output=True).returncode:
+        pytest.skip("cannot mount a small disk")
+    try:
+        done = run(recorder, 60000, GPUSHIM_OUT=small)
+        assert done.status == 0, done.stderr
+        assert words(recorder, small) == (
+            RECORDED + "lost The first TIME were given up because the disk was full: N records, N calls among them. "
+            "What remains, the last TIME, is complete. trust Trust it from TIME on.")
+    finally:
+        subprocess.run(["umount", small], check=True)
