@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import stat
+import subprocess
 import sys
 
 import pytest
@@ -244,6 +245,44 @@ start(); work(); print('end')
     assert report["calls"]["cuMemsetD8_v2"] == CALLS
     assert report["losses"]["records_dropped"] == lost
     assert report["calls"].get("cuCtxSynchronize", 0) == 100 - lost
+
+
+SET_USER_ID = """
+#include <stdio.h>
+#include <sys/auxv.h>
+int cuInit(unsigned);
+int main(void)
+{
+	cuInit(0);
+	printf("%d end\\n", getauxval(AT_SECURE) != 0);
+	return 0;
+}
+"""
+
+
+@needs_root
+@pytest.mark.parametrize("gains", [False, True])
+def test_a_program_that_gained_rights_is_not_recorded(recorder, gains):
+    """The loader preloads nothing there. Where the recorder is part of the program it stays off: its caller's variables do not say what
+    a program with other rights writes. Without the bit the same program is recorded."""
+    folder = recorder.new_folder()
+    program = folder / "program"
+    libraries = [recorder.shim, recorder.build / "simgpu" / "libcuda.so.1"]
+    built = subprocess.run(["cc", "-x", "c", "-", "-o", str(program), "-Wl,--no-as-needed",
+                            *(f"-Wl,-rpath,{path.parent}" for path in libraries), *(f"-L{path.parent}" for path in libraries),
+                            *(f"-l:{path.name}" for path in libraries)], input=SET_USER_ID, text=True)
+    assert built.returncode == 0
+    if gains:
+        os.chown(program, 65534, 65534)
+        program.chmod(0o4755)
+    folder.chmod(0o777)
+    for path in folder.parents[:3]:  # so that it could write there
+        path.chmod(path.stat().st_mode | 0o055)
+    done = recorder.run([str(program)], shim=False, folder=folder, env={"SIMGPU_LOG": None})
+    if done.status == 127:
+        pytest.skip("another user cannot read the build directory")
+    assert (done.status, done.stdout, done.stderr) == (0, f"{int(gains)} end\n", "")
+    assert len(done.traces()) == (0 if gains else 1) and done.out.exists() != gains
 
 
 # ---- where it does not stay --------------------------------------------------------------------------------------------------------
