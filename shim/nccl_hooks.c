@@ -19,12 +19,17 @@
 #define WITH_COPY(...) (struct nccl_copy * copy, __VA_ARGS__)
 
 _Static_assert(NCCL_COPIES == 8, "EACH_COPY has one for each");
-#define EACH_COPY(X, type, sym, params, ...)                                                                           \
-	X(type, sym, 0, params, __VA_ARGS__)                                                                           \
-	X(type, sym, 1, params, __VA_ARGS__)                                                                           \
-	X(type, sym, 2, params, __VA_ARGS__)                                                                           \
-	X(type, sym, 3, params, __VA_ARGS__) X(type, sym, 4, params, __VA_ARGS__) X(type, sym, 5, params, __VA_ARGS__) \
-		X(type, sym, 6, params, __VA_ARGS__) X(type, sym, 7, params, __VA_ARGS__)
+/* clang-format off: it comes to no end with these */
+#define EACH_COPY(X, type, sym, params, ...) \
+	X(type, sym, 0, params, __VA_ARGS__) \
+	X(type, sym, 1, params, __VA_ARGS__) \
+	X(type, sym, 2, params, __VA_ARGS__) \
+	X(type, sym, 3, params, __VA_ARGS__) \
+	X(type, sym, 4, params, __VA_ARGS__) \
+	X(type, sym, 5, params, __VA_ARGS__) \
+	X(type, sym, 6, params, __VA_ARGS__) \
+	X(type, sym, 7, params, __VA_ARGS__)
+/* clang-format on */
 #define BOUND(type, sym, n, params, ...)                       \
 	static type sym##_##n params                           \
 	{                                                      \
