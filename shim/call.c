@@ -2,10 +2,51 @@
 /* The parts of a call that only some calls need. */
 #include "call.h"
 
+#include <signal.h>
+
 #include "edge.h"
 #include "helper.h"
 #include "poll.h"
+#include "resolve.h"
 #include "stream.h"
+
+/* A frame that lies below the present one, in the same stack, is gone: by longjmp or an exception. */
+static bool was_left(const struct thread *t, const struct call *now)
+{
+	stack_t other = { .ss_flags = 0 };
+
+	return (uintptr_t)now >= t->depth && sigaltstack(NULL, &other) == 0 &&
+	       !(other.ss_flags & SS_ONSTACK); /* a signal handler's stack is anywhere */
+}
+
+bool call_enter_within(struct call *c, struct thread *t, enum hook_id hook, enum gst_family family, void *caller)
+{
+	c->within = NULL;
+	if (!t || t->depth == THREAD_NEVER_RECORDED)
+		return false;
+	if (was_left(t, c)) {
+		t->slot->counting = NULL;
+		return true;
+	}
+	if (resolve_is_driver(caller))
+		return false;
+	c->within = t;
+	c->record = (struct gst_call){ .hook = (uint16_t)hook,
+				       .family = (uint8_t)family,
+				       .stream = GST_NONE,
+				       .device = 0xffff,
+				       .begin = clock_ticks() };
+	return false;
+}
+
+void call_exit_within(struct call *c, CUresult rc)
+{
+	if (!c->within)
+		return;
+	c->record.end = clock_ticks();
+	c->record.result = (int32_t)rc;
+	ring_append(&c->within->ring, GST_CALL, sizeof(c->record), &c->record);
+}
 
 void call_enter_slow(struct call *c)
 {

@@ -18,7 +18,8 @@ enum call_role { /* what the call means for its stream, set by capture.c, acted 
 };
 
 struct call {
-	struct thread *thread; /* NULL: not recorded (off, or inside another of our calls) */
+	struct thread *thread; /* NULL: not recorded (off), or within another call */
+	struct thread *within; /* where thread is NULL: whose other call it is made in; NULL not recorded */
 	struct stream *stream;
 	enum call_role role;
 	bool edge_after; /* record an edge behind it */
@@ -28,6 +29,10 @@ struct call {
 	struct gst_call record;
 };
 
+/* There is no thread, or it is in another call. True: it is not, since somebody jumped out of that one. Otherwise it is a signal
+ * handler's, of which the times are recorded and nothing else (our own part of the other call may be half done), or the driver's. */
+bool call_enter_within(struct call *c, struct thread *t, enum hook_id hook, enum gst_family family, void *caller);
+void call_exit_within(struct call *c, CUresult rc);
 void call_enter_slow(struct call *c);
 void call_exit_slow(struct call *c);
 
@@ -37,9 +42,9 @@ static inline void call_enter(struct call *c, enum hook_id hook, enum gst_family
 
 	c->thread = NULL;
 	c->timed = 0;
-	if (__builtin_expect(!t || t->depth, 0))
+	if (__builtin_expect(!t || t->depth, 0) && !call_enter_within(c, t, hook, family, __builtin_return_address(0)))
 		return;
-	t->depth = 1;
+	t->depth = (uintptr_t)c;
 	c->thread = t;
 	c->stream = NULL;
 	c->role = CALL_PLAIN;
@@ -73,8 +78,10 @@ static inline void call_exit(struct call *c, CUresult rc)
 {
 	struct thread *t = c->thread;
 
-	if (__builtin_expect(!t, 0))
+	if (__builtin_expect(!t, 0)) {
+		call_exit_within(c, rc);
 		return;
+	}
 	if (!c->record.end)
 		c->record.end = clock_ticks();
 	c->record.result = (int32_t)rc;

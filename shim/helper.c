@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -31,6 +33,7 @@
 	5000000ull /* nothing waits for an edge to be read: seldom, so that few queries meet one that has not fired */
 #define SILENCE_NS 200000ull
 #define QUIET_NS 50000ull
+#define ALONE_NS 10000000ull
 
 static struct once started;
 static uint32_t stopping; /* 1: asked to stop, 2: has stopped */
@@ -140,6 +143,25 @@ static void helper_sleep(void)
 		bell_wait(sample_interval_ns(since));
 }
 
+/* A program whose main thread went by pthread_exit ends with the last of the others. That one cannot know that we are none of them. */
+static void end_if_alone(uint64_t now_ns)
+{
+	static uint64_t last_ns;
+	sigset_t none;
+
+	if (now_ns - last_ns < ALONE_NS)
+		return;
+	last_ns = now_ns;
+	if (!own_threads_are_alone())
+		return;
+	polls_end(&self->ring);
+	__atomic_store_n(&stopping, 2, __ATOMIC_RELEASE);
+	self->depth = 0; /* what the program's exit handlers do is its own doing again */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	exit(0); /* as libc does in the last thread */
+}
+
 static void helper_main(void)
 {
 	uint64_t start_ns = clock_mono_ns(), last_anchor_ns = start_ns;
@@ -152,7 +174,7 @@ static void helper_main(void)
 		__atomic_store_n(&stopping, 2, __ATOMIC_RELEASE);
 		return;
 	}
-	self->depth = 1;                                     /* nothing this thread does is the program's doing */
+	self->depth = THREAD_NEVER_RECORDED;                 /* nothing this thread does is the program's doing */
 	INJECT(cuThreadExchangeStreamCaptureMode, &relaxed); /* our queries must not break a capture of the program's */
 	while (!__atomic_load_n(&stopping, __ATOMIC_ACQUIRE)) {
 		helper_sleep();
@@ -163,6 +185,7 @@ static void helper_main(void)
 		if (settings.level >= GST_LEVEL_EDGES)
 			polls_silent(&self->ring, make_current);
 		samples_ask(clock_ticks_in(SILENCE_NS));
+		end_if_alone(clock_mono_ns());
 	}
 	polls_end(&self->ring);
 	own_thread_account();
@@ -189,6 +212,7 @@ void helper_stop(void)
 {
 	struct thread *t = thread_self();
 	struct timespec ms = { 0, 1000000 };
+	uintptr_t depth;
 
 	if (!t || !once_is_done(&started))
 		return;
@@ -198,7 +222,8 @@ void helper_stop(void)
 		nanosleep(
 			&ms,
 			NULL); /* it is in a driver call, or starved; the program's end does not wait for it for long */
-	t->depth++;
+	depth = t->depth;
+	t->depth = THREAD_NEVER_RECORDED;
 	if (gate_enter()) {
 		edges_harvest(&t->ring, edges_context_is_current);
 		gate_leave();
@@ -206,7 +231,7 @@ void helper_stop(void)
 	names_anchor(&t->ring);
 	__atomic_fetch_add(&gate.closed, 1,
 			   __ATOMIC_SEQ_CST); /* nothing of ours enters the driver while it shuts down */
-	t->depth--;
+	t->depth = depth;
 }
 
 void helper_context_gone(uint64_t context)

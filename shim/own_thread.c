@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "own_thread.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "apart.h"
 #include "file.h"
 #include "glibc.h"
 #include "placement.h"
@@ -20,6 +25,7 @@ bool own_thread_here(void)
 {
 	return here;
 }
+static uint32_t alive; /* of our threads */
 
 static void *start(void *arg)
 {
@@ -29,6 +35,7 @@ static void *start(void *arg)
 	placement_take();
 	prctl(PR_SET_NAME, thread->name);
 	thread->main();
+	__atomic_fetch_sub(&alive, 1, __ATOMIC_RELAXED);
 	return NULL;
 }
 
@@ -53,6 +60,7 @@ bool own_thread_start(const struct own_thread *thread)
 	sigset_t all, old;
 	int saved_errno = errno, rc;
 
+	__atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old); /* this thread's: pthread_sigmask is the same, and newer */
 	rc = create(thread, STACK_BYTES, PTHREAD_EXPLICIT_SCHED);
@@ -61,6 +69,8 @@ bool own_thread_start(const struct own_thread *thread)
 	if (rc == EINVAL) /* a program with much thread-local storage: our small stack cannot hold it */
 		rc = create(thread, STACK_BYTES * 32, PTHREAD_INHERIT_SCHED);
 	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (rc)
+		__atomic_fetch_sub(&alive, 1, __ATOMIC_RELAXED);
 	errno = saved_errno;
 	return rc == 0;
 }
@@ -76,4 +86,55 @@ void own_thread_account(void)
 	ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 	__atomic_fetch_add(&file_counters()->own_cpu_ns, ns - counted, __ATOMIC_RELAXED);
 	counted = ns;
+}
+
+/* ---- the end of all others -------------------------------------------------------------------------------------------- */
+
+/* libc gives every thread such a list and the kernel takes it away at the thread's end, but a main thread that has ended stays in all
+ * other lists until the process does. */
+static bool main_has_ended(void)
+{
+	void *list = NULL;
+	size_t size;
+
+	return syscall(SYS_get_robust_list, getpid(), &list, &size) == 0 && !list;
+}
+
+static void count_threads(void *counted)
+{
+	struct linux_dirent64 {
+		uint64_t ino, off;
+		unsigned short size;
+		unsigned char type;
+		char name[];
+	} * entry;
+	char buffer[4096] __attribute__((aligned(8)));
+	int dir = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint32_t n = 0;
+	long bytes = 0;
+
+	while (dir >= 0 && (bytes = syscall(SYS_getdents64, dir, buffer, sizeof(buffer))) > 0)
+		for (long at = 0; at < bytes; at += entry->size) {
+			entry = (struct linux_dirent64 *)(buffer + at);
+			n += entry->name[0] != '.';
+		}
+	if (dir >= 0)
+		close(dir);
+	*(uint32_t *)counted = dir < 0 || bytes < 0 ? UINT32_MAX : n;
+}
+
+bool own_threads_are_alone(void)
+{
+	uint32_t n = UINT32_MAX;
+
+	if (!main_has_ended())
+		return false;
+	apart_run(count_threads, &n);
+	/* ours, main, and the one that counted: where that was to be had */
+	return n <= __atomic_load_n(&alive, __ATOMIC_RELAXED) + 2;
+}
+
+void own_threads_forget(void)
+{
+	alive = 0;
 }

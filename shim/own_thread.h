@@ -19,3 +19,10 @@ bool own_thread_here(void);
 
 /* Adds the CPU time that the calling thread, one of ours, has used since it last did this to the file's counter. */
 void own_thread_account(void);
+
+/* The main thread has ended, and so have all but ours: libc would now end the process, if it did not count ours as well. Two system
+ * calls as long as there is a main thread; it must have been there when the first of ours was started. */
+bool own_threads_are_alone(void);
+
+/* After fork, in the child. */
+void own_threads_forget(void);

@@ -18,6 +18,7 @@
 #include "names.h"
 #include "nccl_call.h"
 #include "once.h"
+#include "own_thread.h"
 #include "placement.h"
 #include "resolve.h"
 #include "ring.h"
@@ -78,6 +79,7 @@ static bool make_generation_page(void)
 /* Everything a parent left in our memory is its own business. */
 static void forget_parent(void)
 {
+	own_threads_forget();
 	helper_forget();
 	edges_forget();
 	streams_forget();

@@ -215,6 +215,11 @@ static bool is_upper(char c)
 	return c >= 'A' && c <= 'Z';
 }
 
+bool resolve_is_driver(const void *p)
+{
+	return lies_in(&of_driver, (uintptr_t)p);
+}
+
 /* libnccl's plugins have names of the same form: the table decides. */
 static struct dlsym_answer nccl_answer(void *handle, const char *name, uintptr_t caller)
 {

@@ -24,6 +24,9 @@ void resolve_driver(void);
 /* The driver's own function of this name, NULL if it has none. */
 void *resolve_in_driver(const char *name);
 
+/* Does p lie in the driver's own code? */
+bool resolve_is_driver(const void *p);
+
 /* Constructor: before this, dlsym only passes through. */
 void resolve_start(void);
 

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "apart.h"
 #include "clock.h"
 #include "file.h"
 #include "segment.h"
@@ -55,7 +56,8 @@ static void *dropped(enum drop why)
 	return NULL;
 }
 
-void *ring_reserve_elsewhere(struct ring *r, uint16_t type, uint16_t size)
+/* Into another segment. */
+static void *move(struct ring *r, uint16_t type, uint16_t size)
 {
 	uint8_t *full = r->segment;
 	uint32_t index = r->index;
@@ -92,6 +94,23 @@ void *ring_reserve_elsewhere(struct ring *r, uint16_t type, uint16_t size)
 			    : rc == EAGAIN ? DROP_BUSY
 					   : DROP_DISK)
 		  : ring_reserve(r, type, size);
+}
+
+void *ring_reserve_elsewhere(struct ring *r, uint16_t type, uint16_t size)
+{
+	struct undisturbed u;
+	void *place;
+
+	if (r->refused && r->at <= GST_SEGMENT_BYTES * 2)
+		return dropped((enum drop)(r->refused - 1));
+	/* A handler's records would find no room meanwhile, and one that jumps away would leave us in between for good. */
+	undisturbed_begin(&u);
+	if (r->segment && r->at + size <= GST_SEGMENT_BYTES)
+		place = ring_reserve(r, type, size); /* one came just before, and made room */
+	else
+		place = move(r, type, size);
+	undisturbed_end(&u);
+	return place;
 }
 
 /* ---- segments given back by threads that ended -------------------------------------------------------------------- */

@@ -25,6 +25,8 @@ struct thread_slot {
 	const struct bias *counting; /* which counters it may be adding to, right now (bias.h) */
 } __attribute__((aligned(128)));     /* two lines: processors fetch them in pairs */
 
+#define THREAD_NEVER_RECORDED 1 /* as depth */
+
 #define THREAD_POINTERS 8 /* memory kinds remembered, memory_kind.c */
 
 /* A group of NCCL calls that the thread is in: of one copy of libnccl (nccl_hooks.h). */
@@ -47,7 +49,7 @@ struct thread_copy { /* the thread's accounts when its last copy began */
 struct thread {
 	uint32_t
 		generation; /* equals *process_generation while all of this is valid: not before the first call, not after fork */
-	uint32_t depth; /* inside one of our driver calls: nested calls are forwarded and not recorded */
+	uintptr_t depth; /* inside one of our driver calls (where its frame is): nested calls are forwarded and not recorded */
 	struct ring ring;
 	struct thread_slot *slot;
 	uint32_t tid;
