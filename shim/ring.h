@@ -33,8 +33,12 @@ void *ring_reserve_elsewhere(struct ring *r, uint16_t type, uint16_t size);
 static inline void *ring_place(struct ring *r, uint32_t at, uint16_t type, uint16_t size)
 {
 	struct gst_record header = { type, size, gst_record_check(type, size, at), 0 };
+	uint64_t word;
 
-	memcpy(r->segment + at, &header, sizeof(header)); /* one 8-byte store */
+	/* One store, and no earlier one after it: who sees a record begun sees those before it committed. (On x86-64 stores keep
+	 * their order anyway.) */
+	memcpy(&word, &header, sizeof(word));
+	__atomic_store_n((uint64_t *)(r->segment + at), word, __ATOMIC_RELEASE);
 	__builtin_prefetch(r->segment + at + RING_PREFETCH_BYTES, 1);
 	return r->segment + at;
 }

@@ -20,7 +20,13 @@ static inline uint64_t arch_ticks(void)
 
 static inline uint32_t arch_local_add(uint32_t *p, uint32_t n)
 {
-	return __atomic_fetch_add(p, n, __ATOMIC_RELAXED);
+	uint32_t old;
+
+	__atomic_signal_fence(
+		__ATOMIC_SEQ_CST); /* the compiler moves nothing across: a signal handler adds here, too */
+	old = __atomic_fetch_add(p, n, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return old;
 }
 
 static inline void arch_relax(void)

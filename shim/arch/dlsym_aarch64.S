@@ -6,6 +6,7 @@
 	.p2align 4
 dlsym:
 	.cfi_startproc
+	hint	#34			/* bti c: a place to jump to */
 	stp	x29, x30, [sp, #-32]!
 	.cfi_def_cfa_offset 32
 	.cfi_offset 29, -32
@@ -25,4 +26,12 @@ dlsym:
 	ret
 	.cfi_endproc
 	.size	dlsym, .-dlsym
+#ifdef __ARM_FEATURE_BTI_DEFAULT		/* what the compiler says of its own functions: BTI may stay on */
+	.pushsection .note.gnu.property, "a"
+	.balign	8
+	.long	4, 16, 5		/* size of the name, of what follows it, NT_GNU_PROPERTY_TYPE_0 */
+	.asciz	"GNU"
+	.long	0xc0000000, 4, 1, 0	/* GNU_PROPERTY_AARCH64_FEATURE_1_AND: BTI */
+	.popsection
+#endif
 	.section .note.GNU-stack, "", %progbits

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dlsym(handle, name): asks gpushim_dlsym_hook; if that has no final answer, jumps to the real dlsym with the caller's own
  * return address still on the stack. A call instead of the jump would make RTLD_NEXT mean *our* next. */
+#ifdef __CET__
+#include <cet.h> /* endbr64 and a shadow stack that matches: says so, as the compiler does of its own functions */
+#endif
 	.text
 	.globl	dlsym
 	.type	dlsym, @function
