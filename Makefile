@@ -6,9 +6,12 @@
 # BUILD=dir      where everything goes; several builds can live side by side
 # SAN=a,b        sanitizers: address,undefined or thread; its own build directory by default
 # WERROR=1       warnings are errors (CI)
+# CROSS=prefix   for another processor: CROSS=aarch64-linux-gnu-; its own build directory by default, which its libraries are fetched into
 # V=1            show the commands
 SAN     ?=
-BUILD   ?= build$(if $(SAN),-san-$(subst $(comma),-,$(SAN)))
+CROSS   ?=
+ARCH    := $(or $(firstword $(subst -, ,$(CROSS))),$(shell uname -m))
+BUILD   ?= build$(if $(CROSS),-$(ARCH))$(if $(SAN),-san-$(subst $(comma),-,$(SAN)))
 PREFIX  ?= /usr/local
 DESTDIR ?=
 CLANG   ?= clang
@@ -17,7 +20,6 @@ PYTHON  ?= python3
 VERSION := 0.1.0-dev
 
 comma := ,
-ARCH  := $(shell uname -m)
 Q     := $(if $(V),,@)
 SHELL := /bin/bash
 
@@ -36,7 +38,14 @@ ifneq ($(filter-out $(needs_no_setup),$(goals)),)
 endif
 
 $(BUILD)/setup.mk: scripts/setup.sh scripts/cuda-include.sh
-	$(Q)BUILD=$(BUILD) scripts/setup.sh build
+	$(Q)BUILD=$(BUILD) CROSS=$(CROSS) scripts/setup.sh build
+
+ifneq ($(CROSS),)
+SYSROOT := --sysroot=$(abspath $(BUILD)/sysroot)
+CC      := $(CROSS)gcc $(SYSROOT)
+LD      := $(CROSS)ld
+AR      := $(CROSS)ar
+endif
 
 # ---- flags ---------------------------------------------------------------------------------------------
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(if $(WERROR),-Werror)
@@ -223,7 +232,7 @@ $(TOOLS): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(TOOLS_O) $(SUPPORT_O) $(AN_A)
 # that each corpus is a test. Both under sanitizers of their own.
 FUZZ_C      := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ        := $(call prog,fuzz,$(FUZZ_C))
-REPLAY      := $(if $(SAN),,$(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/fuzz/replay_%,$(FUZZ_C)))
+REPLAY      := $(if $(SAN)$(CROSS),,$(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/fuzz/replay_%,$(FUZZ_C)))
 FUZZ_LIB_C  := tests/fuzz/common.c $(SUPPORT_C) $(AN_LIB_C)
 FUZZ_SAN    := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 checked      = $(patsubst %.c,$(BUILD)/checked/%.o,$(1))
@@ -328,5 +337,5 @@ clean: ## remove the build directory
 	rm -rf $(BUILD) compile_commands.json
 
 help: ## this list
-	@echo "make [BUILD=dir] [SAN=address,undefined|thread] [WERROR=1] [V=1] <target>"
+	@echo "make [BUILD=dir] [SAN=address,undefined|thread] [CROSS=aarch64-linux-gnu-] [WERROR=1] [V=1] <target>"
 	@awk -F ':.*## ' '/^[a-z_.]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

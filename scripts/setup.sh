@@ -90,8 +90,19 @@ cuda_headers() {
 	cuda_inc=$(scripts/cuda-include.sh) || die "the fetched packages lack cuda.h, cudaTypedefs.h or cudaProfiler.h"
 }
 
-case ${1:-} in
-build)
+# For another processor (CROSS=aarch64-linux-gnu-): its compiler, qemu to run what it makes, and its libraries, unpacked in $build/sysroot.
+cross_build() {
+	local machine=${CROSS%%-*}
+	[ "$machine" = aarch64 ] || die "CROSS=$CROSS: gpushim knows aarch64-linux-gnu-"
+	need gcc-aarch64-linux-gnu has "${CROSS}gcc"
+	need qemu-user has qemu-aarch64
+	need python3 has python3
+	need debian-archive-keyring test -e /usr/share/keyrings/debian-archive-keyring.gpg
+	install_missing
+	scripts/debian-files.sh bookworm arm64 "$build/sysroot" libyajl-dev zlib1g-dev libcmocka-dev uthash-dev || die "no libraries for $machine"
+}
+
+build_libraries() {
 	need gcc has "${CC:-cc}"
 	need binutils has ld
 	need python3 has python3
@@ -102,6 +113,11 @@ build)
 	need libcmocka-dev has_header cmocka.h
 	install_missing
 	want libfuse3-dev "the tests on a FUSE file system" has_header fuse3/fuse_opt.h
+}
+
+case ${1:-} in
+build)
+	if [ -n "${CROSS:-}" ]; then cross_build; else build_libraries; fi
 	cuda_headers
 	mkdir -p "$build"
 	echo "CUDA_INC = $cuda_inc" >"$build/setup.mk"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A FUSE file system that can be told to be slow or to fail; without libfuse3 it is not built, and its tests are skipped.
-FUSE_FS := $(if $(wildcard /usr/include/fuse3/fuse.h),$(BUILD)/fuse/slow_fs)
+FUSE_FS := $(if $(CROSS),,$(if $(wildcard /usr/include/fuse3/fuse.h),$(BUILD)/fuse/slow_fs))
 TOOLS += $(FUSE_FS)
 
 $(BUILD)/obj/tests/fuse/%.o: ALL_CFLAGS += -I/usr/include/fuse3 -D_FILE_OFFSET_BITS=64

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#define _GNU_SOURCE /* MAP_32BIT */
 #include "address_space.h"
 
 #include "settings.h"
@@ -25,13 +24,33 @@ struct arena {
 static struct arena arena, low_arena;
 
 /* Pages are never committed in advance: room for reservations many times the device's memory costs nothing. */
-static bool arena_map(struct arena *a, size_t bytes, int flags)
+static void *reserve(uintptr_t wish, size_t bytes)
+{
+	return mmap((void *)wish, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+/* Below 4 GiB: wherever the kernel grants the address that is wished for (MAP_32BIT is x86-64's alone, and below 2 GiB). */
+static void *reserve_low(size_t bytes)
+{
+	const uintptr_t end = 1ull << 32;
+
+	for (uintptr_t at = LOW_BYTES; at + bytes <= end; at += LOW_BYTES) {
+		void *memory = reserve(at, bytes);
+
+		if (memory == MAP_FAILED || (uintptr_t)memory + bytes <= end)
+			return memory;
+		munmap(memory, bytes);
+	}
+	return MAP_FAILED;
+}
+
+static bool arena_map(struct arena *a, size_t bytes, bool low)
 {
 	void *memory;
 
 	if (a->base)
 		return true;
-	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+	memory = low ? reserve_low(bytes) : reserve(0, bytes);
 	if (memory == MAP_FAILED)
 		return false;
 	a->base = ((uintptr_t)memory + ADDRESS_ALIGN_LARGE - 1) & ~(uintptr_t)(ADDRESS_ALIGN_LARGE - 1);
@@ -110,9 +129,10 @@ static uintptr_t keep(uintptr_t base, size_t bytes)
 
 uintptr_t address_take(size_t bytes, size_t align, uintptr_t wish)
 {
-	size_t room = (size_t)settings()->memory_bytes * (size_t)settings()->devices * 4 + (1ull << 40);
+	size_t room =
+		(size_t)(settings()->memory_bytes * (uint64_t)settings()->devices * 4 + settings()->address_bytes);
 
-	if (!bytes || !arena_map(&arena, room, 0))
+	if (!bytes || !arena_map(&arena, room, false))
 		return 0;
 	return keep(wish && !(wish & (align - 1)) && is_free(wish, bytes) ? wish : find_room(&arena, bytes, align),
 		    bytes);
@@ -120,7 +140,7 @@ uintptr_t address_take(size_t bytes, size_t align, uintptr_t wish)
 
 uintptr_t address_take_low(size_t bytes)
 {
-	return bytes && arena_map(&low_arena, LOW_BYTES, MAP_32BIT)
+	return bytes && arena_map(&low_arena, LOW_BYTES, true)
 		       ? keep(find_room(&low_arena, bytes, ADDRESS_ALIGN), bytes)
 		       : 0;
 }

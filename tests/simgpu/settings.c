@@ -82,6 +82,7 @@ static void load(void)
 	current.device_bytes_per_ns = 1500;
 	current.peer_bytes_per_ns = 300;
 	current.memory_bytes = (uint64_t)number("SIMGPU_MEM_BYTES", 16.0 * (1ull << 30));
+	current.address_bytes = (uint64_t)number("SIMGPU_ADDRESS_BYTES", 1024.0 * (1ull << 30));
 	current.latency_ns = (uint64_t)(number("SIMGPU_LATENCY_US", 5) * 1000);
 	current.launch_ns = (uint64_t)number("SIMGPU_LAUNCH_NS", 2000);
 	current.drift_ppm = number("SIMGPU_DRIFT_PPM", 20);

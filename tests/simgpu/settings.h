@@ -15,6 +15,7 @@ struct settings {
 	double device_bytes_per_ns; /* device to device */
 	double peer_bytes_per_ns;   /* from one device to another that has peer access */
 	uint64_t memory_bytes;
+	uint64_t address_bytes; /* room for reservations beyond what the memory needs */
 	uint64_t latency_ns;
 	uint64_t launch_ns;
 	double drift_ppm;
