@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# ci-aarch64.sh: everything built for aarch64, its unit tests and recorded clients run under qemu-user. The clients run in the emulator's
+# default pages and in pages of 64 KiB; a report on their traces by this machine's analyzer is the aarch64 analyzer's, byte by byte, and
+# counts what the simulated driver counted. Exit 77 where the compiler, the emulator or the libraries cannot be had.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+native=${BUILD:-build}
+build=$native/aarch64
+prefix=aarch64-linux-gnu-
+[ -z "${SAN:-}" ] || { echo "not with sanitizers"; exit 77; }
+[ "$(uname -m)" != aarch64 ] || { echo "this is aarch64"; exit 77; }
+
+# The headers that the native build found serve both.
+CUDA_HOME=$(dirname "$(sed -n 's/^CUDA_INC = //p' "$native/setup.mk")")
+export CUDA_HOME
+make -s BUILD="$build" CROSS=$prefix "$build/setup.mk" || { echo "no aarch64 compiler, emulator or libraries here"; exit 77; }
+make -s -j"$(nproc)" BUILD="$build" CROSS=$prefix WERROR=1 all unit "$build/workloads/client_linked" "$build/workloads/client_getproc"
+BUILD=$build CROSS=$prefix bash scripts/check-needed.sh
+
+build=$(cd "$build" && pwd)
+export QEMU_LD_PREFIX=$build/sysroot
+# The emulator keeps a note of each page there is room for, so there is less of it.
+export SIMGPU_MEM_BYTES=1000000000 SIMGPU_ADDRESS_BYTES=250000000
+logs=$build/check
+rm -rf "$logs"
+mkdir -p "$logs"
+
+# ---- unit tests --------------------------------------------------------------------------------------------------------
+# Programs that cannot be run, and cases that may fail, under emulation, each with the reason:
+#   shared_ends         robust mutexes: the emulator does not tell the kernel of them, and who waits for a dead holder waits for ever
+#   child_of_…, every_… a child of fork: the emulator does not wipe the pages that MADV_WIPEONFORK marks
+#   the others          hold the simulated devices' times against each other, closer than the emulator is quick
+without='test_simgpu_shared_ends'
+may_fail='child_of_an_initialised_process_is_refused|every_process_writes_its_own_truth|each_device_has_its_own_copy_engine
+	|copy_without_a_stream_waits_where_it_(goes|comes_from)|peer_copy_takes_the_senders_engine|events_read_the_device_clock
+	|synchronous_memory_waits'
+may_fail=$(tr -d '\n\t ' <<<"$may_fail")
+
+run_unit() {
+	local program=$1 log status=0 failed
+	log=$logs/$(basename "$program")
+	timeout 100 qemu-aarch64 "$program" >"$log" 2>&1 || status=$?
+	failed=$(sed -nE 's/^\[  FAILED  \] ([A-Za-z].*)/\1/p' "$log" | sort -u | grep -vxE "$may_fail" || true)
+	if [ $status -ge 100 ] || [ -n "$failed" ] || ! grep -q '^\[==========\] [0-9]* test(s) run' "$log"; then
+		echo "FAILED $(basename "$program"): exit status $status ${failed//$'\n'/ }"
+		tail -20 "$log"
+		return 1
+	fi
+	echo "$(basename "$program"): $(grep -c '^\[       OK \]' "$log") passed, $(grep -cE '^\[  FAILED  \] [a-z]' "$log" | awk '{ print int($1 / 2) }') excused" >>"$logs/summary"
+}
+export -f run_unit
+export logs may_fail
+find "$build/unit" -name 'test_*' -type f -perm -u+x | grep -v "$without" | sort | xargs -P"$(nproc)" -I{} bash -c 'run_unit {}'
+echo "unit tests: $(wc -l <"$logs/summary") programs, $(awk '{ n += $2 } END { print n }' "$logs/summary") cases passed, $(awk '{ n += $4 } END { print n }' "$logs/summary") excused"
+
+# ---- clients -----------------------------------------------------------------------------------------------------------
+record() {
+	local name=$1 page=$2 client=$3 out=$logs/$1
+	mkdir -p "$out"
+	qemu-aarch64 -p "$page" -E LD_LIBRARY_PATH="$build/simgpu" "$client" --seed 3 --threads 2 >"$out/plain"
+	qemu-aarch64 -p "$page" -E LD_LIBRARY_PATH="$build/simgpu" -E LD_PRELOAD="$build/libgpushim.so" -E GPUSHIM_OUT="$out/run" \
+		-E SIMGPU_LOG="$out/truth.json" "$client" --seed 3 --threads 2 >"$out/recorded" 2>"$out/stderr"
+	cmp "$out/plain" "$out/recorded"
+	[ ! -s "$out/stderr" ] || { cat "$out/stderr"; return 1; }
+	"$native/gpushim" report "$out/run" --json >"$out/report.json"
+	qemu-aarch64 "$build/gpushim" report "$out/run" --json >"$out/report-aarch64.json"
+	cmp "$out/report.json" "$out/report-aarch64.json"
+	"$native/gpushim" info "$out/run" >"$out/info"
+	grep -q 'clock CLOCK_MONOTONIC' "$out/info" # the counter is not what this machine's kernel keeps time by
+	python3 - "$out" shim/hooks.def <<-'CHECK'
+		import json, re, sys
+		from pathlib import Path
+		out, hooks = Path(sys.argv[1]), set(re.findall(r"^HOOKX?\((\w+)", Path(sys.argv[2]).read_text(), re.M))
+		report = json.loads((out / "report.json").read_text())
+		truth = json.loads((out / "truth.json").read_text().splitlines()[-1])["calls"]
+		seen = {name: report["calls"].get(name, 0) + report["injected"].get(name, 0) for name in hooks}
+		wrong = {name: (n, truth.get(name, 0)) for name, n in seen.items() if n != truth.get(name, 0)}
+		assert not wrong, f"recorded, true: {wrong}"
+		assert not any(report["losses"].values()), report["losses"]
+		assert report["calls"]["cuLaunchKernel"] > 100
+		print(f"{out.name}: {sum(report['calls'].values())} calls, all as the driver counted them")
+	CHECK
+}
+record linked 4096 "$build/workloads/client_linked"
+record getproc 4096 "$build/workloads/client_getproc"
+record pages-of-64k 65536 "$build/workloads/client_linked"
