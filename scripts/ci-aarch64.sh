@@ -57,7 +57,7 @@ echo "unit tests: $(wc -l <"$logs/summary") programs, $(awk '{ n += $2 } END { p
 
 # ---- clients -----------------------------------------------------------------------------------------------------------
 record() {
-	local name=$1 page=$2 client=$3 out=$logs/$1
+	local page=$2 client=$3 out=$logs/$1
 	mkdir -p "$out"
 	qemu-aarch64 -p "$page" -E LD_LIBRARY_PATH="$build/simgpu" "$client" --seed 3 --threads 2 >"$out/plain"
 	qemu-aarch64 -p "$page" -E LD_LIBRARY_PATH="$build/simgpu" -E LD_PRELOAD="$build/libgpushim.so" -E GPUSHIM_OUT="$out/run" \
