@@ -149,7 +149,7 @@ static bool same_file(const char *a, const char *b)
 
 static bool add_activity(struct gap_view *v, const struct sample *s, int64_t begin, int64_t end)
 {
-	const struct syscall_name *name = syscall_find(v->trace->header.clock, s->syscall);
+	const struct syscall_name *name = syscall_find(&v->trace->header, s->syscall);
 	struct activity a = { begin,      end,    doing_of(s, name), s->fd_kind, 1, name ? name->name : NULL,
 			      s->syscall, s->file };
 	struct activity *last = v->n_activities ? &v->activities[v->n_activities - 1] : NULL;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "syscall_names.h"
 
+#include <stdbool.h>
 #include <stddef.h>
-
-#include "../shim/format.h"
 
 struct row {
 	int16_t x86_64, aarch64; /* -1: not on this architecture */
@@ -71,12 +70,19 @@ static const struct row rows[] = {
 };
 /* clang-format on */
 
-const struct syscall_name *syscall_find(uint32_t clock, int32_t number)
+static bool is_aarch64(const struct gst_file_header *h)
 {
+	return h->machine ? h->machine == GST_MACHINE_AARCH64 : h->clock == GST_CLOCK_CNTVCT;
+}
+
+const struct syscall_name *syscall_find(const struct gst_file_header *header, int32_t number)
+{
+	bool aarch64 = is_aarch64(header);
+
 	if (number < 0)
 		return NULL;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if ((clock == GST_CLOCK_CNTVCT ? rows[i].aarch64 : rows[i].x86_64) == number)
+		if ((aarch64 ? rows[i].aarch64 : rows[i].x86_64) == number)
 			return &rows[i].is;
 	}
 	return NULL;

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "../shim/format.h"
+
 enum syscall_kind {
 	SYSCALL_OTHER,
 	SYSCALL_READ,  /* takes data: from what, the descriptor says */
@@ -19,5 +21,5 @@ struct syscall_name {
 	enum syscall_kind kind;
 };
 
-/* clock: that of the file, which tells the architecture (enum gst_clock). NULL where the number is not in the table. */
-const struct syscall_name *syscall_find(uint32_t clock, int32_t number);
+/* header: of the file, which tells the processor. NULL where the number is not in the table. */
+const struct syscall_name *syscall_find(const struct gst_file_header *header, int32_t number);

@@ -3,6 +3,7 @@
  *
  *   ARCH_TICK_CLOCK        what the file calls the processor's counter
  *   ARCH_TICK_CLOCKSOURCE  the kernel's name for it: it is fit to be a clock where the kernel itself uses it as one
+ *   ARCH_MACHINE           what the file calls the processor
  *   ARCH_GLIBC             the version that all of glibc's first functions have there
  *   arch_ticks()           the counter, unordered: a few instructions may drift across it, which is far below what we resolve
  *   arch_local_add(p, n)   *p += n, returning the old value; atomic against signal handlers of this thread, not against other threads

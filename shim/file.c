@@ -92,6 +92,7 @@ static void fill_header(struct gst_file_header *h)
 	h->segment_bytes = GST_SEGMENT_BYTES;
 	h->segment_capacity = GST_SEGMENT_CAPACITY;
 	h->clock = clock_kind;
+	h->machine = ARCH_MACHINE;
 	h->device_level = settings.level;
 	h->call_cost_ps = ring_calibrate_ps();
 	process_info_fill(h);

@@ -31,6 +31,8 @@ enum gst_clock { /* what a tick is */
 	GST_CLOCK_CNTVCT = 3,    /* aarch64 virtual counter */
 };
 
+enum gst_machine { GST_MACHINE_X86_64 = 62, GST_MACHINE_AARCH64 = 183 }; /* ELF's numbers; they decide what system calls' mean */
+
 enum gst_device_level { GST_LEVEL_HOST = 1, GST_LEVEL_EDGES = 2, GST_LEVEL_BURSTS = 3, GST_LEVEL_CUPTI = 4 };
 
 /* At byte 0. Written once, before the file gets its name; so every .gst has a whole header. */
@@ -54,7 +56,8 @@ struct gst_file_header {
 	char shim[64];             /* version of the recorder */
 	char exe[512];
 	char cmdline[2048];        /* arguments separated by spaces */
-	uint8_t zero[GST_HEADER_BYTES - 2832];
+	uint32_t machine;          /* enum gst_machine; 0 in files from before it was said: the clock tells, if it is a counter */
+	uint8_t zero[GST_HEADER_BYTES - 2836];
 };
 _Static_assert(sizeof(struct gst_file_header) == GST_HEADER_BYTES, "file header");
 _Static_assert(offsetof(struct gst_file_header, run_id) == 80, "file header");

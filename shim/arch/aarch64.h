@@ -8,6 +8,7 @@
 
 #define ARCH_TICK_CLOCK GST_CLOCK_CNTVCT
 #define ARCH_TICK_CLOCKSOURCE "arch_sys_counter"
+#define ARCH_MACHINE GST_MACHINE_AARCH64
 #define ARCH_GLIBC "GLIBC_2.17"
 
 static inline uint64_t arch_ticks(void)

@@ -9,6 +9,7 @@
 
 #define ARCH_TICK_CLOCK GST_CLOCK_TSC
 #define ARCH_TICK_CLOCKSOURCE "tsc"
+#define ARCH_MACHINE GST_MACHINE_X86_64
 #define ARCH_GLIBC "GLIBC_2.2.5"
 
 static inline uint64_t arch_ticks(void)
