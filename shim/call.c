@@ -25,7 +25,7 @@ bool call_enter_within(struct call *c, struct thread *t, enum hook_id hook, enum
 	if (!t || t->depth == THREAD_NEVER_RECORDED)
 		return false;
 	if (was_left(t, c)) {
-		t->slot->counting = NULL;
+		call_abandon(t);
 		return true;
 	}
 	if (resolve_is_driver(caller))
@@ -54,16 +54,33 @@ void call_enter_slow(struct call *c)
 	thread_account(c->thread, c->record.begin, ACCOUNT_PLAIN);
 }
 
-static void submitted(struct call *c)
+static void submitted(struct thread *t, struct stream *s, uint64_t end)
 {
-	struct stream *s = c->stream;
-	struct thread *t = c->thread;
-
-	__atomic_store_n(&s->last_submit, c->record.end, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->last_submit, end, __ATOMIC_RELAXED);
+	t->submitting.stream = NULL;
 	stream_return(t, s);
 	stream_submitted(s);
 	t->slot->submits = 1;
 	helper_watch();
+}
+
+void call_abandon(struct thread *t)
+{
+	struct stream *s = t->submitting.stream;
+	struct gst_call r = { .begin = t->submitting.begin,
+			      .end = clock_ticks(),
+			      .seq = t->submitting.seq,
+			      .hook = t->submitting.hook,
+			      .family = t->submitting.family,
+			      .flags = GST_SUBMISSION };
+
+	t->slot->counting = NULL;
+	if (!s)
+		return;
+	r.stream = s->id;
+	r.device = s->device;
+	submitted(t, s, r.end);
+	ring_append(&t->ring, GST_CALL, sizeof(r), &r);
 }
 
 /* The stream's full count that a record's 32 bits stand for. */
@@ -90,7 +107,7 @@ void call_exit_slow(struct call *c)
 	bool ok = c->record.result == CUDA_SUCCESS;
 
 	if (c->role == CALL_SUBMITS)
-		submitted(c);
+		submitted(t, c->stream, c->record.end);
 	/* The record before any edge behind it: whoever finds the edge must find the work it covers. */
 	ring_append(&t->ring, GST_CALL, sizeof(c->record), &c->record);
 	if (c->role == CALL_AWAITS || c->role == CALL_QUERIES || (c->record.flags & GST_BLOCKING))

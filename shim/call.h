@@ -33,6 +33,9 @@ struct call {
  * handler's, of which the times are recorded and nothing else (our own part of the other call may be half done), or the driver's. */
 bool call_enter_within(struct call *c, struct thread *t, enum hook_id hook, enum gst_family family, void *caller);
 void call_exit_within(struct call *c, CUresult rc);
+/* The thread will not return from the call it was in: cancelled, or somebody jumped out of it. What that put into a stream counts as
+ * put there, since it may have been. */
+void call_abandon(struct thread *t);
 void call_enter_slow(struct call *c);
 void call_exit_slow(struct call *c);
 

@@ -51,6 +51,11 @@ static inline bool submit(struct call *c, CUstream handle, uint32_t large)
 	c->role = CALL_SUBMITS;
 	c->record.flags |= GST_SUBMISSION;
 	c->record.seq = (uint32_t)stream_enter(t, s);
+	t->submitting.begin = c->record.begin;
+	t->submitting.seq = c->record.seq;
+	t->submitting.hook = c->record.hook;
+	t->submitting.family = c->record.family;
+	t->submitting.stream = s; /* last */
 	return true;
 }
 

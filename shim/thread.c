@@ -13,6 +13,7 @@
 
 #include "apart.h"
 #include "glibc.h"
+#include "call.h"
 #include "file.h"
 #include "hooks.h"
 #include "names.h"
@@ -60,6 +61,7 @@ static void thread_ended(void *arg)
 
 	if (t->generation != *process_generation)
 		return; /* a child's thread that never made a call of its own */
+	call_abandon(t);
 	if (t->slot != &spare_slot) {
 		t->slot->submits = 0;
 		__atomic_store_n(&t->slot->tid, 0, __ATOMIC_RELEASE);

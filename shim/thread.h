@@ -58,6 +58,13 @@ struct thread {
 	uint64_t context;     /* current context; valid if context_known */
 	uint64_t last_handle; /* of last_stream, as the program named it */
 	struct stream *last_stream;
+	struct { /* the submission whose driver call it is in; call_abandon() */
+		struct stream *stream; /* NULL none */
+		uint64_t begin;
+		uint32_t seq;
+		uint16_t hook;
+		uint8_t family;
+	} submitting;
 	uint32_t until_timed, timed_after; /* calls until the next one that is timed, and from the last one to it */
 	uint32_t random;
 	uint64_t injected_ticks; /* in driver calls that we added */

@@ -288,6 +288,43 @@ static void submission_in_flight_means_no_claim(void **state)
 	assert_int_equal(a->marked, 2);
 }
 
+/* A launch whose driver call nobody returns from. */
+static __attribute__((noinline)) void launch_and_jump_out(CUstream handle)
+{
+	struct call c;
+
+	call_enter(&c, HOOK_cuLaunchKernel, GST_FAMILY_LAUNCH);
+	launch_kernel(&c, handle, NULL, 1, 1, 1, 1);
+}
+
+static void a_submission_nobody_returned_from_is_on_record_and_counted(void **state)
+{
+	struct stream *a = stream_get(me, STREAM_A);
+	uint8_t room[4096];
+	const struct gst_call *r;
+	struct call c;
+	uint32_t at;
+
+	(void)state;
+	__asm__ volatile("" : : "r"(room) : "memory"); /* the frame that is left lies below this one */
+	launch_and_jump_out(STREAM_A);
+	assert_int_equal(stream_covers(a), 0);
+	at = me->ring.at;
+	call_enter(&c, HOOK_cuCtxSynchronize, GST_FAMILY_OTHER);
+	assert_ptr_equal(c.thread, me);
+	assert_int_equal(stream_covers(a), 1);
+	r = (const struct gst_call *)(me->ring.segment + at);
+	assert_int_equal(r->record.type, GST_CALL);
+	assert_int_equal(r->hook, HOOK_cuLaunchKernel);
+	assert_int_equal(r->seq, 1);
+	assert_int_equal(r->stream, a->id);
+	assert_int_equal(r->flags, GST_SUBMISSION);
+	call_exit(&c, CUDA_SUCCESS);
+	call_abandon(me); /* once */
+	assert_int_equal(stream_covers(a), 1);
+	assert_int_equal(a->returned, 1);
+}
+
 static void large_copies_get_edges_of_their_own(void **state)
 {
 	struct stream *a = launch(STREAM_A);
@@ -387,6 +424,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nothing_is_recorded_during_a_capture, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nothing_is_recorded_at_level_host, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(submission_in_flight_means_no_claim, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_submission_nobody_returned_from_is_on_record_and_counted, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(large_copies_get_edges_of_their_own, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(pool_is_bounded_and_skips_are_counted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_destroyed_stream_is_another_when_it_comes_back, set_up, tear_down),
