@@ -150,11 +150,12 @@ static struct work work_new(const struct trace *t, const struct call *c, uint32_
 			      .slack_ns = g && !stalls ? (int64_t)g->levels * NODE_NS : 0 };
 }
 
-/* What waits in the legacy default stream holds up all that block with it, whether that stream has work or not. */
-static bool waits_in_legacy(const struct trace *t, const struct call *c)
+/* What waits in the legacy default stream holds up all that block with it, and what waits in one of those holds that stream up, whether
+ * they have work or not. */
+static bool waits_with_legacy(const struct trace *t, const struct call *c)
 {
 	return c->family == GST_FAMILY_STREAM_WAIT && c->result == 0 && !(c->flags & GST_CAPTURED) &&
-	       c->stream != GST_NONE && t->streams[c->stream].kind == GST_STREAM_LEGACY;
+	       c->stream != GST_NONE && !(t->streams[c->stream].flags & 1);
 }
 
 static bool collect(struct device_work *d, const struct trace *t, uint32_t device, size_t *at)
@@ -166,7 +167,7 @@ static bool collect(struct device_work *d, const struct trace *t, uint32_t devic
 		size_t slot = c->stream != GST_NONE ? c->stream : t->n_streams;
 		struct stream_work *w;
 
-		if ((!is_submission(c) && !waits_in_legacy(t, c)) || !on_device(t, c, device))
+		if ((!is_submission(c) && !waits_with_legacy(t, c)) || !on_device(t, c, device))
 			continue;
 		w = work_of(d, t, device, c->stream, &at[slot]);
 		if (!w)

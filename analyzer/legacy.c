@@ -128,11 +128,14 @@ bool legacy_others_done(const struct device_work *d, const struct stream_work *l
 {
 	for (size_t i = 0; i < d->n; i++) {
 		const struct stream_work *w = &d->streams[i];
-		size_t called;
+		size_t called, waits;
 
 		if (w == legacy || w->legacy != legacy)
 			continue;
 		called = first_called(w, time_ns);
+		waits = waits_before(w, time_ns);
+		if (waits && w->held[waits - 1].max_until_ns >= time_ns)
+			return false;
 		if (called && w->ops[called - 1].latest_end_ns >= time_ns)
 			return false;
 		if (facts_edge_near(w->facts, w->stream, time_ns))

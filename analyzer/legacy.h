@@ -20,5 +20,5 @@ bool legacy_order(struct device_work *d);
 bool legacy_met(const struct stream_work *w, int64_t begin_ns, int64_t end_ns);
 
 /* When the legacy stream is asked whether it is done, the streams that block with it may answer for it. Was all their work, as of
- * time_ns, known to be over? */
+ * time_ns, and all that they waited for, known to be over? */
 bool legacy_others_done(const struct device_work *d, const struct stream_work *legacy, int64_t time_ns);

@@ -291,6 +291,17 @@ static void legacy_streams_of_devices_that_wait_for_each_other(void **state)
 	all_seeds(1, 2, true, LAST_SEED);
 }
 
+/* A legacy stream was asked whether it is done while a stream that blocks with it, done with its own work, waited for another device. */
+static void a_legacy_stream_answers_for_what_others_wait_for(void **state)
+{
+	static const uint64_t seeds[] = { 5487, 9583, 12643, 24663, 36515, 43399 };
+	struct width sum = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++)
+		assert_true(one(seeds[i], 1, 2, true, &sum));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +311,7 @@ int main(void)
 		cmocka_unit_test(processes_number_devices_in_their_own_way),
 		cmocka_unit_test(the_legacy_stream_orders_the_others),
 		cmocka_unit_test(legacy_streams_of_devices_that_wait_for_each_other),
+		cmocka_unit_test(a_legacy_stream_answers_for_what_others_wait_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
