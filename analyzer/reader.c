@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "reader_state.h"
 
+#include <errno.h>
 #include <string.h>
 
 const struct gst_file_header *reader_header(const struct reader *r)
@@ -168,6 +169,7 @@ static bool in_kept(const struct reader *r)
 static bool enter_segment(struct reader *r)
 {
 	struct segment *s = &r->segments[r->segment];
+	uint64_t byte;
 
 	r->bytes = reader_file_segment(&r->file, s->header.index, s->open && r->live, &r->room);
 	if (r->bytes && r->room >= sizeof(s->header) && !reader_is_gone(r, &s->header, r->bytes)) {
@@ -180,12 +182,19 @@ static bool enter_segment(struct reader *r)
 		r->counts.segments++;
 		return true;
 	}
-	if (r->live)
+	byte = GST_SEGMENTS_OFFSET + (uint64_t)GST_SEGMENT_BYTES * s->header.index;
+	if (!r->bytes)
+		reader_damage_set(r, s->header.begin_ticks, byte, "segment %u cannot be read: %s", s->header.index,
+				  strerror(errno));
+	else if (r->room < sizeof(s->header))
+		reader_damage_set(r, s->header.begin_ticks, byte + r->room, "the file ends before segment %u's records",
+				  s->header.index);
+	else if (r->live)
 		r->counts.given_up++;
 	else
-		reader_damage_set(r, s->header.begin_ticks,
-				  GST_SEGMENTS_OFFSET + (uint64_t)GST_SEGMENT_BYTES * s->header.index,
-				  "segment %u changed while the file was read", s->header.index);
+		reader_damage_set(r, s->header.begin_ticks, byte, "segment %u changed while the file was read",
+				  s->header.index);
+	r->bytes = NULL;
 	return false;
 }
 

@@ -142,7 +142,8 @@ static bool add_segment(struct reader *r, uint32_t index, uint32_t entry, bool k
 	} else if (got == (int64_t)sizeof(s) || kept) {
 		return true; /* given up since */
 	}
-	if (!r->live && begin + GST_SEGMENT_BYTES > r->file.len) {
+	/* a kept one may be younger than the length that was read */
+	if (!(kept && r->live) && begin + GST_SEGMENT_BYTES > r->file.len) {
 		bool headless = got != (int64_t)sizeof(s);
 
 		/* What is left of it is read; only then is it known how much that is. */

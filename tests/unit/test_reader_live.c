@@ -116,15 +116,14 @@ static void one_that_is_used_again_is_another_one(void **state)
 }
 
 /* A mapping would end this program with SIGBUS. */
-static void a_file_cut_short_while_it_is_read_ends_nobody(void **state)
+static void cut_short_while_it_is_read(bool exited)
 {
 	struct gst_image image = make_image();
 	struct record_view v;
 	struct reader *r;
 	struct error e;
 
-	(void)state;
-	gst_image_counters(&image)->exited = 1;
+	gst_image_counters(&image)->exited = exited;
 	write_file(&image);
 	assert_int_equal(reader_open(&r, path, &e), ERR_NONE);
 	assert_true(reader_next(r, &v));
@@ -132,7 +131,37 @@ static void a_file_cut_short_while_it_is_read_ends_nobody(void **state)
 	assert_int_equal(rest(r), 9);
 	assert_non_null(reader_damage(r));
 	assert_int_equal(reader_damage(r)->cut_ticks, 1001000000); /* the begin of what is missing */
+	assert_int_equal(reader_damage(r)->error.byte, GST_SEGMENTS_OFFSET + GST_SEGMENT_BYTES);
 	reader_free(r);
+	gst_image_free(&image);
+}
+
+static void a_file_cut_short_while_it_is_read_ends_nobody(void **state)
+{
+	(void)state;
+	cut_short_while_it_is_read(true);
+	cut_short_while_it_is_read(false); /* of a process that was killed, or lives */
+}
+
+/* Of a process that was killed the file says as little of an end as of one that lives; a segment is allocated before the directory names
+ * it, so neither ends before its segments do. */
+static void a_file_without_an_end_that_was_cut_short_is_damaged(void **state)
+{
+	struct gst_image image = make_image();
+	struct reader *r;
+	struct error e;
+
+	(void)state;
+	for (size_t left = 0; left < GST_SEGMENT_BYTES; left += 64) {
+		write_file(&image);
+		assert_int_equal(truncate(path, (off_t)(GST_SEGMENTS_OFFSET + 2 * GST_SEGMENT_BYTES + left)), 0);
+		assert_int_equal(reader_open(&r, path, &e), ERR_NONE);
+		assert_true(rest(r) >= 20);
+		assert_non_null(reader_damage(r));
+		assert_int_equal(reader_damage(r)->error.byte, GST_SEGMENTS_OFFSET + 2 * GST_SEGMENT_BYTES + left);
+		reader_free(r);
+		left += left > 2048 ? 16384 : 0;
+	}
 	gst_image_free(&image);
 }
 
@@ -228,6 +257,7 @@ int main(void)
 		cmocka_unit_test(a_segment_given_up_meanwhile_is_left_out),
 		cmocka_unit_test(one_that_is_used_again_is_another_one),
 		cmocka_unit_test(a_file_cut_short_while_it_is_read_ends_nobody),
+		cmocka_unit_test(a_file_without_an_end_that_was_cut_short_is_damaged),
 		cmocka_unit_test(what_had_ended_by_then_is_left_out),
 		cmocka_unit_test(the_version_says_whether_anything_was_given_up),
 		cmocka_unit_test(copies_count_where_the_segment_is_gone),
