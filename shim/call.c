@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "edge.h"
+#include "gate.h"
 #include "helper.h"
 #include "poll.h"
 #include "resolve.h"
@@ -75,6 +76,8 @@ void call_abandon(struct thread *t)
 			      .flags = GST_SUBMISSION };
 
 	t->slot->counting = NULL;
+	gate_abandon(t);
+	edges_abandon(t);
 	if (!s)
 		return;
 	r.stream = s->id;

@@ -8,8 +8,6 @@
 #include "self_time.h"
 #include "settings.h"
 
-struct gate gate;
-
 #define POOLS 32 /* contexts */
 #define POOL_EVENTS 256
 #define ANCHOR_NS 100000000ull /* a stream known empty gets a start edge this often: enough to hold the device clock */
@@ -38,7 +36,7 @@ static struct pool {      /* of one context */
 } pools[POOLS];
 
 static uint32_t last_edge;
-static uint32_t harvesting;
+static struct thread *harvester;
 
 static struct pool *pool_of(uint64_t context)
 {
@@ -110,8 +108,13 @@ static void record(struct thread *t, struct stream *s, enum gst_edge_kind kind, 
 	CUresult rc = CUDA_ERROR_NOT_READY;
 	uint32_t id = s->id;
 
-	if (!may_touch(t, s) || !gate_enter())
+	if (!may_touch(t, s))
 		return;
+	if (!gate_enter()) {
+		if (__atomic_load_n(&gate.stuck, __ATOMIC_RELAXED))
+			__atomic_fetch_add(&file_counters()->edges_skipped, 1, __ATOMIC_RELAXED);
+		return;
+	}
 	if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) != STREAM_LIVE || s->id != id) {
 		gate_leave(); /* destroyed by another thread before we were in */
 		return;
@@ -295,12 +298,19 @@ static void harvest_pool(struct ring *r, struct pool *p)
 
 void edges_harvest(struct ring *r, bool (*usable)(uint64_t context))
 {
-	if (__atomic_exchange_n(&harvesting, 1, __ATOMIC_ACQUIRE))
+	struct thread *none = NULL;
+
+	if (!__atomic_compare_exchange_n(&harvester, &none, &thread_storage, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
 	for (unsigned i = 0; i < POOLS && pools[i].context; i++)
 		if (__atomic_load_n(&pools[i].pending, __ATOMIC_RELAXED) && usable(pools[i].context))
 			harvest_pool(r, &pools[i]);
-	__atomic_store_n(&harvesting, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&harvester, NULL, __ATOMIC_RELEASE);
+}
+
+void edges_abandon(struct thread *t)
+{
+	__atomic_compare_exchange_n(&harvester, &t, NULL, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 bool edges_context_is_current(uint64_t context)
@@ -327,5 +337,6 @@ void edges_forget(void)
 {
 	memset(pools, 0, sizeof(pools));
 	memset(&gate, 0, sizeof(gate));
-	last_edge = harvesting = 0;
+	last_edge = 0;
+	harvester = NULL;
 }

@@ -44,6 +44,9 @@ bool edges_context_is_current(uint64_t context);
 /* The most that any context has to be read. */
 uint32_t edges_pending(void);
 
+/* The thread left the calls it was in, perhaps while it read edges. */
+void edges_abandon(struct thread *t);
+
 /* The context is gone, and its events with it. Gate closed. */
 void edges_context_gone(uint64_t context);
 

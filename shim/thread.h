@@ -49,7 +49,8 @@ struct thread_copy { /* the thread's accounts when its last copy began */
 struct thread {
 	uint32_t
 		generation; /* equals *process_generation while all of this is valid: not before the first call, not after fork */
-	uintptr_t depth; /* inside one of our driver calls (where its frame is): nested calls are forwarded and not recorded */
+	uintptr_t
+		depth; /* inside one of our driver calls (where its frame is): nested calls are forwarded and not recorded */
 	struct ring ring;
 	struct thread_slot *slot;
 	uint32_t tid;
@@ -58,13 +59,14 @@ struct thread {
 	uint64_t context;     /* current context; valid if context_known */
 	uint64_t last_handle; /* of last_stream, as the program named it */
 	struct stream *last_stream;
-	struct { /* the submission whose driver call it is in; call_abandon() */
+	struct {                       /* the submission whose driver call it is in; call_abandon() */
 		struct stream *stream; /* NULL none */
 		uint64_t begin;
 		uint32_t seq;
 		uint16_t hook;
 		uint8_t family;
 	} submitting;
+	uint32_t gate_inside, gate_closed; /* what it holds of the gate (gate.h) */
 	uint32_t until_timed, timed_after; /* calls until the next one that is timed, and from the last one to it */
 	uint32_t random;
 	uint64_t injected_ticks; /* in driver calls that we added */

@@ -343,6 +343,31 @@ static void large_copies_get_edges_of_their_own(void **state)
 	assert_int_equal(driver.n_recorded, 2);
 }
 
+/* Nobody sees that its thread went: the wait has an end, edges stop and are counted, and go on when it comes back after all. */
+static void a_call_of_ours_that_does_not_return(void **state)
+{
+	struct stream *a = launch(STREAM_A);
+	uint64_t skipped = file_counters()->edges_skipped, begin_ns = clock_mono_ns();
+
+	(void)state;
+	forget_recorded();
+	gate.inside = 1;
+	gate_close();
+	assert_in_range(clock_mono_ns() - begin_ns, 100000000, 5000000000);
+	gate_open();
+	begin_ns = clock_mono_ns();
+	gate_close(); /* but once */
+	gate_open();
+	assert_in_range(clock_mono_ns() - begin_ns, 0, 50000000);
+	edge_record(me, a, GST_EDGE_BLOCK, 1);
+	assert_int_equal(driver.n_recorded, 0);
+	assert_int_equal(file_counters()->edges_skipped - skipped, 1);
+	gate.inside = 0;
+	edge_record(me, a, GST_EDGE_BLOCK, 1);
+	assert_int_equal(driver.n_recorded, 1);
+	assert_int_equal(gate.inside, 0);
+}
+
 static void pool_is_bounded_and_skips_are_counted(void **state)
 {
 	struct stream *a = launch(STREAM_A);
@@ -427,6 +452,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_submission_nobody_returned_from_is_on_record_and_counted, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(large_copies_get_edges_of_their_own, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_call_of_ours_that_does_not_return, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(pool_is_bounded_and_skips_are_counted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_destroyed_stream_is_another_when_it_comes_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_green_contexts_streams_are_of_its_device_and_go_with_it, set_up,
