@@ -33,7 +33,7 @@ STAGES = [
     "accounts facts latency bounds carried elsewhere legacy waits links busy sharing slack stretches place place_* depend gaps timeline timeline_*",
     "chain calls threads",
     "cause cause_* causes findings gap_view",
-    "steps memory",
+    "steps memory self",
     "summary",
     "report report_* export export_* diff",
     "options",
