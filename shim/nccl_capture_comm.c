@@ -10,7 +10,7 @@
 
 #define CONFIG_NAMED 22700u /* the first version whose configuration has a name */
 
-static uint32_t last_all;
+static uint32_t last_hash;
 
 void comm_made_by(struct nccl_call *c, ncclComm_t *where)
 {
@@ -80,10 +80,17 @@ void comm_init(struct nccl_call *c, int nranks, const ncclUniqueId *ids, int n, 
 	finish(c, m);
 }
 
-void comm_init_all(struct nccl_call *c, const ncclComm_t *comms, int n, const int *devices)
+/* Where other processes have no part, or none that we know. */
+static uint64_t hash_like_no_other(void)
 {
 	uint64_t moment = clock_mono_ns() ^ (uint64_t)getpid() << 40;
-	uint64_t hash = nccl_hash_child(moment, GST_NCCL_INIT, __atomic_add_fetch(&last_all, 1, __ATOMIC_RELAXED), 0);
+
+	return nccl_hash_child(moment, GST_NCCL_INIT, __atomic_add_fetch(&last_hash, 1, __ATOMIC_RELAXED), 0);
+}
+
+void comm_init_all(struct nccl_call *c, const ncclComm_t *comms, int n, const int *devices)
+{
+	uint64_t hash = hash_like_no_other();
 
 	if (!nccl_succeeded(c) || !comms)
 		return;
@@ -108,7 +115,7 @@ void comm_init_all(struct nccl_call *c, const ncclComm_t *comms, int n, const in
 static void take_parent(struct nccl_call *c, struct nccl_comm *m, uint64_t hash)
 {
 	m->record.parent = c->record.comm;
-	m->record.hash = hash;
+	m->record.hash = hash ? hash : hash_like_no_other();
 	if (c->comm)
 		m->record.flags = c->comm->record.flags & GST_COMM_NONBLOCKING;
 	c->record.seq = m->id;
@@ -117,36 +124,39 @@ static void take_parent(struct nccl_call *c, struct nccl_comm *m, uint64_t hash)
 void comm_split(struct nccl_call *c, int color, const ncclConfig_t *config)
 {
 	struct nccl_comm *m;
-	uint32_t nth;
+	uint64_t hash = 0;
 
 	if (!nccl_succeeded(c))
 		return;
 	c->record.peer = color;
-	nth = c->comm ? __atomic_add_fetch(&c->comm->splits, 1, __ATOMIC_RELAXED) : 0;
+	if (c->comm)
+		hash = nccl_hash_child(c->comm->record.hash, GST_NCCL_SPLIT,
+				       __atomic_add_fetch(&c->comm->splits, 1, __ATOMIC_RELAXED),
+				       (uint64_t)(uint32_t)color);
 	m = color == NCCL_SPLIT_NOCOLOR ? NULL : made(c);
 	if (!m)
 		return;
-	take_parent(
-		c, m,
-		nccl_hash_child(c->comm ? c->comm->record.hash : 0, GST_NCCL_SPLIT, nth, (uint64_t)(uint32_t)color));
+	take_parent(c, m, hash);
 	take_config(m, config);
 	finish(c, m);
 }
 
 void comm_shrink(struct nccl_call *c, const int *exclude, int n, const ncclConfig_t *config)
 {
+	uint64_t left_out = exclude ? nccl_hash_ranks(exclude, n) : 0, hash = 0;
 	struct nccl_comm *m;
 	uint32_t nth;
 
 	if (!nccl_succeeded(c))
 		return;
-	nth = c->comm ? __atomic_add_fetch(&c->comm->shrinks, 1, __ATOMIC_RELAXED) : 0;
+	/* Who is left out makes no call and counts nothing: all others have counted the same of these. */
+	nth = c->comm ? nccl_comm_shrink(c->comm, c->record.comm, left_out) : 0;
+	if (nth)
+		hash = nccl_hash_child(c->comm->record.hash, GST_NCCL_SHRINK, nth, left_out);
 	m = made(c);
 	if (!m)
 		return;
-	take_parent(c, m,
-		    nccl_hash_child(c->comm ? c->comm->record.hash : 0, GST_NCCL_SHRINK, nth,
-				    exclude ? nccl_hash_ranks(exclude, n) : 0));
+	take_parent(c, m, hash);
 	take_config(m, config);
 	finish(c, m);
 }

@@ -12,7 +12,7 @@
 
 #define COMMS 1024 /* power of two */
 #define PROBES 64
-#define PEERS 16384 /* power of two: communicator and peer, for the numbers of messages */
+#define PEERS 16384 /* power of two: communicator and peer, for the numbers of messages and of shrinks */
 
 static struct nccl_comm table[COMMS];
 static uint32_t last_id;
@@ -235,14 +235,15 @@ void nccl_comms_settle(struct nccl_call *c)
 /* ---- counts --------------------------------------------------------------------------------------------------------- */
 
 static struct peer {
-	uint64_t key;  /* communicator << 32 | peer; 0 free, GONE: was one's */
-	uint32_t n[4]; /* SEND, RECV, PUT, SIGNAL */
+	uint64_t key;  /* communicator << 32 | peer, or LEFT_OUT | who was left out; 0 free, GONE: was one's */
+	uint32_t n[4]; /* SEND, RECV, PUT, SIGNAL; shrinks: the first */
 } peers[PEERS];
 #define GONE 1ull
+#define LEFT_OUT 0x80000000u /* no peer has this bit */
 
-static struct peer *peer_at(uint32_t id, int32_t peer)
+static struct peer *peer_at(uint32_t id, uint32_t which)
 {
-	uint64_t key = (uint64_t)id << 32 | (uint32_t)peer, first = nccl_hash_mix(key);
+	uint64_t key = (uint64_t)id << 32 | which, first = nccl_hash_mix(key);
 	struct peer *room = NULL;
 
 	for (unsigned i = 0; i < PROBES; i++) {
@@ -266,6 +267,16 @@ static struct peer *peer_at(uint32_t id, int32_t peer)
 	return room;
 }
 
+static uint32_t count(struct nccl_comm *m, uint32_t id, uint32_t which, unsigned kind)
+{
+	struct peer *p = __atomic_load_n(&m->id, __ATOMIC_ACQUIRE) == id ? peer_at(id, which) : NULL;
+
+	if (!p)
+		return 0;
+	m->counted = 1;
+	return __atomic_add_fetch(&p->n[kind], 1, __ATOMIC_RELAXED);
+}
+
 uint32_t nccl_comm_collective(struct nccl_comm *m, uint32_t id)
 {
 	return __atomic_load_n(&m->id, __ATOMIC_ACQUIRE) == id
@@ -275,12 +286,12 @@ uint32_t nccl_comm_collective(struct nccl_comm *m, uint32_t id)
 
 uint32_t nccl_comm_message(struct nccl_comm *m, uint32_t id, uint8_t kind, int32_t peer)
 {
-	struct peer *p = __atomic_load_n(&m->id, __ATOMIC_ACQUIRE) == id ? peer_at(id, peer) : NULL;
+	return count(m, id, (uint32_t)peer & ~LEFT_OUT, (kind - GST_NCCL_SEND) % 4);
+}
 
-	if (!p)
-		return 0;
-	m->messages = 1;
-	return __atomic_add_fetch(&p->n[(kind - GST_NCCL_SEND) % 4], 1, __ATOMIC_RELAXED);
+uint32_t nccl_comm_shrink(struct nccl_comm *m, uint32_t id, uint64_t left_out)
+{
+	return count(m, id, LEFT_OUT | (uint32_t)left_out, 0);
 }
 
 /* ---- the end of one ------------------------------------------------------------------------------------------------- */
@@ -298,7 +309,7 @@ void nccl_comm_ended(struct nccl_comm *m, uint32_t id, bool really)
 
 	if (__atomic_load_n(&m->id, __ATOMIC_ACQUIRE) != id)
 		return;
-	for (unsigned i = 0; really && m->messages && i < PEERS; i++) {
+	for (unsigned i = 0; really && m->counted && i < PEERS; i++) {
 		if (__atomic_load_n(&peers[i].key, __ATOMIC_RELAXED) >> 32 != id)
 			continue;
 		memset(peers[i].n, 0, sizeof(peers[i].n));

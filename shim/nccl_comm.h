@@ -19,11 +19,11 @@ struct nccl_comm {
 	uint32_t id;
 	struct nccl_copy *copy;
 	uint32_t collectives;
-	uint32_t splits, shrinks, grows; /* made of it */
-	uint32_t messages;               /* some were counted, by peer */
-	uint32_t tid;                    /* made it */
-	bool in_group;                   /* made in a group that has not ended */
-	ncclComm_t *where;               /* of a pending one: where its handle will be, unless it is still `there` */
+	uint32_t splits, grows; /* made of it */
+	uint32_t counted;       /* messages by peer, or shrinks by who was left out */
+	uint32_t tid;           /* made it */
+	bool in_group;          /* made in a group that has not ended */
+	ncclComm_t *where;      /* of a pending one: where its handle will be, unless it is still `there` */
 	ncclComm_t there;
 	struct gst_comm record;
 	char name[64];
@@ -52,6 +52,8 @@ void nccl_comms_settle(struct nccl_call *c);
 /* The number of this collective, message; 0: the communicator has ended meanwhile, or there is no room to count. */
 uint32_t nccl_comm_collective(struct nccl_comm *m, uint32_t id);
 uint32_t nccl_comm_message(struct nccl_comm *m, uint32_t id, uint8_t kind, int32_t peer);
+/* … of this shrink among those that left out the same ranks (nccl_hash_ranks). */
+uint32_t nccl_comm_shrink(struct nccl_comm *m, uint32_t id, uint64_t left_out);
 
 /* Takes the handle out of use, for good or back. */
 void nccl_comm_end(struct nccl_comm *m);

@@ -297,6 +297,35 @@ static void a_shrunk_one_does_not_mind_the_order_of_the_ranks(void **unused)
 	assert_true(made(z)->hash != made(x)->hash);
 }
 
+static uint64_t shrunk_hash(ncclComm_t parent, uintptr_t n, int gone)
+{
+	ncclComm_t comm = NULL;
+
+	next = handle(n);
+	CALL(ncclCommShrink, parent, &gone, 1, &comm, NULL, 0);
+	return made(comm)->hash;
+}
+
+/* Who is left out makes no call, and so counts nothing: what all who take part have counted is how often just these were left out. */
+static void who_was_left_out_of_one_shrunk_one_agrees_about_the_next(void **unused)
+{
+	ncclComm_t a = new_comm(1, 4, 0), b = NULL;
+	uint64_t without_b, without_c;
+
+	(void)unused;
+	next = handle(2);
+	CALL(ncclCommInitRank, &b, 4, id_of(1), 1);
+	without_b = shrunk_hash(a, 3, 1);
+	without_c = shrunk_hash(a, 4, 2);
+	assert_true(without_c == shrunk_hash(b, 5, 2));
+	assert_true(without_c != without_b);
+	/* the same ones left out again: another communicator, on both */
+	without_c = shrunk_hash(a, 6, 2);
+	assert_true(without_c == shrunk_hash(b, 7, 2));
+	assert_true(without_c != made(handle(4))->hash);
+	assert_true(shrunk_hash(a, 8, 1) != without_b);
+}
+
 static void a_grown_one_goes_by_two_hashes(void **unused)
 {
 	ncclComm_t root = new_comm(1, 2, 0), old = NULL, grown[3] = { NULL };
@@ -584,6 +613,7 @@ int main(void)
 		T(ranks_of_one_id_have_one_hash),
 		T(splits_agree_by_colour_and_turn),
 		T(a_shrunk_one_does_not_mind_the_order_of_the_ranks),
+		T(who_was_left_out_of_one_shrunk_one_agrees_about_the_next),
 		T(a_grown_one_goes_by_two_hashes),
 		T(collectives_are_numbered_and_failed_ones_are_not),
 		T(messages_are_numbered_by_peer_and_direction),
