@@ -241,9 +241,10 @@ static struct peer {
 #define GONE 1ull
 #define LEFT_OUT 0x80000000u /* no peer has this bit */
 
-static struct peer *peer_at(uint32_t id, uint32_t which)
+/* The place of this key, else one that could be its; NULL: none. */
+static struct peer *peer_find(uint64_t key)
 {
-	uint64_t key = (uint64_t)id << 32 | which, first = nccl_hash_mix(key);
+	uint64_t first = nccl_hash_mix(key);
 	struct peer *room = NULL;
 
 	for (unsigned i = 0; i < PROBES; i++) {
@@ -257,14 +258,25 @@ static struct peer *peer_at(uint32_t id, uint32_t which)
 		if (!found)
 			break;
 	}
-	if (room) {
-		uint64_t none = __atomic_load_n(&room->key, __ATOMIC_RELAXED);
-
-		if (none > GONE ||
-		    !__atomic_compare_exchange_n(&room->key, &none, key, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			return NULL; /* taken by another thread this very moment */
-	}
 	return room;
+}
+
+static struct peer *peer_at(uint32_t id, uint32_t which)
+{
+	uint64_t key = (uint64_t)id << 32 | which;
+
+	for (unsigned i = 0; i < PROBES; i++) {
+		struct peer *p = peer_find(key);
+		uint64_t found = p ? __atomic_load_n(&p->key, __ATOMIC_RELAXED) : 0;
+
+		if (!p || found == key)
+			return p;
+		if (found <= GONE &&
+		    __atomic_compare_exchange_n(&p->key, &found, key, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return p;
+		/* another thread was faster: the next one, then */
+	}
+	return NULL;
 }
 
 static uint32_t count(struct nccl_comm *m, uint32_t id, uint32_t which, unsigned kind)
