@@ -17,12 +17,14 @@
 #include "resolve.h"
 
 #define CALLERS 256 /* objects that call NCCL */
+#define MORE 56     /* copies that are called and not told apart, so not recorded */
 
 struct nccl_copy nccl_copies[NCCL_COPIES];
 __thread struct nccl_copy *nccl_inside;
 
-static uint32_t n_copies; /* filled and never changed again, never unloaded */
-static uint32_t adding;   /* spin lock, held while one is filled in */
+static struct nccl_copy more[MORE];
+static uint32_t n_copies, n_more; /* filled and never changed again, never unloaded */
+static uint32_t adding;           /* spin lock, held while one is filled in */
 
 static struct caller {
 	uintptr_t begin, end; /* end 0: left, its object may be gone */
@@ -48,12 +50,20 @@ static struct nccl_copy *nothing_there(void)
 
 static struct nccl_copy *same_as(void *const found[NCCL_COUNT])
 {
-	uint32_t n = __atomic_load_n(&n_copies, __ATOMIC_ACQUIRE);
+	uint32_t n = __atomic_load_n(&n_copies, __ATOMIC_ACQUIRE), m = __atomic_load_n(&n_more, __ATOMIC_ACQUIRE);
 
 	for (uint32_t i = 0; i < n; i++)
 		if (memcmp(nccl_copies[i].at, found, sizeof(nccl_copies[i].at)) == 0)
 			return &nccl_copies[i];
+	for (uint32_t i = 0; i < m; i++)
+		if (memcmp(more[i].at, found, sizeof(more[i].at)) == 0)
+			return &more[i];
 	return NULL;
+}
+
+static bool is_recorded(const struct nccl_copy *copy)
+{
+	return copy->index < NCCL_COPIES;
 }
 
 static bool known(void *const found[NCCL_COUNT], enum nccl_id id)
@@ -84,9 +94,14 @@ static struct nccl_copy *copy_of(void *const found[NCCL_COUNT])
 		if (object.path)
 			strncpy(copy->path, object.path, sizeof(copy->path) - 1);
 		__atomic_store_n(&n_copies, n_copies + 1, __ATOMIC_RELEASE);
+	} else if (!copy && n_more < MORE) {
+		copy = &more[n_more];
+		memcpy(copy->at, found, sizeof(copy->at));
+		copy->index = NCCL_COPIES;
+		__atomic_store_n(&n_more, n_more + 1, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&adding, 0, __ATOMIC_RELEASE);
-	if (!copy)
+	if (!copy || !is_recorded(copy))
 		__atomic_fetch_add(&file_counters()->nccl_untracked, 1, __ATOMIC_RELAXED);
 	return copy;
 }
@@ -229,7 +244,7 @@ static struct nccl_route route_of(const void *address)
 		struct nccl_copy *copy = copy_of(found);
 
 		if (copy) {
-			route = (struct nccl_route){ copy, is_library(&caller, own) };
+			route = (struct nccl_route){ copy, !is_recorded(copy) || is_library(&caller, own) };
 			remember(&caller, &route);
 		}
 	}
@@ -298,7 +313,7 @@ void *nccl_bind(void *p, enum nccl_id id)
 			glibc_dlclose(own);
 	}
 	errno = saved_errno;
-	return copy ? nccl_hooks[id].bound[copy->index] : p;
+	return copy && is_recorded(copy) ? nccl_hooks[id].bound[copy->index] : p;
 }
 
 void *nccl_find_default(enum nccl_id id, const void *caller)

@@ -9,7 +9,7 @@
 
 struct nccl_route {
 	struct nccl_copy *copy; /* never NULL */
-	bool itself;            /* libnccl calls itself: no call of the program's */
+	bool itself;            /* not to be recorded: libnccl calls itself, or there are too many copies */
 };
 
 /* For our exported functions: the copy in the scope of the caller (a return address); of several, the one that made `comm`. */

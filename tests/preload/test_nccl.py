@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter, defaultdict
 
@@ -292,6 +293,35 @@ def test_two_copies_of_the_library(recorder, build):
         check_groups(trace)
         assert sorted(comm.library.rsplit("/", 1)[1] for comm in trace.comms.values()) == ["libnccl-of-somebody-else.so.2", "libnccl.so.2"]
     assert list(check_sequences(traces).values()) == [19, 19]
+
+
+PLUGIN = "int ncclGetVersion(int *); int plugin(int *version) { return ncclGetVersion(version); }\n"
+PLUGINS = """
+import ctypes, sys
+for folder in sys.argv[1:]:
+    for turn in range(2):
+        version = ctypes.c_int()
+        print(ctypes.CDLL(folder + "/plugin.so").plugin(ctypes.byref(version)), version.value)
+"""
+
+
+def test_more_copies_than_are_told_apart(recorder, build):
+    """Ten libraries, each linked against an NCCL of its own: those of the last two are called all the same, unrecorded."""
+    folder = recorder.new_folder()
+    (folder / "plugin.c").write_text(PLUGIN)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "plugin.so", folder / "plugin.c", "-Wl,-rpath,$ORIGIN",
+                    build / "nccl" / "libnccl.so.2"], check=True)
+    own = [folder / str(i) for i in range(10)]
+    for i, place in enumerate(own):
+        place.mkdir()
+        name = b"libnccl.so.%d\0" % i  # the loader tells libraries apart by it
+        for source, target in ((folder / "plugin.so", "plugin.so"), (build / "nccl" / "libnccl.so.2", name[:-1].decode())):
+            (place / target).write_bytes(source.read_bytes().replace(b"libnccl.so.2\0", name))
+    done = subprocess.run([sys.executable, "-c", PLUGINS, *own], cwd=folder, capture_output=True, text=True, timeout=60, check=True,
+                          env=recorder.environment(shim=True, LD_LIBRARY_PATH=library_path(build), GPUSHIM_OUT=folder / "out"))
+    assert (done.stdout.splitlines(), done.stderr) == (["0 22809"] * 20, "")
+    (path,) = (folder / "out").rglob("*.gst")
+    assert [call.name for call in Trace(path).calls] == ["ncclGetVersion"] * 16
 
 
 def test_python_by_ctypes(recorder):
