@@ -27,9 +27,9 @@ static uint32_t n_copies, n_more; /* filled and never changed again, never unloa
 static uint32_t adding;           /* spin lock, held while one is filled in */
 
 static struct caller {
-	uintptr_t begin, end; /* end 0: left, its object may be gone */
-	struct nccl_copy *copy;
-	bool itself;
+	uintptr_t begin, end; /* end 0: left, its object may be gone; then the place is for another */
+	struct nccl_route route;
+	uint32_t turn; /* odd while it is being written */
 } callers[CALLERS];
 static uint32_t n_callers;
 static uint64_t unloaded; /* objects that the loader had unloaded when callers were last looked over */
@@ -185,26 +185,59 @@ static bool is_library(const struct resolve_range *caller, void *own)
 
 /* ---- callers -------------------------------------------------------------------------------------------------------- */
 
-static const struct caller *known_caller(uintptr_t address)
+static bool known_caller(uintptr_t address, struct nccl_route *route)
 {
 	uint32_t n = __atomic_load_n(&n_callers, __ATOMIC_ACQUIRE);
 
-	for (uint32_t i = 0; i < n; i++)
-		if (address >= callers[i].begin && address < __atomic_load_n(&callers[i].end, __ATOMIC_RELAXED))
+	for (uint32_t i = 0; i < n; i++) {
+		const struct caller *c = &callers[i];
+		uint32_t turn = __atomic_load_n(&c->turn, __ATOMIC_ACQUIRE);
+
+		if (address < __atomic_load_n(&c->begin, __ATOMIC_RELAXED) ||
+		    address >= __atomic_load_n(&c->end, __ATOMIC_RELAXED) || turn % 2)
+			continue;
+		route->copy = __atomic_load_n(&c->route.copy, __ATOMIC_RELAXED);
+		route->itself = __atomic_load_n(&c->route.itself, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&c->turn, __ATOMIC_RELAXED) == turn)
+			return true;
+	}
+	return false;
+}
+
+/* A place in the table: one whose object is gone, or a new one; NULL: none. */
+static struct caller *free_place(void)
+{
+	for (uint32_t i = 0; i < n_callers; i++)
+		if (!callers[i].end)
 			return &callers[i];
-	return NULL;
+	return n_callers < CALLERS ? &callers[n_callers] : NULL;
+}
+
+static void fill_place(struct caller *c, const struct resolve_range *caller, const struct nccl_route *route)
+{
+	__atomic_store_n(&c->turn, c->turn + 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&c->begin, caller->begin, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->end, caller->end, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->route.copy, route->copy, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->route.itself, route->itself, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->turn, c->turn + 1, __ATOMIC_RELEASE);
+	if (c == &callers[n_callers])
+		__atomic_store_n(&n_callers, n_callers + 1, __ATOMIC_RELEASE);
 }
 
 static void remember(const struct resolve_range *caller, const struct nccl_route *route)
 {
+	struct nccl_route there;
+	struct caller *place;
+
 	if (!caller->end)
 		return;
 	while (__atomic_exchange_n(&adding, 1, __ATOMIC_ACQUIRE))
 		arch_relax();
-	if (n_callers < CALLERS && !known_caller(caller->inside)) {
-		callers[n_callers] = (struct caller){ caller->begin, caller->end, route->copy, route->itself };
-		__atomic_store_n(&n_callers, n_callers + 1, __ATOMIC_RELEASE);
-	}
+	if (!known_caller(caller->inside, &there) && (place = free_place()))
+		fill_place(place, caller, route);
 	__atomic_store_n(&adding, 0, __ATOMIC_RELEASE);
 }
 
@@ -256,9 +289,9 @@ static struct nccl_route route_of(const void *address)
 
 struct nccl_route nccl_route_group(const void *address)
 {
-	const struct caller *caller = known_caller((uintptr_t)address);
+	struct nccl_route route;
 
-	return caller ? (struct nccl_route){ caller->copy, caller->itself } : route_of(address);
+	return known_caller((uintptr_t)address, &route) ? route : route_of(address);
 }
 
 struct nccl_route nccl_route(ncclComm_t comm, const void *address)
@@ -333,4 +366,9 @@ void nccl_copies_forget(void)
 	adding = 0;
 	for (unsigned i = 0; i < NCCL_COPIES; i++)
 		nccl_copies[i].named = 0;
+	for (unsigned i = 0; i < CALLERS; i++)
+		if (callers[i].turn % 2) { /* another thread was at it when this process was forked off */
+			callers[i].end = 0;
+			callers[i].turn++;
+		}
 }
