@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* long gpushim_clone(unsigned long flags, void *stack, void (*work)(void *), void *arg): clone(2) for apart.c. The new thread does
  * work(arg) on its stack (16-byte aligned) and ends. Not libc's clone, which sanitizers and others replace by their own. */
+#ifdef __CET__
+#include <cet.h> /* as in arch/dlsym_x86_64.S: one file without it takes the mark from the whole library */
+#endif
 	.text
 	.globl	gpushim_clone
 	.hidden	gpushim_clone

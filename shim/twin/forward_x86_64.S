@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* forward_x86_64.S: see forward.c. No driver call takes more than the registers saved here, and the stack, which is not touched. */
+#ifdef __CET__
+#include <cet.h> /* as in arch/dlsym_x86_64.S: one file without it takes the mark from the whole library */
+#endif
 	.set	number, 0
 
 	.macro	PASS_ON name
