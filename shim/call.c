@@ -46,7 +46,7 @@ void call_exit_within(struct call *c, CUresult rc)
 		return;
 	c->record.end = clock_ticks();
 	c->record.result = (int32_t)rc;
-	ring_append(&c->within->ring, GST_CALL, sizeof(c->record), &c->record);
+	ring_append_here(&c->within->ring, GST_CALL, sizeof(c->record), &c->record);
 }
 
 void call_enter_slow(struct call *c)

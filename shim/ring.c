@@ -113,6 +113,45 @@ void *ring_reserve_elsewhere(struct ring *r, uint16_t type, uint16_t size)
 	return place;
 }
 
+/* An append that was interrupted after it had its place has left it without a commit. One that found no room is coming here, and will look
+ * again. The segment is looked through from its beginning: some 10 us, at its end. */
+static bool none_is_under_way(const struct ring *r)
+{
+	uint32_t at = sizeof(struct gst_segment_header), end = __atomic_load_n(&r->at, __ATOMIC_RELAXED);
+
+	if (end > GST_SEGMENT_BYTES)
+		return true;
+	while (at < end) {
+		const struct gst_record *record = (const struct gst_record *)(const void *)(r->segment + at);
+
+		if (record->commit != GST_COMMIT || record->size < sizeof(*record))
+			return false;
+		at += record->size;
+	}
+	return at == end;
+}
+
+void ring_append_here(struct ring *r, uint16_t type, uint16_t size, const void *record)
+{
+	bool room = !r->moving && __atomic_load_n(&r->at, __ATOMIC_RELAXED) + size <= GST_SEGMENT_BYTES;
+	uint32_t at;
+	uint8_t *to;
+
+	if (!room && none_is_under_way(r)) {
+		ring_append(r, type, size, record);
+		return;
+	}
+	at = room ? arch_local_add(&r->at, size) : GST_SEGMENT_BYTES;
+	if (at + size > GST_SEGMENT_BYTES) { /* or another handler came in between, and took the room */
+		dropped(DROP_BUSY);
+		return;
+	}
+	to = ring_place(r, at, type, size);
+	memcpy(to + sizeof(struct gst_record), (const uint8_t *)record + sizeof(struct gst_record),
+	       size - sizeof(struct gst_record));
+	ring_commit(to);
+}
+
 /* ---- segments given back by threads that ended -------------------------------------------------------------------- */
 
 #define SPARE_SLOTS 64

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ring.h: records from one thread to its segment of the shared file, without locks or allocation.
  *
- * One producer (the thread that owns the ring); a signal handler of that thread may append in the middle of an append, unless that
- * takes the ring to another segment: the append that it interrupted would write into one that is no longer the ring's. So thread.depth
- * keeps handlers out altogether.
+ * One producer (the thread that owns the ring); a signal handler of that thread may append in the middle of an append, but does not take
+ * the ring to another segment while that has its place in this one (ring_append_here).
  * A record that finds no room is dropped and counted; the producer never waits. */
 #pragma once
 
@@ -69,6 +68,9 @@ static inline void ring_append(struct ring *r, uint16_t type, uint16_t size, con
 	       size - sizeof(struct gst_record));
 	ring_commit(to);
 }
+
+/* The same for who may have interrupted an append: if it did, a record that finds no room in this segment is dropped. */
+void ring_append_here(struct ring *r, uint16_t type, uint16_t size, const void *record);
 
 /* Called for each new segment a ring goes on in: it writes what stands first there. NULL: nothing does. */
 extern void (*ring_begins)(struct ring *r);

@@ -88,15 +88,19 @@ static void full_is_given_up_and_counted(void **state)
 static struct ring *volatile interrupted; /* NULL: the test is over; ThreadSanitizer delivers signals late */
 static volatile sig_atomic_t from_handler;
 
+#define HANDLER_WORDS 30 /* as large as can be: it is to find no room often */
+
 static void handler(int signal_number)
 {
+	struct numbered n = { .number = 1000000u + (uint64_t)from_handler };
 	struct ring *r = interrupted;
 
 	(void)signal_number;
-	/* It must not take the ring out of the segment that the interrupted append writes into. */
-	if (!r || r->at + 512 > GST_SEGMENT_BYTES)
+	if (!r)
 		return;
-	append_numbered(r, 1000000u + (uint64_t)from_handler, 3);
+	for (uint16_t i = 0; i < HANDLER_WORDS; i++)
+		n.filler[i] = n.number * 31 + i;
+	ring_append_here(r, TYPE, sizeof(n), &n);
 	from_handler = from_handler + 1;
 }
 
@@ -141,6 +145,72 @@ static void signals_interrupt_appends(void **state)
 	assert_int_equal(seen.count + file_counters()->records_dropped, (uint64_t)from_handler);
 	assert_true(seen.next >= 300000);
 	free(bytes);
+}
+
+static void fill(struct ring *r)
+{
+	struct numbered n = { .number = 1 };
+
+	while (r->at + sizeof(n) <= GST_SEGMENT_BYTES)
+		ring_append(r, TYPE, sizeof(n), &n);
+}
+
+/* The append that it interrupts has its place, and is about to write there. */
+static void a_handler_stays_in_the_segment_of_an_append(void **state)
+{
+	struct numbered n = { .number = 1 };
+	struct ring r;
+	uint8_t *segment, *interrupted_one;
+
+	(void)state;
+	ring_attach(&r);
+	segment = r.segment;
+	interrupted_one = ring_reserve(&r, TYPE, sizeof(n));
+	fill(&r);
+	for (unsigned i = 0; i < 3; i++)
+		ring_append_here(&r, TYPE, sizeof(n), &n);
+	assert_ptr_equal(r.segment, segment);
+	assert_true(r.at <= GST_SEGMENT_BYTES);
+	assert_int_equal(file_counters()->records_dropped, 3);
+	assert_int_equal(file_counters()->dropped_busy, 3);
+	ring_commit(interrupted_one);
+	ring_append_here(&r, TYPE, sizeof(n), &n);
+	assert_ptr_not_equal(r.segment, segment);
+	assert_int_equal(file_counters()->records_dropped, 3);
+}
+
+/* Its header is not even written yet. */
+static void a_place_without_a_header_is_an_append(void **state)
+{
+	struct numbered n = { .number = 1 };
+	struct ring r;
+	uint8_t *segment;
+
+	(void)state;
+	ring_attach(&r);
+	segment = r.segment;
+	fill(&r);
+	r.at -= sizeof(n);
+	memset(segment + r.at, 0, sizeof(n));
+	r.at += sizeof(n); /* as arch_local_add does it */
+	ring_append_here(&r, TYPE, sizeof(n), &n);
+	assert_ptr_equal(r.segment, segment);
+	assert_int_equal(file_counters()->dropped_busy, 1);
+}
+
+static void a_handler_between_appends_goes_on_elsewhere(void **state)
+{
+	struct numbered n = { .number = 1 };
+	struct ring r;
+	uint8_t *segment;
+
+	(void)state;
+	ring_attach(&r);
+	segment = r.segment;
+	fill(&r);
+	ring_append_here(&r, TYPE, sizeof(n), &n);
+	assert_ptr_not_equal(r.segment, segment);
+	assert_int_equal(file_counters()->records_dropped, 0);
 }
 
 /* ---- threads ---------------------------------------------------------------------------------------------------------- */
@@ -373,6 +443,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(all_sizes_over_many_segments, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(full_is_given_up_and_counted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(signals_interrupt_appends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_handler_stays_in_the_segment_of_an_append, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_place_without_a_header_is_an_append, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_handler_between_appends_goes_on_elsewhere, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(threads_come_and_go, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_moved_file_is_left_alone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_short_run_makes_no_stock, set_up, tear_down),
