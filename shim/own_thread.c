@@ -20,12 +20,12 @@
 #define STACK_BYTES (256u * 1024u)
 
 static __thread bool here;
+static uint32_t alive; /* of our threads */
 
 bool own_thread_here(void)
 {
 	return here;
 }
-static uint32_t alive; /* of our threads */
 
 static void *start(void *arg)
 {
@@ -100,8 +100,14 @@ static bool main_has_ended(void)
 	return syscall(SYS_get_robust_list, getpid(), &list, &size) == 0 && !list;
 }
 
-static void count_threads(void *counted)
+struct census {
+	int32_t caller;   /* tid */
+	uint32_t threads; /* without the one that counts, where that is not the caller; UINT32_MAX not known */
+};
+
+static void count_threads(void *arg)
 {
+	struct census *c = arg;
 	struct linux_dirent64 {
 		uint64_t ino, off;
 		unsigned short size;
@@ -120,18 +126,17 @@ static void count_threads(void *counted)
 		}
 	if (dir >= 0)
 		close(dir);
-	*(uint32_t *)counted = dir < 0 || bytes < 0 ? UINT32_MAX : n;
+	c->threads = dir < 0 || bytes < 0 ? UINT32_MAX : n - (syscall(SYS_gettid) != c->caller);
 }
 
 bool own_threads_are_alone(void)
 {
-	uint32_t n = UINT32_MAX;
+	struct census c = { (int32_t)syscall(SYS_gettid), UINT32_MAX };
 
 	if (!main_has_ended())
 		return false;
-	apart_run(count_threads, &n);
-	/* ours, main, and the one that counted: where that was to be had */
-	return n <= __atomic_load_n(&alive, __ATOMIC_RELAXED) + 2;
+	apart_run(count_threads, &c); /* by a thread of its own, where one is to be had */
+	return c.threads <= __atomic_load_n(&alive, __ATOMIC_RELAXED) + 1; /* main */
 }
 
 void own_threads_forget(void)

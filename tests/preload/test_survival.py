@@ -80,6 +80,11 @@ def test_main_thread_leaves(recorder):
     ends(recorder, "main-leaves", 0, regular=True)
 
 
+def test_main_thread_leaves_where_no_thread_is_to_be_had(recorder):
+    """So the shim counts the threads in one that it has: the program's last one is still there."""
+    ends(recorder, "main-leaves-no-thread", 0, regular=True)
+
+
 def test_abort(recorder):
     ends(recorder, "abort", -signal.SIGABRT)
 

@@ -2,9 +2,16 @@
 /* survive_exits_linked CASE: every way for a process to end. Each case works, says so, and is gone. */
 #include "survive.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 static void begin(void)
 {
@@ -68,9 +75,11 @@ static void exit_elsewhere(void)
 
 static void *go_on(void *arg)
 {
-	usleep(20000); /* main has gone */
+	usleep(60000); /* main has gone, and that can be seen */
 	CU(cuCtxSetCurrent, context);
 	work(40);
+	puts("went on");
+	fflush(stdout);
 	return arg;
 }
 
@@ -81,6 +90,24 @@ static void main_leaves(void)
 	begin();
 	REQUIRE(pthread_create(&thread, NULL, go_on, NULL) == 0);
 	pthread_exit(NULL);
+}
+
+/* As where a limit on threads is reached: none of the kind that the shim opens files in is to be had. */
+static void main_leaves_no_thread(void)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_VFORK, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { sizeof(rules) / sizeof(*rules), rules };
+
+	REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
+	main_leaves();
 }
 
 /* ---- signals ------------------------------------------------------------------------------------------------------------ */
@@ -164,6 +191,7 @@ int main(int argc, char **argv)
 		{ "quick_exit", case_quick_exit },
 		{ "exit-elsewhere", exit_elsewhere },
 		{ "main-leaves", main_leaves },
+		{ "main-leaves-no-thread", main_leaves_no_thread },
 		{ "abort", case_abort },
 		{ "abort-survived", abort_survived },
 		{ "SIGSEGV", case_sigsegv },
