@@ -227,7 +227,8 @@ void segment_sign(const struct segment *s, const struct segment_owner *owner)
 
 void segment_blank(const struct segment *s)
 {
-	__atomic_store_n(directory_entry(s->index), 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(directory_entry(s->index), 0, __ATOMIC_RELEASE);
+	__sync_synchronize(); /* an atomic store alone lets what follows pass it, but on x86-64 */
 	memset(s->base, 0, sizeof(struct gst_segment_header));
 	__sync_synchronize(); /* whoever sees any of the rest changed must see the header gone */
 	memset(s->base + sizeof(struct gst_segment_header), 0, GST_SEGMENT_BYTES - sizeof(struct gst_segment_header));
