@@ -136,16 +136,18 @@ static void begin_kept_segment(void)
 		.previous_recycles = keeper.ring.segment ? keeper.ring.recycles : 0,
 		.flags = GST_SEGMENT_KEPT,
 	};
+	uint8_t *filled = keeper.ring.segment;
 
 	segment_sign(&keeper.reserve, &nobody);
-	if (keeper.ring.segment)
-		segment_release(keeper.ring.segment);
 	keeper.ring = (struct ring){ .segment = keeper.reserve.base,
 				     .at = sizeof(struct gst_segment_header),
 				     .index = keeper.reserve.index,
 				     .recycles = keeper.reserve.recycles,
 				     .thread_seq = nobody.thread_seq };
 	keeper.reserve.base = NULL;
+	if (filled)
+		segment_release(
+			filled); /* last: a child of a fork in between must not unmap what is there instead by then */
 }
 
 /* False: no room for it. */
