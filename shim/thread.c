@@ -55,12 +55,8 @@ bool thread_slot_is_own(const struct thread_slot *slot)
 	return slot != &spare_slot;
 }
 
-static void thread_ended(void *arg)
+static void give_back(struct thread *t)
 {
-	struct thread *t = arg;
-
-	if (t->generation != *process_generation)
-		return; /* a child's thread that never made a call of its own */
 	call_abandon(t);
 	if (t->slot != &spare_slot) {
 		t->slot->submits = 0;
@@ -71,6 +67,19 @@ static void thread_ended(void *arg)
 	nccl_thread_ended(t);
 	t->generation = UINT32_MAX;
 	ring_detach(&t->ring);
+}
+
+static void thread_ended(void *arg)
+{
+	struct thread *t = arg;
+	struct undisturbed u;
+
+	if (t->generation != *process_generation)
+		return; /* a child's thread that never made a call of its own */
+	/* A handler's call in the middle of it would attach the thread anew. */
+	undisturbed_begin(&u);
+	give_back(t);
+	undisturbed_end(&u);
 }
 
 static void watch_for_end(struct thread *t)
