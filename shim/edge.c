@@ -20,6 +20,7 @@ struct slot {
 	uint32_t state;
 	CUevent event;
 	struct gst_edge edge; /* what is known of it so far */
+	uint64_t number;      /* of which edge.edge is the lower half */
 	struct stream *stream;
 	uint64_t covers;
 };
@@ -35,7 +36,7 @@ static struct pool {      /* of one context */
 	struct slot *base;    /* harvester's own */
 } pools[POOLS];
 
-static uint32_t last_edge;
+static uint64_t last_edge;
 static struct thread *harvester;
 
 static struct pool *pool_of(uint64_t context)
@@ -130,8 +131,9 @@ static void record(struct thread *t, struct stream *s, enum gst_edge_kind kind, 
 		rc = INJECT(cuEventRecord, slot->event, (CUstream)(uintptr_t)s->handle);
 	end = clock_ticks();
 	if (rc == CUDA_SUCCESS) {
+		slot->number = __atomic_add_fetch(&last_edge, 1, __ATOMIC_RELAXED);
 		slot->edge = (struct gst_edge){
-			.edge = __atomic_add_fetch(&last_edge, 1, __ATOMIC_RELAXED),
+			.edge = (uint32_t)slot->number,
 			.stream = s->id,
 			.covers = (uint32_t)covers,
 			.begin = begin,
@@ -225,15 +227,15 @@ uint32_t edges_pending(void)
 }
 
 /* The pending slot whose edge was recorded first after edge number `after`. */
-static struct slot *next_pending(struct pool *p, uint32_t after)
+static struct slot *next_pending(struct pool *p, uint64_t after)
 {
 	struct slot *oldest = NULL;
 
 	for (unsigned i = 0; i < POOL_EVENTS; i++) {
 		struct slot *s = &p->slots[i];
 
-		if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == SLOT_PENDING && s->edge.edge > after &&
-		    (!oldest || s->edge.edge < oldest->edge.edge))
+		if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == SLOT_PENDING && s->number > after &&
+		    (!oldest || s->number < oldest->number))
 			oldest = s;
 	}
 	return oldest;
@@ -287,11 +289,11 @@ static void harvest_one(struct ring *r, struct pool *p, struct slot *s)
 
 static void harvest_pool(struct ring *r, struct pool *p)
 {
-	uint32_t after = 0;
+	uint64_t after = 0;
 	struct slot *s;
 
 	while (__atomic_load_n(&p->pending, __ATOMIC_RELAXED) && (s = next_pending(p, after))) {
-		after = s->edge.edge;
+		after = s->number;
 		harvest_one(r, p, s);
 	}
 }

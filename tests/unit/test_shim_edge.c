@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "shim/capture.h"
-#include "shim/edge.h"
+#include "shim/edge.c" /* its count of edges is set here */
 #include "shim/file.h"
 #include "shim/gate.h"
 #include "shim/settings.h"
@@ -391,6 +391,25 @@ static void pool_is_bounded_and_skips_are_counted(void **state)
 	assert_int_equal(driver.created, 256); /* events are used again */
 }
 
+/* In the order they were recorded, each against the base that is the first of them. */
+static void edges_beyond_32_bits_are_read(void **state)
+{
+	struct stream *a = launch(STREAM_A);
+
+	(void)state;
+	last_edge = UINT32_MAX - 8;
+	for (unsigned i = 0; i < 16; i++)
+		edge_record(me, a, GST_EDGE_BLOCK, 1);
+	edges_harvest(&me->ring, edges_context_is_current);
+	assert_int_equal(edges_pending(), 0);
+	assert_int_equal(driver.elapsed, 16); /* and the one that came with the launch, which is the base */
+	for (unsigned i = 0; i < 16; i++)
+		edge_record(me, a, GST_EDGE_BLOCK, 1);
+	edges_harvest(&me->ring, edges_context_is_current);
+	assert_int_equal(edges_pending(), 0);
+	assert_int_equal(driver.elapsed, 32);
+}
+
 static void a_destroyed_stream_is_another_when_it_comes_back(void **state)
 {
 	struct stream *a = launch(STREAM_A), *again;
@@ -454,6 +473,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(large_copies_get_edges_of_their_own, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_call_of_ours_that_does_not_return, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(pool_is_bounded_and_skips_are_counted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(edges_beyond_32_bits_are_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_destroyed_stream_is_another_when_it_comes_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_green_contexts_streams_are_of_its_device_and_go_with_it, set_up,
 						tear_down),
