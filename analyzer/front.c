@@ -2,6 +2,7 @@
 #include "front.h"
 
 #include "alloc.h"
+#include "busy_lists.h"
 #include "ns.h"
 
 #include <stdlib.h>
@@ -142,27 +143,6 @@ static void know(struct known *known, const struct trace *t, int64_t from_ns)
 
 /* ---- what may have run on --------------------------------------------------------------------------- */
 
-static bool is_named(const struct trace *t, const struct busy_list *list, uint32_t stream)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (t->busy_streams[list->first + i] == stream)
-			return true;
-	return false;
-}
-
-/* A list speaks of work whose record was written before. */
-static int64_t not_busy_at(const struct trace *t, uint32_t stream, const struct known *k, int64_t from_ns)
-{
-	for (size_t i = 0; i < t->n_busy; i++) {
-		const struct busy_list *list = &t->busy[i];
-
-		if (list->time_ns >= from_ns && list->time_ns >= k->written_ns && !list->open &&
-		    !(list->left && !k->first) && !is_named(t, list, stream))
-			return list->time_ns;
-	}
-	return INT64_MAX;
-}
-
 static struct carried carried_new(uint32_t stream, uint16_t device, uint64_t seq, int64_t from_ns, int64_t by_ns)
 {
 	return (struct carried){ .call = { .begin_ns = from_ns,
@@ -199,17 +179,24 @@ static bool has_unlinked(const struct trace *t)
 static bool add_carried(struct trace *t, const struct known *known, int64_t from_ns)
 {
 	struct carried *carried = array_new(t->n_streams + t->n_devices + 1, sizeof(*carried));
+	struct busy_lists lists;
 	size_t n = 0;
 
-	if (!carried)
+	if (!busy_lists_new(&lists, t) || !carried) {
+		busy_lists_free(&lists);
+		free(carried);
 		return false;
+	}
 	for (uint32_t s = 0; s < t->n_streams; s++) {
 		uint64_t seq = carried_seq(t, &known[s]);
 
+		/* a list speaks of work whose record was written before */
 		if (seq)
-			carried[n++] = carried_new(s, t->streams[s].device, seq, from_ns,
-						   not_busy_at(t, s, &known[s], from_ns));
+			carried[n++] = carried_new(
+				s, t->streams[s].device, seq, from_ns,
+				busy_lists_idle(&lists, s, max64(from_ns, known[s].written_ns), !known[s].first));
 	}
+	busy_lists_free(&lists);
 	for (size_t i = 0; i < t->n_devices && has_unlinked(t); i++)
 		carried[n++] = carried_new(GST_NONE, (uint16_t)t->devices[i].device, 1, from_ns, INT64_MAX);
 	free(t->carried);
@@ -289,18 +276,30 @@ static bool shares_device(const struct trace *a, const struct trace *b)
 	return false;
 }
 
+/* The latest begin among those that share a device with it. */
+static int64_t latest_begin(struct trace **traces, size_t n, const struct trace *t)
+{
+	int64_t from_ns = t->from_ns;
+
+	for (size_t i = 0; i < n; i++)
+		if (traces[i]->from_ns > from_ns && shares_device(t, traces[i]))
+			from_ns = traces[i]->from_ns;
+	return from_ns;
+}
+
 bool front_align(struct trace **traces, size_t n)
 {
 	for (bool more = true; more;) {
 		more = false;
-		for (size_t i = 0; i < n; i++)
-			for (size_t k = 0; k < n; k++) {
-				if (traces[k]->from_ns <= traces[i]->from_ns || !shares_device(traces[i], traces[k]))
-					continue;
-				if (!front_cut(traces[i], traces[k]->from_ns))
-					return false;
-				more = true;
-			}
+		for (size_t i = 0; i < n; i++) {
+			int64_t from_ns = latest_begin(traces, n, traces[i]);
+
+			if (from_ns <= traces[i]->from_ns)
+				continue;
+			if (!front_cut(traces[i], from_ns))
+				return false;
+			more = true;
+		}
 	}
 	return true;
 }

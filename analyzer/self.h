@@ -7,10 +7,9 @@
 
 struct trace;
 
-struct self_cost {      /* of one process, or the sum of several; ns */
-	uint64_t calls; /* that the program made, those given up or dropped too */
-	uint64_t
-		timed; /* of them, those whose cost was measured; 0: calls_ns is calibrated, two reads of the clock and a record each */
+struct self_cost {          /* of one process, or the sum of several; ns */
+	uint64_t calls;     /* that the program made, those given up or dropped too */
+	uint64_t timed;     /* of them, those that were measured; 0: calls_ns is calibrated */
 	double calls_ns;    /* in the program's threads: around its calls */
 	double injected_ns; /* … in driver calls that the recorder added */
 	double attach_ns;   /* … in their first calls: the file, the first segments */
