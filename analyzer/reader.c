@@ -201,10 +201,9 @@ static bool enter_segment(struct reader *r)
 /* What follows was copied from a segment. If that was met itself, its own records count. */
 static bool was_met(const struct reader *r, const struct gst_kept *kept)
 {
-	for (size_t i = 0; i < r->n_own; i++)
-		if (r->segments[i].header.index == kept->segment && r->segments[i].header.recycles == kept->recycles)
-			return r->segments[i].met;
-	return false;
+	uint32_t place = r->place && kept->segment < GST_SEGMENT_CAPACITY ? r->place[kept->segment] : 0;
+
+	return place && r->segments[place - 1].header.recycles == kept->recycles && r->segments[place - 1].met;
 }
 
 /* The record at r->offset, moved behind; NULL: none, the segment has ended. */

@@ -236,13 +236,17 @@ bool reader_find_kept(struct reader *r)
 	uint32_t *directory = read_directory(r, &entries);
 	bool ok = directory && add_segments(r, directory, entries, true);
 
+	r->kept_found = true;
 	free(directory);
+	if (ok && r->n_segments > r->n_own)
+		ok = (r->place = array_new(GST_SEGMENT_CAPACITY, sizeof(*r->place)));
 	if (!ok)
 		return false;
+	for (size_t i = 0; i < r->n_own && r->place; i++)
+		r->place[r->segments[i].header.index] = (uint32_t)i + 1;
 	array_sort(r->segments + r->n_own, r->n_segments - r->n_own, sizeof(*r->segments), by_begin);
 	for (size_t i = r->n_own; i < r->n_segments; i++)
 		r->segments[i].open = true;
-	r->kept_found = true;
 	return true;
 }
 
@@ -365,5 +369,6 @@ void reader_free(struct reader *r)
 		return;
 	reader_file_close(&r->file);
 	free(r->segments);
+	free(r->place);
 	free(r);
 }
