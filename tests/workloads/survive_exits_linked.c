@@ -45,7 +45,8 @@ static void case__exit(void)
 static void case_quick_exit(void)
 {
 	begin();
-	at_quick_exit(call_at_exit);
+	if (at_quick_exit(call_at_exit))
+		_exit(1);
 	quick_exit(6);
 }
 
