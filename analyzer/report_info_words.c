@@ -293,6 +293,9 @@ static void not_seen(struct words *w)
 	if (c->graphs_untracked)
 		say(w, INK_WARN, "What %s hold: each launch counts as one operation.",
 		    number(count, c->graphs_untracked, "executable graph", "executable graphs"));
+	if (c->names_untracked)
+		say(w, INK_WARN, "%s without a name: there were more kernels or files than the recorder's tables hold.",
+		    number(count, c->names_untracked, "record", "records"));
 	if (c->nccl_untracked)
 		say(w, INK_WARN, "%s or copies of libnccl beyond the recorder's table.",
 		    number(count, c->nccl_untracked, "communicator", "communicators"));
@@ -362,7 +365,7 @@ static void reservations(char text[600], const struct trace *t)
 
 	if (c->entry_points_unknown)
 		add(text, " What went through unknown functions is not in it.");
-	if (t->names_missing || c->definitions_lost)
+	if (t->names_missing || c->definitions_lost || c->names_untracked)
 		add(text, " Some names are lost.");
 	if (c->graphs_untracked)
 		add(text, " Operations in graphs are more than it counts.");

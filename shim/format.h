@@ -91,7 +91,8 @@ struct gst_counters {
 	uint64_t own_calls; /* calls that own_ticks is about */
 	uint64_t own_timed; /* of them, those that were timed */
 	uint64_t attach_ns; /* its threads' first calls: our file, their segments, the first names */
-	uint64_t zero[6];
+	uint64_t names_untracked; /* records of kernels and files without a name: the tables of names are full */
+	uint64_t zero[5];
 	uint64_t injected[GST_HOOK_MAX]; /* driver calls we added, by hook id */
 };
 _Static_assert(sizeof(struct gst_counters) == GST_COUNTERS_BYTES, "counters");

@@ -53,6 +53,12 @@ void names_begin(struct thread *t)
 	once_end(&begun, true);
 }
 
+static uint32_t no_place(void)
+{
+	__atomic_fetch_add(&file_counters()->names_untracked, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
 /* ---- kernels -------------------------------------------------------------------------------------------------------- */
 
 static struct names_kernel *kernel_at(const void *handle)
@@ -79,7 +85,7 @@ uint32_t names_kernel_set(struct thread *t, const void *handle, const char *name
 	struct names_kernel *k = handle ? kernel_at(handle) : NULL;
 
 	if (!k)
-		return 0;
+		return handle ? no_place() : 0;
 	id = __atomic_load_n(&k->id, __ATOMIC_ACQUIRE);
 	if (id && k->hash == hash)
 		return id;
@@ -109,8 +115,10 @@ uint32_t names_kernel_look_up(struct thread *t, const void *handle)
 	const char *name = NULL;
 	char unnamed[40];
 
-	if (id || !k)
+	if (id || !handle)
 		return id;
+	if (!k)
+		return no_place();
 	if (INJECT(cuFuncGetName, &name, (CUfunction)(uintptr_t)handle) != CUDA_SUCCESS || !name) {
 		snprintf(unnamed, sizeof(unnamed), "kernel@%p", handle);
 		name = unnamed;
@@ -128,7 +136,7 @@ uint32_t names_file(struct ring *r, const char *path)
 		if (file_hashes[i] == hash)
 			return i + 1;
 	if (n_files == FILES)
-		return 0;
+		return no_place();
 	file_hashes[n_files++] = hash;
 	names_write(r, GST_SPACE_FILE, n_files, path);
 	return n_files;

@@ -15,6 +15,7 @@
 #include "shim/edge.c" /* its count of edges is set here */
 #include "shim/file.h"
 #include "shim/gate.h"
+#include "shim/names.h"
 #include "shim/settings.h"
 #include "shim/stream.h"
 
@@ -460,6 +461,21 @@ static void a_green_contexts_streams_are_of_its_device_and_go_with_it(void **sta
 	assert_ptr_equal(stream_find(me, STREAM_A), a);
 }
 
+static void names_beyond_the_table_are_counted(void **state)
+{
+	const uint64_t kernels = NAMES_KERNELS + 1000, before = file_counters()->names_untracked;
+	uint64_t unnamed = 0;
+
+	(void)state;
+	for (uint64_t i = 1; i <= kernels; i++)
+		unnamed += names_kernel_set(me, (void *)(uintptr_t)(i * 64), "kernel") == 0;
+	assert_in_range(unnamed, 1000, 4000);
+	assert_int_equal(file_counters()->names_untracked - before, unnamed);
+	assert_int_equal(names_kernel_set(me, NULL, "none"), 0); /* no kernel is no loss */
+	assert_int_equal(file_counters()->names_untracked - before, unnamed);
+	names_forget();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -477,6 +493,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_destroyed_stream_is_another_when_it_comes_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_green_contexts_streams_are_of_its_device_and_go_with_it, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(names_beyond_the_table_are_counted, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
