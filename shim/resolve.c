@@ -200,8 +200,45 @@ void *resolve_in_driver(const char *name)
 
 /* ---- dlsym ---------------------------------------------------------------------------------------------------------- */
 
+#define NAMES 2048 /* power of two, more than twice all names */
+
+/* Hash table of hooks by name: index + 1, 0 none. Made by whoever asks first (a helper program never does); until it is made the others
+ * go through the whole list. */
+static uint16_t names[NAMES];
+static uint32_t names_made; /* 0 not yet, 1 being made, 2 made */
+
+static uint16_t *name_at(const char *name)
+{
+	uint32_t h = 0x811c9dc5u;
+
+	for (const char *c = name; *c; c++)
+		h = (h ^ (uint8_t)*c) * 0x01000193u;
+	while (names[h % NAMES] && strcmp(hooks[names[h % NAMES] - 1].name, name) != 0)
+		h++;
+	return &names[h % NAMES];
+}
+
+static bool names_are_made(void)
+{
+	uint32_t state = __atomic_load_n(&names_made, __ATOMIC_ACQUIRE);
+
+	if (state || !__atomic_compare_exchange_n(&names_made, &state, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+		return state == 2;
+	for (unsigned i = 0; i < HOOK_COUNT; i++)
+		if (hooks[i].wrapper)
+			*name_at(hooks[i].name) = (uint16_t)(i + 1);
+	__atomic_store_n(&names_made, 2, __ATOMIC_RELEASE);
+	return true;
+}
+
 static const struct hook *hook_by_name(const char *name)
 {
+	uint16_t found;
+
+	if (names_are_made()) {
+		found = *name_at(name);
+		return found ? &hooks[found - 1] : NULL;
+	}
 	for (unsigned i = 0; i < HOOK_COUNT; i++)
 		if (hooks[i].wrapper && strcmp(hooks[i].name, name) == 0)
 			return &hooks[i];
