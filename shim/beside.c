@@ -53,6 +53,7 @@ static int share_main(void *arg)
 {
 	const struct job *job = arg;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* while it waits it holds all of the program's memory, the device's too */
 	close_descriptors();
 	return job->work(job->arg);
 }

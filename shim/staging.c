@@ -167,8 +167,12 @@ static int leave_note(void *arg)
 
 static void note_main(void)
 {
-	if (!beside_share(leave_note, NULL, &staging.note_pid))
-		__atomic_store_n(&staging.note, NOTE_IMPOSSIBLE, __ATOMIC_RELEASE);
+	uint32_t unfinished = NOTE_BEING_WRITTEN;
+
+	beside_share(leave_note, NULL, &staging.note_pid);
+	/* There was no such process, or it was ended from outside: nobody is to wait for it, nor to end it by a pid that is another's. */
+	__atomic_compare_exchange_n(&staging.note, &unfinished, NOTE_IMPOSSIBLE, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
 }
 
 /* False: not within that time. */
