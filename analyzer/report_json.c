@@ -193,10 +193,10 @@ static enum err_kind whole(struct json *j, const struct summary *s, const bool *
 	json_key_int(j, "calls", (int64_t)s->self.calls);
 	json_key_int(j, "calls_timed", (int64_t)s->self.timed);
 	json_key_double(j, "ns_per_call", self_ns_per_call(&s->self));
-	json_key_int(j, "calls_ns", (int64_t)s->self.calls_ns);
-	json_key_int(j, "injected_ns", (int64_t)s->self.injected_ns);
-	json_key_int(j, "attach_ns", (int64_t)s->self.attach_ns);
-	json_key_int(j, "own_threads_ns", (int64_t)s->self.cpu_ns);
+	json_key_int(j, "calls_ns", self_whole_ns(s->self.calls_ns));
+	json_key_int(j, "injected_ns", self_whole_ns(s->self.injected_ns));
+	json_key_int(j, "attach_ns", self_whole_ns(s->self.attach_ns));
+	json_key_int(j, "own_threads_ns", self_whole_ns(s->self.cpu_ns));
 	json_key_double(j, "share_of_wall", self_share(&s->self, true));
 	json_key_double(j, "share_of_wall_held_up", self_share(&s->self, false));
 	json_map_end(j);

@@ -184,8 +184,8 @@ static void own_cost(const struct page *p, const struct self_cost *c)
 	     "%.3f %% of the run time: %s calls at %.0f ns (%s), %s in calls we added, %s at the first calls; beside it %s of CPU time in "
 	     "threads of our own",
 	     self_share(c, false) * 100, text_count(calls, c->calls), self_ns_per_call(c), how,
-	     text_duration(injected, (int64_t)c->injected_ns), text_duration(attach, (int64_t)c->attach_ns),
-	     text_duration(cpu, (int64_t)c->cpu_ns));
+	     text_duration(injected, self_whole_ns(c->injected_ns)), text_duration(attach, self_whole_ns(c->attach_ns)),
+	     text_duration(cpu, self_whole_ns(c->cpu_ns)));
 }
 
 void report_trust(const struct page *p, const struct summary *s)

@@ -34,3 +34,8 @@ double self_share(const struct self_cost *s, bool with_own_threads)
 		return 0;
 	return ns < s->wall_ns ? ns / s->wall_ns : 1; /* more: a damaged counter */
 }
+
+int64_t self_whole_ns(double ns)
+{
+	return ns >= 9e18 ? (int64_t)9e18 : ns > 0 ? (int64_t)ns : 0;
+}

@@ -23,3 +23,6 @@ double self_ns_per_call(const struct self_cost *s);
 
 /* Of the wall time: what the program's threads were held up, and with the recorder's own threads. 0 … 1 */
 double self_share(const struct self_cost *s, bool with_own_threads);
+
+/* Whole nanoseconds, whatever a damaged counter says. */
+int64_t self_whole_ns(double ns);
