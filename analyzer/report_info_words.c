@@ -80,6 +80,16 @@ static const char *moment(char buf[64], const struct trace *t, int64_t ns)
 	return buf;
 }
 
+/* ---- how many ---------------------------------------------------------------------------------------- */
+
+static const char *number(char buf[48], uint64_t n, const char *one, const char *many)
+{
+	char count[TEXT_SHORT];
+
+	snprintf(buf, 48, "%s %s", text_count(count, n), n == 1 ? one : many);
+	return buf;
+}
+
 static int by_tid(const void *key, const void *thread)
 {
 	uint32_t tid = *(const uint32_t *)key, other = ((const struct thread *)thread)->tid;
@@ -101,18 +111,31 @@ static uint64_t calling_threads(const struct trace *t)
 		if (at)
 			calls[at - t->threads] = true;
 	}
+	for (size_t i = 0; calls && i < t->n_nccl; i++) {
+		const struct thread *at =
+			bsearch(&t->nccl[i].tid, t->threads, t->n_threads, sizeof(*t->threads), by_tid);
+
+		if (at && !(t->nccl[i].flags & GST_NCCL_OURS) && !calls[at - t->threads]) {
+			calls[at - t->threads] = true;
+			n++;
+		}
+	}
 	free(calls);
 	return n;
 }
 
-/* ---- how many ---------------------------------------------------------------------------------------- */
-
-static const char *number(char buf[48], uint64_t n, const char *one, const char *many)
+/* " and 3 NCCL calls", "" where there are none. */
+static const char *nccl_calls(char text[64], const struct trace *t)
 {
-	char count[TEXT_SHORT];
+	uint64_t n = 0;
+	char count[48];
 
-	snprintf(buf, 48, "%s %s", text_count(count, n), n == 1 ? one : many);
-	return buf;
+	for (size_t i = 0; i < t->n_nccl; i++)
+		n += t->nccl[i].flags & GST_NCCL_OURS ? 0 : nccl_calls_of(&t->nccl[i]);
+	text[0] = '\0';
+	if (n)
+		snprintf(text, 64, " and %s", number(count, n, "NCCL call", "NCCL calls"));
+	return text;
 }
 
 /* "from 2026-11-21 10:12:01 to 10:53:04 UTC"; within one second, "begun 2026-11-21 10:12:01 UTC" */
@@ -134,15 +157,15 @@ static void recorded(struct words *w)
 {
 	const struct trace *t = w->t;
 	const struct gst_file_header *h = &t->header;
-	char calls[48], threads[48], streams[48], devices[48], when[160], length[TEXT_SHORT], command[200];
+	char calls[48], threads[48], streams[48], devices[48], when[160], length[TEXT_SHORT], command[200], nccl[64];
 	const char *base = text_base(h->exe);
 
 	text_clean(command, sizeof(command), h->cmdline[0] ? h->cmdline : *base ? base : "a program", 60);
 	when_recorded(when, t);
 	w->label = "recorded";
-	say(w, INK_PLAIN, "%s, process %u on %s: %s of %s to %s of %s, in %s, %s.", command, h->pid,
+	say(w, INK_PLAIN, "%s, process %u on %s: %s%s of %s to %s of %s, in %s, %s.", command, h->pid,
 	    h->host[0] ? h->host : "an unnamed host", number(calls, t->n_calls, "driver call", "driver calls"),
-	    number(threads, calling_threads(t), "thread", "threads"),
+	    nccl_calls(nccl, t), number(threads, calling_threads(t), "thread", "threads"),
 	    number(streams, t->n_streams, "stream", "streams"), number(devices, t->n_devices, "device", "devices"),
 	    text_long(length, until_ns(t) - from_ns(t)), when);
 }

@@ -51,12 +51,22 @@ static void idle_bounds(const struct page *p, const struct summary *s)
 	     text_duration(unclear, unresolved), text_percent(share, unresolved, span));
 }
 
+/* Is what is analysed less than what the processes did? Then that is said elsewhere. */
+static bool is_part(const struct summary *s)
+{
+	bool part = s->recycled || s->run->n_missing;
+
+	for (size_t i = 0; i < s->run->n_traces; i++)
+		part |= s->run->traces[i]->damage.kind != ERR_NONE;
+	return part;
+}
+
 static void losses(const struct page *p, const struct summary *s)
 {
 	char dropped[TEXT_SHORT], unlinked[TEXT_SHORT], untracked[TEXT_SHORT];
 
 	if (!s->records_dropped && !s->operations_unlinked && !s->streams_untracked)
-		line(p, INK_PLAIN, "losses", "none");
+		line(p, INK_PLAIN, "losses", is_part(s) ? "none in the rest" : "none");
 	else
 		line(p, INK_WARN, "losses",
 		     "%s records dropped, %s operations without device times, %s submissions to streams beyond the table: every cause is an inference",
