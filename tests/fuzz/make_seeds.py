@@ -47,6 +47,9 @@ def main():
         "one-device-two-processes": [(seeds["two-processes-host-100"], 0, b"id\0host\0python train.py"),
                                      (seeds["two-processes-host-200"], 0, b"id\0host\0python train.py")],
         "communicators": [(seeds["nccl-host-100"], 0, b""), (seeds["nccl-host-200"], 0, b"")],
+        # Its beginning was given up, beside a process of the same device whose was not.
+        "recycled": [(seed("recycled-host-100"), 0, b"id\0host\0python train.py"),
+                     (seeds["two-processes-host-200"], 0, b"id\0host\0python train.py")],
         "same-process-again": [(seed("overlap-two-streams"), 0, b""), (seed("overlap-two-streams"), 0, b"")],
         "two-runs": [(seed("sync-then-silence"), 0, b""), (seed("cause-input-wait-host"), 200, b"second")],
         "three-hostile-names": [(seed("first-launch"), 0, HOSTILE + b"\0" + HOSTILE + b"\0" + HOSTILE * 3),
