@@ -354,12 +354,13 @@ static void a_call_of_ours_that_does_not_return(void **state)
 	forget_recorded();
 	gate.inside = 1;
 	gate_close();
-	assert_in_range(clock_mono_ns() - begin_ns, 100000000, 5000000000);
 	gate_open();
-	begin_ns = clock_mono_ns();
-	gate_close(); /* but once */
-	gate_open();
-	assert_in_range(clock_mono_ns() - begin_ns, 0, 50000000);
+	for (unsigned i = 0; i < 100; i++) { /* but once */
+		gate_close();
+		gate_open();
+	}
+	/* a tenth of a second as the clock counts that the shim has calibrated, and less than a hundred and one of them */
+	assert_in_range(clock_mono_ns() - begin_ns, 90000000, 5000000000);
 	edge_record(me, a, GST_EDGE_BLOCK, 1);
 	assert_int_equal(driver.n_recorded, 0);
 	assert_int_equal(file_counters()->edges_skipped - skipped, 1);
