@@ -78,6 +78,14 @@ static void keep_clock(uint64_t now_ns, uint64_t start_ns, uint64_t *last_anchor
 
 uint32_t helper_bell = HELPER_NONE;
 
+/* A sandbox may forbid even that. */
+static bool can_sleep = true;
+
+static void slept(long rc)
+{
+	can_sleep = rc == 0 || errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT;
+}
+
 static void bell_wait(uint64_t ns)
 {
 	struct timespec t = { 0, (long)ns };
@@ -86,7 +94,7 @@ static void bell_wait(uint64_t ns)
 	bias_fence(); /* who counted work before it could see the bell: the count is seen here */
 	if (settings.level < GST_LEVEL_EDGES ||
 	    !streams_any_unmarked()) /* work that came before the bell was up did not ring */
-		syscall(SYS_futex, &helper_bell, FUTEX_WAIT_PRIVATE, HELPER_ASLEEP, &t, NULL, 0);
+		slept(syscall(SYS_futex, &helper_bell, FUTEX_WAIT_PRIVATE, HELPER_ASLEEP, &t, NULL, 0));
 	__atomic_store_n(&helper_bell, HELPER_AWAKE, __ATOMIC_RELAXED);
 }
 
@@ -136,7 +144,7 @@ static void helper_sleep(void)
 	struct timespec t = { 0, TICK_UNMARKED_NS };
 
 	if (settings.level >= GST_LEVEL_EDGES && streams_any_unmarked())
-		nanosleep(&t, NULL);
+		slept(nanosleep(&t, NULL));
 	else if (a.any && a.all_in_call && since > clock_ticks_in(SAMPLE_NS_MIN))
 		bell_wait(TICK_BLOCKED_NS);
 	else
@@ -176,7 +184,7 @@ static void helper_main(void)
 	}
 	self->depth = THREAD_NEVER_RECORDED;                 /* nothing this thread does is the program's doing */
 	INJECT(cuThreadExchangeStreamCaptureMode, &relaxed); /* our queries must not break a capture of the program's */
-	while (!__atomic_load_n(&stopping, __ATOMIC_ACQUIRE)) {
+	while (can_sleep && !__atomic_load_n(&stopping, __ATOMIC_ACQUIRE)) {
 		helper_sleep();
 		keep_stock();
 		keep_clock(clock_mono_ns(), start_ns, &last_anchor_ns);
@@ -246,6 +254,7 @@ void helper_forget(void)
 	samples_forget();
 	polls_forget();
 	helper_bell = HELPER_NONE;
+	can_sleep = true;
 	stopping = 0;
 	self = NULL;
 	helper_context = 0;

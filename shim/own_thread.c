@@ -4,6 +4,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -27,11 +29,15 @@ bool own_thread_here(void)
 	return here;
 }
 
+static uint32_t begun; /* how many of our threads ever got as far as our own code */
+
 static void *start(void *arg)
 {
 	const struct own_thread *thread = arg;
 
 	here = true;
+	__atomic_fetch_add(&begun, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &begun, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 	placement_take();
 	prctl(PR_SET_NAME, thread->name);
 	thread->main();
@@ -55,8 +61,20 @@ static int create(const struct own_thread *thread, size_t stack_bytes, int inher
 	return rc;
 }
 
+/* libc ends the process where a new thread's own registrations (rseq) are refused. If the program's next step is to forbid all but a few
+ * system calls, that must not meet a thread of ours that is still being born. */
+static void await_birth(uint32_t before)
+{
+	const struct timespec most = { 0, 10000000 };
+
+	while (__atomic_load_n(&begun, __ATOMIC_ACQUIRE) == before &&
+	       (syscall(SYS_futex, &begun, FUTEX_WAIT_PRIVATE, before, &most, NULL, 0) == 0 || errno == EINTR))
+		;
+}
+
 bool own_thread_start(const struct own_thread *thread)
 {
+	uint32_t before = __atomic_load_n(&begun, __ATOMIC_ACQUIRE);
 	sigset_t all, old;
 	int saved_errno = errno, rc;
 
@@ -68,6 +86,8 @@ bool own_thread_start(const struct own_thread *thread)
 		rc = create(thread, STACK_BYTES, PTHREAD_INHERIT_SCHED);
 	if (rc == EINVAL) /* a program with much thread-local storage: our small stack cannot hold it */
 		rc = create(thread, STACK_BYTES * 32, PTHREAD_INHERIT_SCHED);
+	if (!rc)
+		await_birth(before);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (rc)
 		__atomic_fetch_sub(&alive, 1, __ATOMIC_RELAXED);
