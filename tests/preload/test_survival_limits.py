@@ -4,6 +4,7 @@ counted as one that is not."""
 
 import os
 import struct
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -58,3 +59,29 @@ def test_what_is_missing_is_counted(recorder, case, anywhere):
     assert 0 < sum(calls.values()) <= sum(returned.values()) <= sum(calls.values()) + dropped + given_up
     info = recorder.gpushim("info", trace)
     assert info.returncode == 0 and (dropped == 0 or "were dropped" in info.stdout), info.stdout + info.stderr
+
+
+GAINS_RIGHTS = """
+#include <stdio.h>
+#include <unistd.h>
+int cuInit(unsigned flags);
+int main(void) { printf("%d %d\\n", (int)geteuid(), cuInit(0)); return 0; }
+"""
+
+
+def test_a_program_that_gains_rights(recorder, anywhere):
+    """The loader ignores us there: it runs as ever, and nothing is written."""
+    if os.geteuid() != 0 or os.statvfs(anywhere).f_flag & os.ST_NOSUID:
+        pytest.skip("no set-user-ID program can be made here")
+    driver, client, out = recorder.build / "simgpu", anywhere / "client", anywhere / "out"
+    done = subprocess.run([os.environ.get("CC", "gcc"), "-x", "c", "-o", client, "-", f"-L{driver}", "-l:libcuda.so.1", f"-Wl,-rpath,{driver}"],
+                          input=GAINS_RIGHTS, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    os.chmod(client, 0o4755)
+    env = recorder.environment(GPUSHIM_OUT=out)
+    results = [subprocess.run([client], env=env, cwd="/", user=user, text=True, capture_output=True, check=False) for user in (65533, 0)]
+    if results[0].returncode == 127:
+        pytest.skip("another user cannot reach the build here")
+    assert [(r.returncode, r.stdout) for r in results] == [(0, "0 0\n")] * 2
+    assert results[0].stderr == "" or "cannot be preloaded" in results[0].stderr
+    assert len(list(out.glob("*.gst"))) == 1, "root's own run is recorded, the other is not"
