@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Driver calls that do not return: the driver, or a host function in it, throws; a handler jumps; the thread ends or is cancelled in it. Also
+"""Driver calls that do not return: the driver, or a host function in it, throws; a handler jumps; the thread ends or is cancelled. Also
 where the call is one of the recorder's own, which then has the gate and more in its hands (shim/gate.h)."""
 
 import os
