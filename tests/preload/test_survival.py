@@ -29,23 +29,21 @@ MATRIX = {
     "thread exit mid-call": "test_thread_exit_mid_call",
     "dlclose": "test_dlclose",
     "disk full": "test_transparent.py::test_disk_full",
-    "quota recycled": "test_recycle.py",
-    "directory removed": "test_run_directory.py",
-    "FUSE directory": "test_run_directory_fuse.py",
+    "quota recycled": "test_recycle.py::test_a_long_run_keeps_its_newest_calls",
+    "directory removed": "test_run_directory.py::test_gone_while_recording",
+    "FUSE directory": "test_run_directory_fuse.py::test_is_moved_there_at_the_end",
     "1,000 threads": "test_1000_threads",
     "signal handler that launches": "test_signal_handler_that_launches",
     "global-mode capture": "test_global_mode_capture",
-    "deepbind": "test_twin.py",
+    "deepbind": "test_twin.py::test_deepbind",
     "ASan and TSan clients": "test_sanitized_client",
 }
 
 
 @pytest.mark.parametrize("row", MATRIX)
 def test_each_row_has_a_test(row):
-    file, _, name = MATRIX[row].rpartition("::") if "::" in MATRIX[row] else (MATRIX[row], "", "test_")
-    if not file.endswith(".py"):
-        file, name = Path(__file__).name, MATRIX[row]
-    assert re.search(rf"^def {name}", (HERE / file).read_text(), re.MULTILINE), f"no {name} in {file}"
+    file, _, name = MATRIX[row].rpartition("::")
+    assert re.search(rf"^def {name}\(", (HERE / (file or Path(__file__).name)).read_text(), re.MULTILINE), f"no {name} in {file}"
 
 
 # ---- the end ---------------------------------------------------------------------------------------------------------------
