@@ -2,11 +2,10 @@
 #include "bias.h"
 
 #include <linux/membarrier.h>
-#include <sched.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "nap.h"
 #include "thread.h"
 
 /* struct bias.owner: a thread's slot, or one of these. */
@@ -16,8 +15,7 @@
 
 /* The owner is inside for a few instructions. If it lost its CPU there it comes back within some milliseconds; one that is
  * stopped there for good (a debugger) must not stop us too: two submissions may then get one number. */
-#define YIELDS 1000
-#define PATIENCE_MS 100
+#define PATIENCE 5000 /* naps of 20 us */
 
 static bool possible;
 
@@ -38,16 +36,8 @@ void bias_fence(void)
 
 static void wait_until_out(const struct bias *b, const struct thread_slot *owner)
 {
-	struct timespec ms = { 0, 1000000 };
-
-	for (unsigned n = 0; n < YIELDS + PATIENCE_MS; n++) {
-		if (__atomic_load_n(&owner->counting, __ATOMIC_ACQUIRE) != b)
-			return;
-		if (n < YIELDS)
-			sched_yield();
-		else
-			nanosleep(&ms, NULL);
-	}
+	for (unsigned n = 0; n < PATIENCE && __atomic_load_n(&owner->counting, __ATOMIC_ACQUIRE) == b; n++)
+		nap(n);
 }
 
 bool bias_take(struct bias *b, struct thread_slot *me)

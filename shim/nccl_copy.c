@@ -13,6 +13,7 @@
 #include "arch.h"
 #include "file.h"
 #include "glibc.h"
+#include "nap.h"
 #include "nccl_comm.h"
 #include "resolve.h"
 
@@ -84,8 +85,8 @@ static struct nccl_copy *copy_of(void *const found[NCCL_COUNT])
 		object = resolve_range_of(found[some]);
 	if (object.path && object.path[0])
 		glibc_dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
-	while (__atomic_exchange_n(&adding, 1, __ATOMIC_ACQUIRE))
-		arch_relax();
+	for (unsigned n = 0; __atomic_exchange_n(&adding, 1, __ATOMIC_ACQUIRE); n++)
+		nap(n);
 	copy = same_as(found); /* another thread may have been faster */
 	if (!copy && n_copies < NCCL_COPIES) {
 		copy = &nccl_copies[n_copies];
@@ -233,8 +234,8 @@ static void remember(const struct resolve_range *caller, const struct nccl_route
 
 	if (!caller->end)
 		return;
-	while (__atomic_exchange_n(&adding, 1, __ATOMIC_ACQUIRE))
-		arch_relax();
+	for (unsigned n = 0; __atomic_exchange_n(&adding, 1, __ATOMIC_ACQUIRE); n++)
+		nap(n);
 	if (!known_caller(caller->inside, &there) && (place = free_place()))
 		fill_place(place, caller, route);
 	__atomic_store_n(&adding, 0, __ATOMIC_RELEASE);

@@ -3,11 +3,12 @@
  * owner is a thread id, and an owner of another process is nobody. */
 #pragma once
 
-#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "nap.h"
 
 struct once {
 	uint64_t owner; /* pid << 32 | tid of the thread at work; 0 nobody */
@@ -23,6 +24,7 @@ static inline bool once_is_done(const struct once *o)
 static inline bool once_begin(struct once *o)
 {
 	uint64_t pid = (uint64_t)getpid(), me = pid << 32 | (uint32_t)syscall(SYS_gettid), owner = 0;
+	unsigned naps = 0;
 
 	while (!once_is_done(o)) {
 		if (__atomic_compare_exchange_n(&o->owner, &owner, me, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
@@ -33,8 +35,10 @@ static inline bool once_begin(struct once *o)
 		}
 		if (owner == me)
 			return false;
-		if (owner >> 32 == pid)
-			owner = 0, sched_yield();
+		if (owner >> 32 == pid) {
+			owner = 0;
+			nap(naps++);
+		}
 		/* else: a parent's thread that does not exist here; take it over */
 	}
 	return false;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "file.h"
+#include "nap.h"
 
 #define PROBES 64 /* a handle is found or given a place within this distance of its hash */
 
@@ -106,8 +107,8 @@ static struct stream *insert(struct thread *t, const struct stream_key *k)
 	struct gst_stream r = { .handle = k->handle };
 	struct stream *s;
 
-	while (__atomic_exchange_n(&inserting, 1, __ATOMIC_ACQUIRE))
-		arch_relax();
+	for (unsigned n = 0; __atomic_exchange_n(&inserting, 1, __ATOMIC_ACQUIRE); n++)
+		nap(n);
 	s = find(k); /* another thread may have been faster */
 	if (s || !(s = claim(k))) {
 		__atomic_store_n(&inserting, 0, __ATOMIC_RELEASE);
