@@ -19,6 +19,7 @@
 
 static uint32_t next_segment;
 static uint32_t gone;          /* no more segments */
+static int gone_why;           /* an errno that nobody could say yet: our own threads have no stderr */
 static uint32_t full;          /* errno of the last growth in vain, 0 none */
 static uint32_t grow_again_at; /* … and it is not tried again before this many were given up */
 static uint32_t given_up;
@@ -192,9 +193,12 @@ int segment_claim(struct segment *out)
 	if (rc && file_is_open()) {
 		__atomic_store_n(&file_counters()->drop_errno, (uint64_t)rc, __ATOMIC_RELAXED);
 		/* Out of descriptors is the program's moment, not ours: the next segment may be had again. */
-		if (!no_room(rc) && rc != EAGAIN && rc != EMFILE && rc != ENFILE &&
-		    !__atomic_exchange_n(&gone, 1, __ATOMIC_RELAXED))
-			settings_log("recording stops: %s", strerror(rc));
+		if (!no_room(rc) && rc != EAGAIN && rc != EMFILE && rc != ENFILE) {
+			if (!__atomic_exchange_n(&gone, 1, __ATOMIC_RELAXED))
+				gone_why = rc;
+			if (gone_why && settings_log("recording stops: %s", strerror(gone_why)))
+				gone_why = 0;
+		}
 	}
 	errno = saved_errno;
 	return rc;
@@ -243,5 +247,6 @@ void segments_forget(void)
 {
 	keeper_forget();
 	segment_table_forget(segments_used());
+	gone_why = 0;
 	next_segment = gone = full = grow_again_at = given_up = 0;
 }

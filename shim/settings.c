@@ -109,13 +109,12 @@ void settings_log_keep(char *line)
 		*line = 0;
 }
 
-void settings_log_write(const char *line)
+bool settings_log_write(const char *line)
 {
-	if (*line && write(STDERR_FILENO, line, strlen(line)) < 0)
-		return; /* nobody to tell */
+	return *line && write(STDERR_FILENO, line, strlen(line)) >= 0;
 }
 
-void settings_log(const char *format, ...)
+bool settings_log(const char *format, ...)
 {
 	char line[LOG_LINE] = "gpushim: ";
 	size_t at = strlen(line);
@@ -123,7 +122,7 @@ void settings_log(const char *format, ...)
 	int n;
 
 	if (!settings.log)
-		return;
+		return false;
 	va_start(ap, format);
 	n = vsnprintf(line + at, sizeof(line) - at - 2, format, ap);
 	va_end(ap);
@@ -131,7 +130,8 @@ void settings_log(const char *format, ...)
 	line[at++] = '\n';
 	line[at] = 0;
 	if (!kept)
-		settings_log_write(line);
-	else if (!*kept)
+		return settings_log_write(line);
+	if (!*kept)
 		strcpy(kept, line);
+	return true;
 }

@@ -24,10 +24,10 @@ extern struct settings settings;
 
 void settings_read(void);
 
-/* One line on stderr, if GPUSHIM_LOG=1. Never allocates. */
-void settings_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* One line on stderr, if GPUSHIM_LOG=1. Never allocates. False: not said; our threads whose descriptors are their own cannot. */
+bool settings_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A thread without standard error keeps the first line here (LOG_LINE bytes) until NULL is given; somebody else then writes it. */
 #define LOG_LINE 512
 void settings_log_keep(char *line);
-void settings_log_write(const char *line);
+bool settings_log_write(const char *line);

@@ -125,8 +125,7 @@ def test_every_name_in_the_headers_is_intercepted_or_left_for_a_reason(root, cud
     assert len(names) == len(set(names))
     assert {reason for _, reason in left} == set(reasons)
     readme = (root / "README.md").read_text()
-    hooks = (root / "shim" / "HOOKS.md").read_text()
-    assert f"the {len(hooked_names())} driver entry points" in readme and str(len(names)) in hooks
+    assert f"the {len(hooked_names())} driver entry points" in readme
 
 
 def test_new_hook_prints_a_row(root, cuda_include):
