@@ -16,7 +16,7 @@ void gate_wait(void)
 	for (unsigned n = 0; __atomic_load_n(&gate.inside, __ATOMIC_SEQ_CST); n++) {
 		if (__atomic_load_n(&gate.stuck, __ATOMIC_RELAXED))
 			return; /* somebody has waited for all of us */
-		nap(n); /* whoever is inside has lost its CPU, or the driver makes it wait */
+		nap(n);         /* whoever is inside has lost its CPU, or the driver makes it wait */
 		if (clock_ticks() - begin > clock_ticks_in(STUCK_NS)) {
 			__atomic_store_n(&gate.stuck, 1, __ATOMIC_RELAXED);
 			settings_log("a call of ours does not return: no edges meanwhile");
