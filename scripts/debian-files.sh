@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# debian-files.sh SUITE ARCH DIR PACKAGE…: unpacks these packages of a Debian suite, and what they depend on, into DIR, from Debian's mirror
-# (DEBIAN_MIRROR). apt runs in a folder of its own: nothing is installed, and this system's package manager does not hear of it.
+# debian-files.sh SUITE ARCH DIR PACKAGE…: unpacks these packages of a Debian suite, and what they depend on, into DIR, from the mirror
+# of Debian's that this system uses itself (else DEBIAN_MIRROR). apt runs in a folder of its own: nothing is installed, and this system's package manager does not hear of it.
 # DIR is made whole or not at all; one that is there is left as it is.
 set -euo pipefail
 
@@ -14,13 +14,16 @@ command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || { echo "no ap
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 [ -e "$keyring" ] || { echo "no $keyring (package debian-archive-keyring)" >&2; exit 1; }
 
+mirror=${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(ORIGIN)/$(LABEL) $(REPO_URI)' | sed -n 's,^Debian/Debian ,,p' | sort -u | head -1)}
+[ -n "$mirror" ] || { echo "no mirror of Debian's in this system's sources; set DEBIAN_MIRROR" >&2; exit 1; }
+
 mkdir -p "$(dirname "$dir")"
 work=$(mktemp -d "$dir.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 work=$(cd "$work" && pwd)
 mkdir -p "$work"/apt/lists/partial "$work"/apt/cache/archives/partial "$work/root"
 touch "$work/apt/status"
-echo "deb [signed-by=$keyring] ${DEBIAN_MIRROR:-http://deb.debian.org/debian} $suite main" >"$work/apt/sources.list"
+echo "deb [signed-by=$keyring] $mirror $suite main" >"$work/apt/sources.list"
 
 apt() {
 	apt-get -q -o APT::Architecture="$arch" -o APT::Architectures="$arch" -o Dir::Etc::SourceList="$work/apt/sources.list" \
