@@ -87,7 +87,12 @@ def test_rank_is_written_with_the_space(file):
 def test_times_are_relative_microseconds_with_three_decimals(file):
     for text in re.findall(r'"(?:ts|dur)":([^,}]*)', file[0]):
         assert re.fullmatch(r"\d+\.\d{3}", text), text
-    assert all(event["ts"] < 1e10 for event in file[1]["traceEvents"])  # hours after the begin, not years after the boot
+
+
+def test_times_count_from_the_begin_of_the_run(files):
+    """A trace of text begins one second after the boot: a time of the boot's clock would read 1,001,000 here."""
+    launch = next(e for e in files["many"][1]["traceEvents"] if e["name"] == "cuLaunchKernel")
+    assert (launch["ts"], launch["dur"]) == (1000.0, 2.0)
 
 
 def test_ids_fit_32_bits(file):
