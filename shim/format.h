@@ -172,6 +172,8 @@ enum gst_type {
 	GST_GRAPH_EDGES = 13,
 	GST_BUSY = 14,
 	GST_KEPT = 15,
+	GST_BURST = 16,
+	GST_ACTIVITY = 17,
 	GST_COMM = 20,
 	GST_NCCL = 21,
 };
@@ -301,7 +303,7 @@ struct gst_edge {
 	uint16_t device;
 	uint16_t kind; /* enum gst_edge_kind */
 	uint32_t tid;  /* thread that recorded it (another one writes this record); 0 unknown */
-	uint32_t zero;
+	uint32_t burst; /* of a GST_BURST, 0 none */
 };
 _Static_assert(sizeof(struct gst_edge) == 64, "edge");
 
@@ -311,7 +313,43 @@ enum gst_edge_kind {
 	GST_EDGE_CLASS = 3,  /* between a large copy and other work */
 	GST_EDGE_HOSTFN_BEFORE = 4,
 	GST_EDGE_HOSTFN_AFTER = 5, /* covers the host function itself */
+	GST_EDGE_BURST_BEFORE = 6, /* right before a submission of a burst: covers all but it */
+	GST_EDGE_BURST_AFTER = 7,  /* right behind it: covers it too */
+	GST_EDGE_BURST_NULL = 8,   /* right behind another edge, with nothing between: what an edge itself takes */
 };
+
+/* A sampled window in which every submission that could be was put between two edges; those bear its number. */
+struct gst_burst {
+	struct gst_record record;
+	uint64_t begin;  /* ticks: before its first edge, after its last */
+	uint64_t end;
+	uint32_t burst; /* 1, 2, 3 … in the process */
+	uint32_t submissions; /* bracketed */
+	uint32_t edges;
+	uint32_t passed; /* submissions between begin and end that were not bracketed */
+	uint64_t cost_ticks; /* what the program's threads spent in the driver calls of ours */
+};
+_Static_assert(sizeof(struct gst_burst) == 48, "burst");
+
+enum gst_activity_kind { GST_ACTIVITY_KERNEL = 1, GST_ACTIVITY_COPY = 2, GST_ACTIVITY_MEMSET = 3, GST_ACTIVITY_GRAPH = 4 };
+
+/* One thing the device did, as CUPTI measured it. */
+struct gst_activity {
+	struct gst_record record;
+	uint64_t begin_ns; /* CLOCK_MONOTONIC */
+	uint64_t end_ns;
+	uint32_t stream; /* id of a GST_STREAM, or GST_NONE */
+	uint32_t seq;    /* the submission it belongs to (gst_call.seq), 0 not known */
+	uint64_t node;   /* of a graph's launch: the node, as the driver numbers it; 0 none */
+	uint64_t bytes;  /* of a copy or memset */
+	uint32_t name;   /* GST_SPACE_KERNEL, 0 none */
+	uint32_t error_ns; /* of both times on the host's clock, at most */
+	uint16_t device; /* ordinal */
+	uint8_t kind;    /* enum gst_activity_kind; GRAPH: a whole launch, whose nodes are not told apart */
+	uint8_t copy;    /* enum gst_copy_kind */
+	uint32_t zero;
+};
+_Static_assert(sizeof(struct gst_activity) == 64, "activity");
 
 struct gst_poll { /* the helper's query of a silent stream */
 	struct gst_record record;
