@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gst_words.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void text_busy(struct parser *p)
+{
+	uint64_t room[16] = { 0 };
+	struct gst_busy *r = (void *)room;
+	const char *streams = word_value(p, "streams");
+	uint64_t end;
+
+	word_span(p, &r->ticks, &end);
+	while (streams && *streams && r->count < 24) {
+		r->streams[r->count++] = (uint32_t)strtoul(streams, (char **)&streams, 10);
+		streams += *streams == ',';
+	}
+	r->flags = (word_flag(p, "more") ? GST_BUSY_MORE : 0) | (word_flag(p, "left") ? GST_BUSY_LEFT : 0);
+	record_add(p, GST_BUSY, r, sizeof(*r) + 4 * r->count);
+}
+
+void text_edge(struct parser *p)
+{
+	static const char *const kinds[] = { "", "block", "start", "class", "before", "after", NULL };
+	struct gst_edge r = { .edge = p->n_words > 1 ? (uint32_t)atoi(p->words[1]) : 0,
+			      .stream = (uint32_t)word_number(p, "stream", 0),
+			      .covers = (uint32_t)word_number(p, "covers", 0),
+			      .device = (uint16_t)word_number(p, "device", 0),
+			      .kind = (uint16_t)word_choice(p, word_value(p, "kind"), kinds, GST_EDGE_BLOCK),
+			      .tid = p->tid };
+	double device_ns = (double)word_instant(p, "fired") * (1 + p->drift);
+
+	word_span(p, &r.begin, &r.end);
+	if (r.edge == 0 || r.edge >= EDGES) {
+		p->bad = true;
+		return;
+	}
+	r.base = (uint32_t)word_number(p, "base", p->first_edge ? p->first_edge : r.edge);
+	r.done = word_instant(p, "done");
+	if (!p->first_edge)
+		p->first_edge = r.edge;
+	p->fired_ms[r.edge] = floor(device_ns / 500) * 500 / 1e6;
+	if (r.base < EDGES && word_value(p, "fired"))
+		r.elapsed_ms = (float)(p->fired_ms[r.edge] - p->fired_ms[r.base]);
+	record_add(p, GST_EDGE, &r, sizeof(r));
+}
+
+void text_poll(struct parser *p)
+{
+	struct gst_poll r = { .stream = (uint32_t)word_number(p, "stream", 0),
+			      .covers = (uint32_t)word_number(p, "covers", 0),
+			      .ready = (uint32_t)word_number(p, "ready", 0) };
+
+	word_span(p, &r.begin, &r.end);
+	record_add(p, GST_POLL, &r, sizeof(r));
+}
