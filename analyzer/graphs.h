@@ -73,6 +73,8 @@ static inline uint32_t graph_node_device(const struct graph_node *n, uint32_t ho
 
 /* Kernels, copies and memsets that count on this device when launched in a stream of `home`. Over all devices they are g->work. */
 uint32_t graph_work_on(const struct graph *g, uint32_t device, uint32_t home);
+/* Its nodes are there, or have changed: what they add up to (work, devices, stalls, anywhere). */
+void graph_count(struct graph *g);
 
 struct trace;
 struct names;
@@ -89,6 +91,6 @@ bool graphs_unsure(struct graphs *g, uint32_t id);
 bool graphs_publish(struct graphs *g, struct trace *t, const struct names *names);
 /* Index of a structure by its id; 0 not known. */
 uint32_t graphs_index(const struct trace *t, uint32_t id);
-/* Gives every launch the version in force; changes of single nodes make new ones. Calls must be in the order of time. */
+/* Gives every launch the version in force; changes of single nodes make new ones (graph_changes.c). Calls must be in the order of time. */
 bool graphs_apply(struct trace *t);
 void graphs_release(struct trace *t);

@@ -28,7 +28,7 @@ FOLDERS = [
 STAGES = [
     "error alloc arena interval ns duration text json gzip syscall_names",  # tools, of no stage
     "reader reader_* segment_order import_*",
-    "trace trace_* front life clock device_clock edge_done names sequence graphs graph_order comms busy_lists",
+    "trace trace_* front life clock device_clock edge_done names sequence graphs graph_* comms busy_lists",
     "run run_files staged",
     "accounts facts facts_* latency bounds carried elsewhere legacy waits links busy sharing slack stretches place place_* depend gaps timeline timeline_*",
     "chain calls threads",
