@@ -99,7 +99,8 @@ static void ended(struct words *w)
 
 	words_moment(when, t, t->end_ns);
 	if (t->life == LIFE_RUNNING)
-		words_say(w, INK_PLAIN, "Nothing, but it is still running: this is how it stood when it was read.");
+		words_say(w, INK_PLAIN, "%s still running: this is how it stood when it was read.",
+			  w->any ? "It is" : "Nothing, but it is");
 	else if (t->life == LIFE_CUT)
 		words_say(w, INK_PLAIN, "The end: no regular one (killed, or gone through _exit or exec) at %s: %s.",
 			  when, who);
@@ -124,21 +125,20 @@ static void damaged(struct words *w)
 			  words_moment(when, t, t->cut_ns), t->damage.byte, t->damage.text);
 }
 
-/* "cuFoo, cuBar and 3 more" */
-static void unknown_names(char text[700], const struct trace *t)
+/* ": cuFoo, cuBar and 3 more", as many of n as have a name here and fit. */
+static void unknown_names(char text[700], const struct trace *t, uint64_t n)
 {
-	uint64_t n = t->counters.entry_points_unknown;
-	size_t used = 0;
+	size_t used = 0, listed = 0;
 
 	text[0] = '\0';
-	for (size_t i = 0; i < t->n_entries && i < NAMED && used < 600; i++) {
-		int length = (int)strcspn(t->entries[i], " ");
+	for (; listed < t->n_entries && listed < NAMED; listed++) {
+		int length = (int)strcspn(t->entries[listed], " ");
 
-		used += (size_t)snprintf(text + used, 700 - used, "%s%.*s", i ? ", " : ": ", length < 60 ? length : 60,
-					 t->entries[i]);
+		used += (size_t)snprintf(text + used, 700 - used, "%s%.*s", listed ? ", " : ": ",
+					 length < 60 ? length : 60, t->entries[listed]);
 	}
-	if (used && n > NAMED)
-		snprintf(text + used, 700 - used, " and %" PRIu64 " more", n - NAMED);
+	if (listed && n > listed)
+		snprintf(text + used, 700 - used, " and %" PRIu64 " more", n - listed);
 }
 
 /* What each counter above 0 means: "<before> 3 things <after>". */
@@ -168,7 +168,7 @@ static void not_seen(struct words *w)
 	};
 
 	if (c->entry_points_unknown) {
-		unknown_names(names, t);
+		unknown_names(names, t, c->entry_points_unknown);
 		words_say(w, INK_WARN, "What the program did through %s unknown to this recorder%s.",
 			  words_number(count, c->entry_points_unknown, "driver function", "driver functions"), names);
 	}

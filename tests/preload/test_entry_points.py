@@ -10,6 +10,7 @@ import pytest
 from recording import hooked_names
 
 SHIM, DRIVER = "libgpushim.so", "libcuda.so.1"
+UNKNOWN = gst.COUNTERS + 2 * 8  # struct gst_counters: entry_points_unknown
 ROUTES = ["direct", "handle", "default", "lookup"]
 
 
@@ -89,6 +90,18 @@ def test_functions_that_nobody_knows_are_named_once(recorder):
     assert run.stdout.startswith("cuLaunchNew 0 801\ncuInit 0 0\ncuOther 0 600\n")
     assert unknown(run) == ["cuLaunchNew 13000 2", "cuOther 12000 0"]
     assert run.report()["losses"]["entry_points_unknown"] == 2
+
+
+def test_info_says_how_many_more_there_were(recorder):
+    """Of a trace that has the names of two, and counted three hundred: there is room for so many names, and records may be lost."""
+    run = recorder.run(recorder.command("client_unknown", "cuLaunchNew", 13000, 2, "cuOther", 12000, 0),
+                       env={"SIMGPU_EXTRA": "cuLaunchNew,cuOther,cuOtherAgain"})
+    (trace,) = run.traces()
+    data = bytearray(trace.read_bytes())
+    data[UNKNOWN:UNKNOWN + 8] = (300).to_bytes(8, "little")
+    trace.write_bytes(data)
+    text = " ".join(recorder.gpushim("info", run.out).stdout.split())
+    assert "300 driver functions unknown to this recorder: cuLaunchNew, cuOther and 298 more." in text, text
 
 
 def test_nothing_is_unknown_in_a_driver_of_our_headers(recorder):

@@ -20,6 +20,9 @@ assert lib.cuStreamCreate(ctypes.byref(stream), 1) == 0
 for i in range(int(sys.argv[1])):
     assert lib.cuMemsetD8Async(memory, 0, 16, stream) == 0
 assert lib.cuStreamSynchronize(stream) == 0
+if sys.argv[2:3] == ["ask"]:
+    del os.environ["LD_PRELOAD"]
+    assert os.system(" ".join(sys.argv[3:])) == 0
 if sys.argv[2:] == ["die"]:
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -28,11 +31,15 @@ RECORDED = "recorded COMMAND, process N on HOST: N driver calls of 1 thread to 1
 
 
 def words(recorder, out):
-    """The sentences, masked."""
     done = recorder.gpushim("info", out)
     assert done.returncode == 0, done.stderr
-    assert max(map(len, done.stdout.split("\n")[1:])) <= 80
-    text = " ".join(done.stdout.split("\n\n")[0].split("\n", 1)[1].split())
+    return masked(done.stdout)
+
+
+def masked(page):
+    """The sentences, masked."""
+    assert max(map(len, page.split("\n")[1:])) <= 80
+    text = " ".join(page.split("\n\n")[0].split("\n", 1)[1].split())
     text = re.sub(r"recorded .*?, process \d+ on .*?: ", "recorded COMMAND, process N on HOST: ", text)
     text = re.sub(r"(begun|from) \d{4}-\d\d-\d\d [\d:]+( to [\d:]+)? UTC", "WHEN", text)
     text = re.sub(r"[\d.]+ (ns|us|ms|s|min \d+ s)( after its begin)?(?=[ .,:])|\d\d:\d\d:\d\d", "TIME", text)
@@ -57,6 +64,17 @@ def test_recycled(recorder):
     assert words(recorder, done.out) == (
         RECORDED + "lost The first TIME were given up to stay within 2.0 MiB: N records, N calls among them. "
         "What remains, the last TIME, is complete. trust Trust it from TIME on.")
+
+
+def test_still_running(recorder):
+    """What was given up before then is not nothing."""
+    folder = recorder.new_folder()
+    ask = ["ask", recorder.gpushim_path, "info", folder / "gpushim-out", ">", folder / "page"]
+    done = recorder.run([sys.executable, "-c", CLIENT, "60000", *map(str, ask)], folder=folder, env={"GPUSHIM_LIMIT": 2 << 20})
+    assert done.status == 0, done.stderr
+    text = masked((folder / "page").read_text())
+    assert "is complete. It is still running: this is how it stood when it was read. trust " in text, text
+    assert "Nothing" not in text
 
 
 def test_killed(recorder):
