@@ -279,7 +279,8 @@ def sanitized(request, recorder, root, tmp_path_factory):
     options = request.param.split()
     client = tmp_path_factory.mktemp("sanitized") / "client"
     include = re.search(r"CUDA_INC\s*:?=\s*(\S+)", (recorder.build / "setup.mk").read_text()).group(1)
-    sources = [root / "tests" / "workloads" / name for name in ("client_dlopen.c", "common_driver.c", "common_random_work.c")]
+    workloads = root / "tests" / "workloads"
+    sources = [workloads / "client_dlopen.c", *sorted(workloads.glob("common*.c"))]
     command = ["-fsanitize=" + options[0], *options[1:], "-D_GNU_SOURCE", "-g", "-O1", "-isystem", include, "-iquote", root / "tests" / "workloads",
                "-iquote", root]
     try:
