@@ -11,7 +11,7 @@ import time
 import pytest
 
 from recording import end_with_the_tests
-from test_run_directory import CALLS, PREFIX, WORK, files_below, mode, truth_calls
+from run_directory import CALLS, PREFIX, WORK, files_below, mode, truth_calls
 
 SLOW_MS = 1500  # each operation asked of the server
 CALL_MS = 500   # no call of the program's takes that long
