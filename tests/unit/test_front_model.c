@@ -13,16 +13,7 @@
 #include "front.h"
 #include "timeline_model.h"
 
-#define PROCESSES 3
-#ifndef LAST_SEED
-#define LAST_SEED 4000
-#endif
 #define LISTS 8
-
-struct totals {
-	int64_t span, idle, error, unresolved, whole_idle;
-	size_t devices, kept; /* that the whole trace has; … and the cut one still */
-};
 
 /* ---- giving up the beginning -------------------------------------------------------------------------- */
 
@@ -104,13 +95,6 @@ static void check_sums(const struct device_timeline *d)
 	assert_int_equal(sum + idle, d->end_ns - d->begin_ns);
 }
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct truth *x = a, *y = b;
-
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
 /* The device's true work after from_ns, of all processes, merged. */
 static size_t busy_after(struct truth *busy, const struct model *models, size_t n_models, uint32_t device,
 			 int64_t from_ns)
@@ -170,11 +154,7 @@ static bool check_device(const struct device_timeline *d, const struct model *mo
 			ok = false;
 		}
 	}
-	sum->span += d->end_ns - d->begin_ns;
-	sum->idle += d->idle_ns;
-	sum->error += d->idle_error_ns;
-	sum->unresolved += d->unresolved_ns;
-	sum->kept++;
+	totals_add(sum, d);
 	return ok;
 }
 
@@ -226,67 +206,10 @@ static bool one(uint64_t seed, size_t n_processes, uint32_t n_devices, bool lega
 	return ok;
 }
 
-static void all_seeds(size_t n_processes, uint32_t n_devices, bool legacy, uint64_t until)
-{
-	const char *only = getenv("SEED");
-	uint64_t first = only ? strtoull(only, NULL, 10) : 1, last = only ? first : until;
-	struct totals sum = { 0 };
-	size_t failed = 0;
-
-	for (uint64_t seed = first; seed <= last; seed++)
-		failed += !one(seed, n_processes, n_devices, legacy, &sum);
-	print_message("idle %.1f%%, error %.2f%%, unresolved %.2f%% of the span; %zu devices; %zu seeds failed\n",
-		      100.0 * (double)sum.idle / (double)sum.span, 100.0 * (double)sum.error / (double)sum.span,
-		      100.0 * (double)sum.unresolved / (double)sum.span, sum.kept, failed);
-	assert_int_equal(failed, 0);
-	assert_true(sum.unresolved < sum.span / 2); /* a bound that is right because it says nothing is none */
-}
-
-static void one_process(void **state)
-{
-	(void)state;
-	all_seeds(1, 1, false, LAST_SEED);
-}
-
-static void several_processes_share_a_device(void **state)
-{
-	(void)state;
-	all_seeds(PROCESSES, 1, false, LAST_SEED / 2);
-}
-
-static void devices_that_wait_for_each_other(void **state)
-{
-	(void)state;
-	all_seeds(1, DEVICES, false, LAST_SEED);
-}
-
-static void processes_that_number_devices_in_their_own_way(void **state)
-{
-	(void)state;
-	all_seeds(2, 2, false, LAST_SEED / 2);
-}
-
-static void streams_that_the_legacy_stream_orders(void **state)
-{
-	(void)state;
-	all_seeds(1, 1, true, LAST_SEED);
-}
-
-static void legacy_streams_of_several_devices(void **state)
-{
-	(void)state;
-	all_seeds(1, 2, true, LAST_SEED);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_process),
-		cmocka_unit_test(several_processes_share_a_device),
-		cmocka_unit_test(devices_that_wait_for_each_other),
-		cmocka_unit_test(processes_that_number_devices_in_their_own_way),
-		cmocka_unit_test(streams_that_the_legacy_stream_orders),
-		cmocka_unit_test(legacy_streams_of_several_devices),
+		MODEL_TESTS,
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

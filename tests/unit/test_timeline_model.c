@@ -12,19 +12,7 @@
 
 #include "timeline_model.h"
 
-#define PROCESSES 3
-#ifndef LAST_SEED
-#define LAST_SEED 4000
-#endif
-
 /* ---- what must hold ----------------------------------------------------------------------------------- */
-
-static int by_begin(const void *a, const void *b)
-{
-	const struct truth *x = a, *y = b;
-
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
 
 struct busy { /* a device's true work, of all processes */
 	struct truth at[PROCESSES * MAX];
@@ -148,10 +136,6 @@ static bool check_truth(const struct device_timeline *d, const struct truth *bus
 }
 
 /* How wide the answer is, over all seeds: a bound that is always right because it says nothing is no answer. */
-struct width {
-	int64_t span, idle, error, unresolved;
-};
-
 static void dump_process(const struct model *m)
 {
 	int64_t zero = m->t.begin_ns;
@@ -185,7 +169,7 @@ static void dump_device(const struct device_timeline *d, const struct busy *busy
 }
 
 static bool check_device(const struct device_timeline *d, const struct model *models, size_t n, uint64_t seed,
-			 struct width *sum)
+			 struct totals *sum)
 {
 	static struct busy busy;
 
@@ -195,10 +179,7 @@ static bool check_device(const struct device_timeline *d, const struct model *mo
 	if (getenv("SEED"))
 		dump_device(d, &busy, models[0].t.begin_ns);
 	check_sums(d, seed);
-	sum->span += d->end_ns - d->begin_ns;
-	sum->idle += d->idle_ns;
-	sum->error += d->idle_error_ns;
-	sum->unresolved += d->unresolved_ns;
+	totals_add(sum, d);
 	return check_truth(d, busy.at, busy.n, busy.held, seed);
 }
 
@@ -216,7 +197,7 @@ static size_t devices_used(const struct model *models, size_t n)
 	return total;
 }
 
-static bool one(uint64_t seed, size_t n_processes, uint32_t n_devices, bool legacy, struct width *sum)
+static bool one(uint64_t seed, size_t n_processes, uint32_t n_devices, bool legacy, struct totals *sum)
 {
 	static struct model models[PROCESSES];
 	struct trace *traces[PROCESSES];
@@ -240,62 +221,11 @@ static bool one(uint64_t seed, size_t n_processes, uint32_t n_devices, bool lega
 	return ok;
 }
 
-static void all_seeds(size_t n_processes, uint32_t n_devices, bool legacy, uint64_t until)
-{
-	const char *only = getenv("SEED");
-	uint64_t first = only ? strtoull(only, NULL, 10) : 1, last = only ? first : until;
-	struct width sum = { 0 };
-	size_t failed = 0;
-
-	for (uint64_t seed = first; seed <= last; seed++)
-		failed += !one(seed, n_processes, n_devices, legacy, &sum);
-	print_message("idle %.1f%%, error %.2f%%, unresolved %.2f%% of the span; %zu seeds failed\n",
-		      100.0 * (double)sum.idle / (double)sum.span, 100.0 * (double)sum.error / (double)sum.span,
-		      100.0 * (double)sum.unresolved / (double)sum.span, failed);
-	assert_int_equal(failed, 0);
-}
-
-static void random_work_is_bounded_soundly(void **state)
-{
-	(void)state;
-	all_seeds(1, 1, false, LAST_SEED);
-}
-
-static void several_processes_share_a_device(void **state)
-{
-	(void)state;
-	all_seeds(PROCESSES, 1, false, LAST_SEED / 2);
-}
-
-static void devices_wait_for_each_other(void **state)
-{
-	(void)state;
-	all_seeds(1, DEVICES, false, LAST_SEED);
-}
-
-static void processes_number_devices_in_their_own_way(void **state)
-{
-	(void)state;
-	all_seeds(2, 2, false, LAST_SEED / 2);
-}
-
-static void the_legacy_stream_orders_the_others(void **state)
-{
-	(void)state;
-	all_seeds(1, 1, true, LAST_SEED);
-}
-
-static void legacy_streams_of_devices_that_wait_for_each_other(void **state)
-{
-	(void)state;
-	all_seeds(1, 2, true, LAST_SEED);
-}
-
 /* A legacy stream was asked whether it is done while a stream that blocks with it, done with its own work, waited for another device. */
 static void a_legacy_stream_answers_for_what_others_wait_for(void **state)
 {
 	static const uint64_t seeds[] = { 5487, 9583, 12643, 24663, 36515, 43399 };
-	struct width sum = { 0 };
+	struct totals sum = { 0 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++)
@@ -305,12 +235,7 @@ static void a_legacy_stream_answers_for_what_others_wait_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_work_is_bounded_soundly),
-		cmocka_unit_test(several_processes_share_a_device),
-		cmocka_unit_test(devices_wait_for_each_other),
-		cmocka_unit_test(processes_number_devices_in_their_own_way),
-		cmocka_unit_test(the_legacy_stream_orders_the_others),
-		cmocka_unit_test(legacy_streams_of_devices_that_wait_for_each_other),
+		MODEL_TESTS,
 		cmocka_unit_test(a_legacy_stream_answers_for_what_others_wait_for),
 	};
 
