@@ -23,10 +23,10 @@
 
 static char directory[128];
 
-static int set_up(void **state)
+static inline int set_up(void **state)
 {
 	(void)state;
-	snprintf(directory, sizeof(directory), "%s/gpushim-ring-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	snprintf(directory, sizeof(directory), "%s/gpushim-unit-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	assert_non_null(mkdtemp(directory));
 	settings.limit_bytes = 1ull << 30;
 	snprintf(settings.out, sizeof(settings.out), "%s/out", directory);
@@ -37,7 +37,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static inline int tear_down(void **state)
 {
 	char command[256];
 
@@ -48,21 +48,31 @@ static int tear_down(void **state)
 	return system(command);
 }
 
-static uint8_t *slurp(size_t *size)
+/* A descriptor of the file. */
+static inline int trace_open(void)
 {
 	char command[256], path[256];
 	FILE *ls;
-	struct stat st;
-	uint8_t *bytes;
 	int fd;
 
 	snprintf(command, sizeof(command), "ls %s/out/*.gst", directory);
 	ls = popen(command, "r");
+	assert_non_null(ls);
 	assert_non_null(fgets(path, sizeof(path), ls));
 	pclose(ls);
 	path[strcspn(path, "\n")] = 0;
 	fd = open(path, O_RDONLY);
-	assert_true(fd >= 0 && fstat(fd, &st) == 0);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static inline uint8_t *slurp(size_t *size)
+{
+	struct stat st;
+	uint8_t *bytes;
+	int fd = trace_open();
+
+	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	bytes = malloc((size_t)st.st_size);
 	assert_int_equal(read(fd, bytes, (size_t)st.st_size), st.st_size);
@@ -71,7 +81,7 @@ static uint8_t *slurp(size_t *size)
 	return bytes;
 }
 
-static const struct gst_segment_header *segment_at(const uint8_t *bytes, uint32_t index)
+static inline const struct gst_segment_header *segment_at(const uint8_t *bytes, uint32_t index)
 {
 	const uint32_t *entries = (const uint32_t *)(bytes + GST_DIRECTORY_OFFSET);
 
@@ -80,7 +90,7 @@ static const struct gst_segment_header *segment_at(const uint8_t *bytes, uint32_
 	return (const struct gst_segment_header *)(bytes + GST_SEGMENTS_OFFSET + (size_t)index * GST_SEGMENT_BYTES);
 }
 
-static bool is_there(const uint8_t *bytes, uint32_t index, uint32_t recycles)
+static inline bool is_there(const uint8_t *bytes, uint32_t index, uint32_t recycles)
 {
 	const struct gst_segment_header *s = segment_at(bytes, index);
 
@@ -89,7 +99,7 @@ static bool is_there(const uint8_t *bytes, uint32_t index, uint32_t recycles)
 
 /* Calls f for every committed record of the file, in segment order, but for copies of those that are there themselves. Returns how many
  * segments there are. */
-static unsigned each_record(const uint8_t *bytes, size_t size,
+static inline unsigned each_record(const uint8_t *bytes, size_t size,
 			    void (*f)(const struct gst_record *r, uint32_t segment, void *), void *arg)
 {
 	const uint32_t *entries = (const uint32_t *)(bytes + GST_DIRECTORY_OFFSET);

@@ -1,27 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A kernel with pages of 64 KiB, as many aarch64 machines have: it maps a file from multiples of that only, and takes and gives back
  * whole pages. Ours has pages of 4, so mmap and its like are replaced here by ones as strict as that kernel's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "shim_trace.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "shim/clock.h"
-#include "shim/file.h"
 #include "shim/pages.h"
-#include "shim/ring.h"
-#include "shim/segment.h"
-#include "shim/settings.h"
-#include "shim/stock.h"
 
 static size_t page = 4096; /* what the kernel says it is */
 static bool populates = true;
@@ -90,22 +76,12 @@ int madvise(void *p, size_t bytes, int advice)
 	return 0;
 }
 
-static char directory[128];
-
 static int set_up_with(size_t page_bytes, bool may_populate)
 {
 	page = page_bytes;
 	populates = may_populate;
 	memset(&count, 0, sizeof(count));
-	snprintf(directory, sizeof(directory), "%s/gpushim-pages-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-	assert_non_null(mkdtemp(directory));
-	settings.limit_bytes = 1ull << 30;
-	snprintf(settings.out, sizeof(settings.out), "%s/out", directory);
-	clock_choose();
-	rings_forget();
-	stock_forget();
-	assert_int_equal(file_create(), 0);
-	return 0;
+	return set_up(NULL);
 }
 
 static int pages_of_4k(void **state)
@@ -132,32 +108,11 @@ static int pages_of_64k_old_kernel(void **state)
 	return set_up_with(65536, false);
 }
 
-static int tear_down(void **state)
-{
-	char command[256];
-
-	(void)state;
-	segments_forget();
-	file_forget();
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	return system(command);
-}
-
 /* The file's bytes from offset on. */
 static void read_file(uint64_t offset, void *out, size_t bytes)
 {
-	char command[256], path[512] = "";
-	FILE *list;
-	int fd;
+	int fd = trace_open();
 
-	snprintf(command, sizeof(command), "ls %s/out/*.gst", directory);
-	list = popen(command, "r");
-	assert_non_null(list);
-	assert_non_null(fgets(path, sizeof(path), list));
-	pclose(list);
-	path[strcspn(path, "\n")] = 0;
-	fd = open(path, O_RDONLY);
-	assert_true(fd >= 0);
 	assert_int_equal(pread(fd, out, bytes, (off_t)offset), bytes);
 	close(fd);
 }
