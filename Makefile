@@ -108,15 +108,16 @@ AN_CLI_C := $(filter analyzer/main.c analyzer/cmd_%.c,$(AN_C))
 AN_LIB_C := $(filter-out $(AN_CLI_C),$(AN_C))
 AN_A     := $(if $(AN_LIB_C),$(BUILD)/libanalyzer.a)
 AN_LIBS  := -lyajl -lz -lm
+AN_BOTH  := $(call obj,shim/file_copy.c shim/rename_new.c) # what the recorder does, and `gpushim run` where it could not
 GPUSHIM  := $(if $(filter analyzer/main.c,$(AN_C)),$(BUILD)/gpushim)
 
 $(BUILD)/obj/analyzer/%.o: ALL_CFLAGS += -iquote analyzer
 
-$(BUILD)/gpushim: $(call obj,$(AN_CLI_C)) $(AN_A)
+$(BUILD)/gpushim: $(call obj,$(AN_CLI_C)) $(AN_BOTH) $(AN_A)
 	$(call say,LINK)
 	$(Q)$(LINK) -o $@ $^ $(AN_LIBS)
 
-$(BUILD)/gpushim-static: $(call obj,$(AN_CLI_C)) $(AN_A)
+$(BUILD)/gpushim-static: $(call obj,$(AN_CLI_C)) $(AN_BOTH) $(AN_A)
 	$(call say,LINK)
 	$(Q)$(LINK) -static -o $@ $^ -l:libyajl_s.a -lz -lm
 

@@ -9,14 +9,14 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cmd.h"
 #include "life.h"
+#include "shim/file_copy.h"
+#include "shim/rename_new.h"
 #include "staged.h"
 
-#define BLOCK_BYTES 65536
 #define NAMES_TRIED 10000
 
 static bool has_ended(const struct staged *s, int trace, const struct gst_file_header *h)
@@ -44,58 +44,6 @@ static bool is_ours_to_move(const struct staged *s, int trace)
 	snprintf(name, sizeof(name), "gpushim-%u", (unsigned)geteuid());
 	return slash && strcmp(slash + 1, name) == 0 && fstat(trace, &st) == 0 && st.st_uid == geteuid() &&
 	       st.st_ino == s->inode;
-}
-
-static bool is_zero(const char *p, size_t n)
-{
-	return p[0] == 0 && memcmp(p, p + 1, n - 1) == 0;
-}
-
-/* What was allocated and never used is left out. 0, or an errno. */
-static int copy(int from, int to)
-{
-	char *block = malloc(BLOCK_BYTES);
-	struct stat st;
-	ssize_t n = 1;
-	off_t at = 0;
-	int rc = 0;
-
-	if (!block || fstat(from, &st) != 0 || ftruncate(to, st.st_size) != 0)
-		rc = errno;
-	for (; !rc && n > 0; at += n) {
-		n = pread(from, block, BLOCK_BYTES, at);
-		if (n < 0 || (n > 0 && !is_zero(block, (size_t)n) && pwrite(to, block, (size_t)n, at) != n))
-			rc = errno ? errno : EIO;
-	}
-	if (!rc && (fchmod(to, 0600), fsync(to)) != 0)
-		rc = errno;
-	free(block);
-	return rc;
-}
-
-/* A name that nobody has; see rename_new in shim/run_dir.c. */
-static bool rename_new(int dir, const char *from, const char *to)
-{
-	int fd;
-
-	if (syscall(SYS_renameat2, dir, from, dir, to, 1u /* RENAME_NOREPLACE */) == 0)
-		return true;
-	if (errno != EINVAL && errno != ENOSYS)
-		return false;
-	if (linkat(dir, from, dir, to, 0) == 0) {
-		unlinkat(dir, from, 0);
-		return true;
-	}
-	if (errno == EEXIST)
-		return false;
-	fd = openat(dir, to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return false;
-	close(fd);
-	if (renameat(dir, from, dir, to) == 0)
-		return true;
-	unlinkat(dir, to, 0);
-	return false;
 }
 
 /* "x.gst.elsewhere" -> "x.gst", "x-2.gst" … */
@@ -127,7 +75,8 @@ static int move(int dir, const char *note, const struct staged *s, int trace)
 	to = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
 		return errno;
-	rc = copy(trace, to);
+	fchmod(to, 0600); /* whatever the umask */
+	rc = file_copy(trace, to);
 	if (close(to) != 0 && !rc)
 		rc = errno;
 	if (!rc)
@@ -214,11 +163,13 @@ static bool describe(struct staged *s, const char *folder, const char *name, con
 	is = fstat(fd, &st) == 0 && pread(fd, &h, sizeof(h), 0) == sizeof(h) &&
 	     strncmp(h.run_id, run_id, sizeof(h.run_id)) == 0;
 	close(fd);
+	if (!is)
+		return false;
 	s->pid = h.pid;
 	s->begin_real_ns = (int64_t)h.start_real_ns;
 	s->start_ticks = h.start_ticks;
 	s->inode = st.st_ino;
-	return is;
+	return true;
 }
 
 /* A process that was killed before its note was written. */

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "glibc.h"
 #include "process_info.h"
+#include "rename_new.h"
 #include "settings.h"
 
 #define NAMES_TRIED 10000
@@ -96,33 +96,6 @@ int run_dir_create(int dir, const char *name)
 	close(fd);
 	errno = saved_errno;
 	return -1;
-}
-
-/* Renames to a name that nobody has. False: errno, EEXIST where somebody has it. */
-static bool rename_new(int dir, const char *from, const char *to)
-{
-	int fd;
-
-	if (syscall(SYS_renameat2, dir, from, dir, to, 1u /* RENAME_NOREPLACE */) == 0)
-		return true;
-	if (errno != EINVAL && errno != ENOSYS)
-		return false;
-	/* A file system without it (NFS): a hard link never replaces either. */
-	if (linkat(dir, from, dir, to, 0) == 0) {
-		unlinkat(dir, from, 0);
-		return true;
-	}
-	if (errno == EEXIST)
-		return false;
-	/* Nor hard links (s3fs, gcsfuse, sshfs): the name is taken with an empty file of ours, which is then replaced. */
-	fd = run_dir_create(dir, to);
-	if (fd < 0)
-		return false;
-	close(fd);
-	if (renameat(dir, from, dir, to) == 0)
-		return true;
-	unlinkat(dir, to, 0);
-	return false;
 }
 
 bool run_dir_publish(int dir, const char *temporary, uint32_t pid, const char *end, char *name, size_t size)
