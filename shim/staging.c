@@ -26,8 +26,9 @@
 #define MOUNTS "/proc/self/mountinfo"
 #define ROOM_MIN_BYTES (16ull << 20)
 #define MEMORY_MAX_BYTES (256ull << 20) /* of a file system in memory: it is the program's memory */
-#define NOTE_WAIT_NS \
-	20000000ull /* in the program's first driver call, which starts the driver and takes longer than that */
+/* In the program's first driver call, which starts the driver and takes longer than that. */
+#define NOTE_WAIT_NS 20000000ull
+#define NOTE_END ".elsewhere"
 
 enum note { NOTE_NONE, NOTE_BEING_WRITTEN, NOTE_THERE, NOTE_IMPOSSIBLE };
 
@@ -156,7 +157,7 @@ static int leave_note(void *arg)
 	if (dir >= 0 && (fd = run_dir_create(dir, temporary)) >= 0) {
 		ok = write_note(fd);
 		ok = close(fd) == 0 && ok;
-		ok = ok && run_dir_publish(dir, temporary, staging.pid, ".gst.elsewhere", staging.note_name,
+		ok = ok && run_dir_publish(dir, temporary, staging.pid, ".gst" NOTE_END, staging.note_name,
 					   sizeof(staging.note_name));
 		if (!ok)
 			unlinkat(dir, temporary, 0);
@@ -231,6 +232,18 @@ static int copy_into(int dir, int from, const char *temporary)
 	return rc;
 }
 
+/* Named after the note, or what that would be called: whoever comes to move the trace after an attempt that was ended (gpushim run) finds
+ * the rest of that as well. */
+static void name_temporary(char *out, size_t size)
+{
+	const char *trace = strrchr(staging.local, '/') + 1;
+
+	if (staging.note_name[0])
+		snprintf(out, size, ".%s.moving", staging.note_name);
+	else
+		snprintf(out, size, ".%s" NOTE_END ".moving", trace);
+}
+
 /* In a process beside us. The lock tells whoever finds the note that the trace is being moved. */
 static int move(void *arg)
 {
@@ -243,8 +256,7 @@ static int move(void *arg)
 	dir = run_dir_open();
 	if (dir < 0)
 		return errno;
-	/* Named after the note: whoever finds that finds the rest of an attempt that was ended as well. */
-	snprintf(temporary, sizeof(temporary), ".%s.moving", staging.note_name[0] ? staging.note_name : "gpushim");
+	name_temporary(temporary, sizeof(temporary));
 	rc = copy_into(dir, from, temporary);
 	if (rc)
 		return rc;

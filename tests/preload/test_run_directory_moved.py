@@ -144,6 +144,19 @@ def test_a_run_directory_that_is_removed_meanwhile_is_made_again(recorder):
     assert_all_recorded(done)
 
 
+def test_moved_without_a_note_beside_what_others_left(recorder):
+    """The run directory could not be had at the first call, so there is no note; the rest of another process's move is no obstacle."""
+    done = staged(recorder, PREFIX + """
+open(out, "w").close()
+start(); work()
+os.unlink(out); os.mkdir(out)
+open(out + "/.gpushim.moving", "w").close()
+print("end")
+""")
+    assert files_below(done.out) == [".gpushim.moving", done.traces()[0].name] and files_below(done.local) == []
+    assert_all_recorded(done)
+
+
 def test_an_interrupted_move_counts_once(recorder):
     done = killed(recorder)
     [trace] = done.local.rglob("*.gst")
