@@ -85,8 +85,8 @@ static bool lower_tid(const void *element, const void *key)
 /* A record was written before its thread's next call began. False: no memory. */
 static bool know_written(struct known *known, const struct trace *t, int64_t from_ns)
 {
-	int64_t *next_ns =
-		array_new(t->n_threads + 1, sizeof(*next_ns)); /* of threads by tid; the last one: of those not known */
+	/* Of threads by tid; the last one: of those not known. */
+	int64_t *next_ns = array_new(t->n_threads + 1, sizeof(*next_ns));
 
 	if (!next_ns)
 		return false;

@@ -14,8 +14,8 @@
 #define COPY_WEIGHT 5000.0    /* ns, a copy's fixed part */
 #define COPY_BYTES_PER_NS 16.0
 
-#define OPS_MAX \
-	((size_t)1 << 22) /* on one device: beyond, a graph's launch is one op that stands for its nodes (400 MB) */
+/* On one device: beyond, a graph's launch is one op that stands for its nodes (400 MB). */
+#define OPS_MAX ((size_t)1 << 22)
 
 /* ---- what kind of work ------------------------------------------------------------------------------ */
 

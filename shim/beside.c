@@ -99,8 +99,8 @@ static void drop_memory(void)
 
 	if (!lines_open(&lines, "/proc/self/maps"))
 		return;
-	uselocale(
-		newlocale(LC_ALL_MASK, "C", NULL)); /* the program's lies in what is dropped; this one is libc's own */
+	/* The program's lies in what is dropped; this one is libc's own. */
+	uselocale(newlocale(LC_ALL_MASK, "C", NULL));
 	while (lines_next(&lines, line, sizeof(line))) {
 		int found = sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %*s %7s", &begin, &end, mode, path);
 		bool anonymous = found == 3 || (found == 4 && strcmp(path, "[heap]") == 0);

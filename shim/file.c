@@ -138,8 +138,8 @@ static int create_in(int dir, const char *folder)
 	int fd, rc = ENAMETOOLONG;
 	bool ok;
 
-	if (strlen(folder) + sizeof(name) >
-	    PATH_MAX) /* the file's name must fit as well: segments open it by its path */
+	/* The file's name must fit as well: segments open it by its path. */
+	if (strlen(folder) + sizeof(name) > PATH_MAX)
 		return rc;
 	snprintf(temporary, sizeof(temporary), ".%u-%llx.tmp", pid, (unsigned long long)clock_mono_ns());
 	fd = run_dir_create(dir, temporary);
@@ -210,8 +210,8 @@ void file_finish(void)
 
 int file_open_again(int *out)
 {
-	int fd =
-		open(file.path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); /* in its place may be anything by now */
+	/* In its place may be anything by now. */
+	int fd = open(file.path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0)

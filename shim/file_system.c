@@ -67,8 +67,8 @@ static bool lies_in(const char *path, const char *mount)
 	return strncmp(path, mount, n) == 0 && (!path[n] || path[n] == '/');
 }
 
-#define MOUNT_POINT \
-	4 /* field of a line: "id parent major:minor root MOUNT-POINT options tags… - TYPE source OPTIONS" */
+/* Field of a line: "id parent major:minor root MOUNT-POINT options tags… - TYPE source OPTIONS". */
+#define MOUNT_POINT 4
 
 struct mount {
 	char *point, *type, *options;

@@ -9,8 +9,8 @@
 #include "recycle.h"
 #include "ring.h"
 
-#define FIRST_SEGMENT \
-	3u /* a file that grows to this many may grow further: then the reserve is had while there is room */
+/* A file that grows to this many may grow further: then the reserve is had while there is room. */
+#define FIRST_SEGMENT 3u
 #define ANCHOR_NS 60000000000ull
 #define ANCHOR_SHARE 64 /* of the run so far */
 #define SWITCHED_MAX 65536u
@@ -145,9 +145,9 @@ static void begin_kept_segment(void)
 				     .recycles = keeper.reserve.recycles,
 				     .thread_seq = nobody.thread_seq };
 	keeper.reserve.base = NULL;
+	/* Last: a child of a fork in between must not unmap what is there instead by then. */
 	if (filled)
-		segment_release(
-			filled); /* last: a child of a fork in between must not unmap what is there instead by then */
+		segment_release(filled);
 }
 
 /* False: no room for it. */

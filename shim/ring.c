@@ -87,9 +87,9 @@ static void *move(struct ring *r, uint16_t type, uint16_t size)
 		go_on_in(r, &s);
 	if (in_stock && full)
 		segment_table_leave(index);
+	/* No longer the ring's: a child of a fork in a signal handler gives each of them back once. */
 	if (full)
-		stock_unmap(
-			full); /* no longer the ring's: a child of a fork in a signal handler gives each of them back once */
+		stock_unmap(full);
 	return rc ? dropped(rc == EFBIG    ? DROP_LIMIT
 			    : rc == EAGAIN ? DROP_BUSY
 					   : DROP_DISK)

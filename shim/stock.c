@@ -25,9 +25,9 @@ static struct slot {
 	struct segment segment;
 } slots[SLOTS];
 
-static uint32_t
-	wanted; /* segments to keep in stock: none until a thread needs its second one, doubled when that was too few */
-static uint32_t ready;
+/* Segments to keep in stock: none until a thread needs its second one, doubled when that was too few. */
+static uint32_t wanted;
+static uint32_t ready; /* … and those that are */
 
 static uint32_t thread;       /* 0 not tried, 1 at work, 2 cannot be had */
 static uint32_t bell, asleep; /* how often there was work for it; it sleeps on that */
@@ -136,8 +136,8 @@ bool stock_work(void)
 		if (__atomic_load_n(&ready, __ATOMIC_RELAXED) >= __atomic_load_n(&wanted, __ATOMIC_RELAXED))
 			return false;
 		if (!segment_try(&making.segment)) {
-			__atomic_store_n(&wanted, 0,
-					 __ATOMIC_RELAXED); /* until a thread had to make its own, and could */
+			/* Until a thread had to make its own, and could. */
+			__atomic_store_n(&wanted, 0, __ATOMIC_RELAXED);
 			return false;
 		}
 		making.populated = making.segment.recycles ? GST_SEGMENT_BYTES : 0;
