@@ -16,6 +16,7 @@
 
 /* The wall clock is set now and then; by less than this, it is still the same boot. */
 #define SET_NS 1000000000
+#define TRIES 3 /* to see a directory as it is at one time */
 
 static enum err_kind no_memory(struct error *e)
 {
@@ -110,13 +111,13 @@ static int is_note(const struct dirent *d)
 }
 
 /* A move that was interrupted leaves the trace in both places. */
-static bool trace_is_there(const struct run_files *files, const struct gst_file_header *h)
+static bool trace_is_there(const struct run_files *files, const struct staged *s)
 {
 	for (size_t i = 0; i < files->n; i++) {
-		const struct gst_file_header *other = &files->at[i].header;
+		const struct gst_file_header *h = &files->at[i].header;
 
-		if (other->pid == h->pid && other->start_ticks == h->start_ticks &&
-		    other->start_real_ns == h->start_real_ns)
+		if (h->pid == s->pid && h->start_ticks == s->start_ticks &&
+		    h->start_real_ns == (uint64_t)s->begin_real_ns)
 			return true;
 	}
 	return false;
@@ -151,13 +152,14 @@ static enum err_kind add_note(struct run_files *files, const char *path, struct 
 	struct staged s;
 	int fd;
 
-	if (!staged_read(path, &s) || (files->only_id && strcmp(s.run_id, files->only_id) != 0))
+	if (!staged_read(path, &s) || (files->only_id && strcmp(s.run_id, files->only_id) != 0) ||
+	    trace_is_there(files, &s))
 		return ERR_NONE;
 	fd = staged_open(&s, &header);
 	if (fd < 0)
 		return add_missing(files, &s, e);
 	close(fd);
-	return trace_is_there(files, &header) ? ERR_NONE : add_file(files, s.path, e);
+	return add_file(files, s.path, e);
 }
 
 /* Every entry of the directory that `is` says. */
@@ -185,13 +187,36 @@ static enum err_kind add_entries(struct run_files *files, const char *dir, int (
 	return kind;
 }
 
+static void forget_from(struct run_files *files, size_t n, size_t n_missing)
+{
+	while (files->n > n)
+		free(files->at[--files->n].path);
+	while (files->n_missing > n_missing)
+		free(files->missing[--files->n_missing].text);
+}
+
+static bool same_instant(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
 static enum err_kind add_directory(struct run_files *files, const char *path, struct error *e)
 {
-	size_t before = files->n;
-	enum err_kind kind = add_entries(files, path, is_trace, add_file, e);
+	size_t before = files->n, missing_before = files->n_missing;
+	enum err_kind kind = ERR_NONE;
+	struct stat begin, end;
 
-	if (!kind)
-		kind = add_entries(files, path, is_note, add_note, e);
+	/* A program that ends meanwhile moves its trace here and takes its note away: it may have been seen in neither place. */
+	for (unsigned tries = 0; tries < TRIES; tries++) {
+		bool still = stat(path, &begin) == 0;
+
+		forget_from(files, before, missing_before);
+		kind = add_entries(files, path, is_trace, add_file, e);
+		if (!kind)
+			kind = add_entries(files, path, is_note, add_note, e);
+		if (kind || (still && stat(path, &end) == 0 && same_instant(&begin.st_mtim, &end.st_mtim)))
+			break;
+	}
 	if (kind || files->n > before || files->only_id)
 		return kind;
 	return err_set(e, ERR_FORMAT, path, ERR_NO_BYTE, "%s",

@@ -4,6 +4,7 @@ note stands for it until then."""
 
 import json
 import os
+import shutil
 import signal
 import sys
 
@@ -163,6 +164,15 @@ def test_an_interrupted_move_counts_once(recorder):
     (done.out / trace.name).write_bytes(trace.read_bytes())
     report = done.report()
     assert report["run"]["processes"] == 1 and report["calls"]["cuMemsetD8_v2"] == CALLS
+
+
+def test_a_note_that_was_left_behind_says_nothing(recorder):
+    done = killed(recorder)
+    [trace] = done.local.rglob("*.gst")
+    shutil.copy(trace, done.out)
+    trace.unlink()
+    report = done.report("--run", "all")
+    assert (report["run"]["processes"], report["run"]["traces_missing"]) == (1, 0)
 
 
 @needs_root
