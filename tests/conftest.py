@@ -43,6 +43,16 @@ def gpushim(build) -> Path:
 
 
 @pytest.fixture
+def modules(root, monkeypatch):
+    """scripts/gpu_check importable; removed again afterwards, its module names are short."""
+    monkeypatch.syspath_prepend(str(root / "scripts/gpu_check"))
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+@pytest.fixture
 def sim_env(build) -> dict:
     """A fresh environment in which libcuda.so.1 is simgpu; the test adds what it needs."""
     built(build / "simgpu" / "libcuda.so.1")

@@ -12,16 +12,6 @@ FILES = sorted(Path(__file__).parent.glob("*.txt"))
 
 
 @pytest.fixture
-def modules(root, monkeypatch):
-    """scripts/gpu_check importable; removed again afterwards, its module names are short."""
-    monkeypatch.syspath_prepend(str(root / "scripts/gpu_check"))
-    before = set(sys.modules)
-    yield
-    for name in set(sys.modules) - before:
-        del sys.modules[name]
-
-
-@pytest.fixture
 def replay(modules, sim_env, monkeypatch, tmp_path):
     """Replays a file, or rows given as text, on a machine with two simulated devices."""
     import conformance

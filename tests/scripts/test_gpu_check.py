@@ -4,7 +4,6 @@
 import json
 import re
 import subprocess
-import sys
 
 import pytest
 
@@ -17,16 +16,6 @@ def check(root, build, shim, tmp_path_factory):
     run = subprocess.run([root / "scripts/gpu-check.sh", "--dry-run", build, out], capture_output=True, text=True, timeout=240)
     assert run.returncode == 0, run.stdout + run.stderr
     return json.loads(out.read_text())
-
-
-@pytest.fixture
-def modules(root, monkeypatch):
-    """scripts/gpu_check importable; removed again afterwards, its module names are short."""
-    monkeypatch.syspath_prepend(str(root / "scripts/gpu_check"))
-    before = set(sys.modules)
-    yield
-    for name in set(sys.modules) - before:
-        del sys.modules[name]
 
 
 def test_says_that_it_is_simulated_and_lists_every_part(check):
