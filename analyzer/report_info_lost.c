@@ -10,7 +10,7 @@
 
 #define NAMED 10 /* unknown functions that are listed */
 
-/* Why the file could not grow. */
+/* Records are given up for want of room alone; drop_errno may be about a moment without descriptors. */
 static const char *why_full(char buf[128], const struct gst_counters *c)
 {
 	char bytes[TEXT_SHORT];
@@ -19,8 +19,6 @@ static const char *why_full(char buf[128], const struct gst_counters *c)
 		snprintf(buf, 128, "because the disk was full");
 	else if (c->drop_errno == EDQUOT)
 		snprintf(buf, 128, "because the disk quota was used up");
-	else if (c->drop_errno && c->drop_errno != EFBIG && c->drop_errno < 4096)
-		snprintf(buf, 128, "because the file could not grow (%s)", strerror((int)c->drop_errno));
 	else
 		snprintf(buf, 128, "to stay within %s", text_bytes(bytes, c->limit_bytes));
 	return buf;

@@ -44,6 +44,7 @@ static bool impossible;     /* no file can be had: forward everything */
 #define AGAIN_NS 10000000
 static uint64_t again_ticks; /* not to be tried before; 0 at any time */
 static uint64_t missed;      /* calls forwarded meanwhile */
+static int missed_why;       /* errno */
 
 __attribute__((constructor)) static void process_start(void)
 {
@@ -118,6 +119,7 @@ static int start_recording(void)
 		thread_silence_ticks = clock_ticks_in(100000);
 		*process_generation = ++generation;
 		file_count_dropped(DROP_DISK, missed);
+		file_counters()->drop_errno = missed ? (uint64_t)missed_why : 0;
 		again_ticks = missed = 0;
 	}
 	errno = saved_errno;
@@ -150,6 +152,7 @@ bool process_arm(void)
 		bool later = rc == EMFILE || rc == ENFILE;
 
 		if (later) {
+			missed_why = rc;
 			__atomic_fetch_add(&missed, 1, __ATOMIC_RELAXED);
 			__atomic_store_n(&again_ticks, clock_ticks() + clock_ticks_in(AGAIN_NS), __ATOMIC_RELAXED);
 		}

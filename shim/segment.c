@@ -173,6 +173,21 @@ static int have(struct segment *out)
 	return recycled == ENOSPC ? rc : recycled;
 }
 
+/* Out of descriptors is the program's moment, not ours: the next segment may be had again. */
+static bool is_a_moment(int rc)
+{
+	return rc == EAGAIN || rc == EMFILE || rc == ENFILE;
+}
+
+/* What will last says more than what passed. */
+static void note_why_dropped(int rc)
+{
+	uint64_t *why = &file_counters()->drop_errno;
+
+	if (!is_a_moment(rc) || !__atomic_load_n(why, __ATOMIC_RELAXED))
+		__atomic_store_n(why, (uint64_t)rc, __ATOMIC_RELAXED);
+}
+
 bool segment_try(struct segment *out)
 {
 	int saved_errno = errno, rc = have(out);
@@ -191,9 +206,8 @@ int segment_claim(struct segment *out)
 	undisturbed_end(&u);
 
 	if (rc && file_is_open()) {
-		__atomic_store_n(&file_counters()->drop_errno, (uint64_t)rc, __ATOMIC_RELAXED);
-		/* Out of descriptors is the program's moment, not ours: the next segment may be had again. */
-		if (!no_room(rc) && rc != EAGAIN && rc != EMFILE && rc != ENFILE) {
+		note_why_dropped(rc);
+		if (!no_room(rc) && !is_a_moment(rc)) {
 			if (!__atomic_exchange_n(&gone, 1, __ATOMIC_RELAXED))
 				gone_why = rc;
 			if (gone_why && settings_log("recording stops: %s", strerror(gone_why)))

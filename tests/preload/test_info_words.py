@@ -9,7 +9,7 @@ import sys
 import pytest
 
 CLIENT = """
-import ctypes, os, signal, sys, time
+import ctypes, os, resource, signal, sys, time
 lib = ctypes.CDLL("libcuda.so.1")
 context, memory = ctypes.c_void_p(), ctypes.c_uint64()
 assert lib.cuInit(0) == 0 and lib.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
@@ -20,6 +20,14 @@ assert lib.cuStreamCreate(ctypes.byref(stream), 1) == 0
 for i in range(int(sys.argv[1])):
     assert lib.cuMemsetD8Async(memory, 0, 16, stream) == 0
 assert lib.cuStreamSynchronize(stream) == 0
+if sys.argv[2:] == ["poor"]:
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limit[1]))
+    for i in range(20000):
+        lib.cuMemsetD8Async(memory, 0, 16, stream)
+    resource.setrlimit(resource.RLIMIT_NOFILE, limit)
+    for i in range(60000):
+        lib.cuMemsetD8Async(memory, 0, 16, stream)
 if sys.argv[2:3] == ["ask"]:
     del os.environ["LD_PRELOAD"]
     assert os.system(" ".join(sys.argv[3:])) == 0
@@ -64,6 +72,13 @@ def test_recycled(recorder):
     assert words(recorder, done.out) == (
         RECORDED + "lost The first TIME were given up to stay within 2.0 MiB: N records, N calls among them. "
         "What remains, the last TIME, is complete. trust Trust it from TIME on.")
+
+
+def test_a_moment_without_descriptors_is_not_why_records_are_given_up(recorder):
+    done = run(recorder, 100, "poor", GPUSHIM_LIMIT=2 << 20)
+    assert done.status == 0, done.stderr
+    text = words(recorder, done.out)
+    assert "were given up to stay within 2.0 MiB" in text, text
 
 
 def test_still_running(recorder):
