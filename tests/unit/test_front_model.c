@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "front.h"
-#include "timeline_model.h"
+#include "timeline_runs.h"
 
 #define LISTS 8
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "timeline_model.h"
+#include "timeline_runs.h"
 
 /* ---- what must hold ----------------------------------------------------------------------------------- */
 
