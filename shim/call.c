@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "burst.h"
 #include "edge.h"
 #include "gate.h"
 #include "helper.h"
@@ -78,6 +79,7 @@ void call_abandon(struct thread *t)
 	t->slot->counting = NULL;
 	gate_abandon(t);
 	edges_abandon(t);
+	burst_abandon(t);
 	if (!s)
 		return;
 	r.stream = s->id;
@@ -115,10 +117,10 @@ void call_exit_slow(struct call *c)
 	ring_append(&t->ring, GST_CALL, sizeof(c->record), &c->record);
 	if (c->role == CALL_AWAITS || c->role == CALL_QUERIES || (c->record.flags & GST_BLOCKING))
 		finished(c);
-	if (c->edge_after && ok && c->stream)
-		edge_record(t, c->stream,
-			    c->record.family == GST_FAMILY_HOSTFN ? GST_EDGE_HOSTFN_AFTER : GST_EDGE_BLOCK,
-			    stream_covers(c->stream));
+	if (c->edge_after == GST_EDGE_BURST_AFTER)
+		burst_after_submit(c, ok);
+	else if (c->edge_after && ok && c->stream)
+		edge_record(t, c->stream, c->edge_after, stream_covers(c->stream));
 	if (c->account) {
 		polls_after_block(t);
 		thread_account(t, clock_ticks(), c->role == CALL_SUBMITS ? ACCOUNT_COPY_ENDED : ACCOUNT_PLAIN);

@@ -22,7 +22,7 @@ struct call {
 	struct thread *within; /* where thread is NULL: whose other call it is made in; NULL not recorded */
 	struct stream *stream;
 	enum call_role role;
-	bool edge_after; /* record an edge behind it */
+	uint8_t edge_after; /* record an edge of this kind behind it, 0 none */
 	bool account;    /* note the thread's accounts when it returns */
 	uint32_t timed;  /* our own part in it is measured, for so many calls; 0 not (self_time.h) */
 	uint64_t own_ticks, own_begin, own_injected;
@@ -51,7 +51,8 @@ static inline void call_enter(struct call *c, enum hook_id hook, enum gst_family
 	c->thread = t;
 	c->stream = NULL;
 	c->role = CALL_PLAIN;
-	c->edge_after = c->account = false;
+	c->edge_after = 0;
+	c->account = false;
 	c->record = (struct gst_call){ .hook = (uint16_t)hook,
 				       .family = (uint8_t)family,
 				       .stream = GST_NONE,

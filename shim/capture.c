@@ -2,6 +2,7 @@
 /* Work for the device, waits and queries. The rest of capture.h is in capture_objects.c. */
 #include "capture.h"
 
+#include "burst.h"
 #include "edge.h"
 #include "gate.h"
 #include "graph.h"
@@ -47,7 +48,8 @@ static inline bool submit(struct call *c, CUstream handle, uint32_t large)
 		c->record.flags |= GST_CAPTURED;
 		return false;
 	}
-	edge_before_submit(t, s, large);
+	if (!burst_before_submit(c, s, large))
+		edge_before_submit(t, s, large);
 	c->role = CALL_SUBMITS;
 	c->record.flags |= GST_SUBMISSION;
 	c->record.seq = (uint32_t)stream_enter(t, s);
@@ -59,23 +61,45 @@ static inline bool submit(struct call *c, CUstream handle, uint32_t large)
 	return true;
 }
 
+static inline void describe_kernel(struct call *c, CUfunction f, uint64_t grid_x, uint64_t grid_y, uint64_t grid_z,
+				   uint64_t block_threads)
+{
+	c->record.name = names_kernel(c->thread, f);
+	c->record.args[0] = grid_x | grid_y << 32;
+	c->record.args[1] = grid_z | block_threads << 32;
+}
+
 void launch_kernel(struct call *c, CUstream s, CUfunction f, uint64_t grid_x, uint64_t grid_y, uint64_t grid_z,
 		   uint64_t block_threads)
 {
 	if (!c->thread)
 		return;
 	submit(c, s, 0);
-	c->record.name = names_kernel(c->thread, f);
-	c->record.args[0] = grid_x | grid_y << 32;
-	c->record.args[1] = grid_z | block_threads << 32;
+	describe_kernel(c, f, grid_x, grid_y, grid_z, block_threads);
+}
+
+/* It may begin before the kernel in front of it ends, or the one behind it before it does: an event between them would part them. */
+static bool is_programmatic(const CUlaunchConfig *config)
+{
+	for (unsigned i = 0; config->attrs && i < config->numAttrs; i++) {
+		const CUlaunchAttribute *a = &config->attrs[i];
+
+		if (a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
+		    (a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+		     a->value.programmaticStreamSerializationAllowed))
+			return true;
+	}
+	return false;
 }
 
 void launch_config(struct call *c, const CUlaunchConfig *config, CUfunction f, bool ptsz)
 {
 	if (!c->thread || !config)
 		return;
-	launch_kernel(c, ptsz ? per_thread(config->hStream) : config->hStream, f, config->gridDimX, config->gridDimY,
-		      config->gridDimZ, config->blockDimX * config->blockDimY * config->blockDimZ);
+	submit(c, ptsz ? per_thread(config->hStream) : config->hStream,
+	       is_programmatic(config) ? EDGE_PROGRAMMATIC : 0);
+	describe_kernel(c, f, config->gridDimX, config->gridDimY, config->gridDimZ,
+			config->blockDimX * config->blockDimY * config->blockDimZ);
 }
 
 void launch_host_function(struct call *c, CUstream s, void *function)
@@ -87,7 +111,8 @@ void launch_host_function(struct call *c, CUstream s, void *function)
 	/* Where the stream's earlier work ended and where the host function ended: between them the device waits for the host. */
 	if (!being_captured(stream) && stream_covers(stream))
 		edge_record(c->thread, stream, GST_EDGE_HOSTFN_BEFORE, stream_covers(stream));
-	c->edge_after = submit(c, s, 0);
+	if (submit(c, s, 0))
+		c->edge_after = GST_EDGE_HOSTFN_AFTER;
 	c->record.args[0] = (uintptr_t)function;
 }
 
@@ -136,7 +161,8 @@ static void copy_work(struct call *c, CUstream s, enum gst_copy_kind kind, uintp
 		return;
 	if (waits && c->record.seq == (uint32_t)(before + 1))
 		c->record.flags |= GST_BLOCKING; /* no other thread put work in front of it meanwhile */
-	c->edge_after = stages;
+	if (stages && !c->edge_after)
+		c->edge_after = GST_EDGE_BLOCK;
 	c->account = waits || stages;
 	if (c->account) /* the last thing before the driver: from here to its return, what the copy itself took */
 		thread_account(c->thread, 0, ACCOUNT_COPY_BEGINS);
@@ -228,6 +254,7 @@ void record_event(struct call *c, CUstream handle, CUevent e)
 	if (!s)
 		return;
 	set_stream(c, s);
+	s->others++;
 	if (being_captured(s))
 		c->record.flags |= GST_CAPTURED;
 	else
@@ -241,6 +268,7 @@ void wait_value(struct call *c, CUstream handle)
 	if (!s)
 		return;
 	set_stream(c, s);
+	s->others++;
 	if (being_captured(s))
 		c->record.flags |= GST_CAPTURED;
 }
@@ -258,7 +286,7 @@ void wait_event(struct call *c, CUstream handle, CUevent e)
 	if (stream_covers(s) > s->marked)
 		edge_record_warm(c->thread, s, GST_EDGE_BLOCK, stream_covers(s));
 	c->role = CALL_WAITS;
-	c->edge_after = true;
+	c->edge_after = GST_EDGE_BLOCK;
 }
 
 /* A wait for an event of a capture takes its stream into the capture. */

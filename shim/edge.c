@@ -94,14 +94,21 @@ static struct slot *slot_take(struct pool *p, bool make)
 	return NULL;
 }
 
-/* The event must be of the stream's context, and that context the current one. */
-static bool may_touch(struct thread *t, const struct stream *s)
+bool edge_may_touch(struct thread *t, const struct stream *s)
 {
 	return settings.level >= GST_LEVEL_EDGES && s->context && thread_context(t) == s->context &&
 	       (s->kind != GST_STREAM_PER_THREAD || s->tid == t->tid);
 }
 
-static void record(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers, bool make)
+struct order {
+	enum gst_edge_kind kind;
+	bool make; /* an event, if none is free */
+	uint64_t covers;
+	uint32_t burst;
+	struct edge_ref *ref; /* NULL: nobody asks for it */
+};
+
+static bool record(struct thread *t, struct stream *s, const struct order *o)
 {
 	struct pool *p;
 	struct slot *slot = NULL;
@@ -109,23 +116,23 @@ static void record(struct thread *t, struct stream *s, enum gst_edge_kind kind, 
 	CUresult rc = CUDA_ERROR_NOT_READY;
 	uint32_t id = s->id;
 
-	if (!may_touch(t, s))
-		return;
+	if (!edge_may_touch(t, s))
+		return false;
 	if (!gate_enter()) {
 		if (__atomic_load_n(&gate.stuck, __ATOMIC_RELAXED))
 			__atomic_fetch_add(&file_counters()->edges_skipped, 1, __ATOMIC_RELAXED);
-		return;
+		return false;
 	}
 	if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) != STREAM_LIVE || s->id != id) {
 		gate_leave(); /* destroyed by another thread before we were in */
-		return;
+		return false;
 	}
 	begin = clock_ticks();
 	p = pool_of(s->context);
-	slot = p ? slot_take(p, make) : NULL;
+	slot = p ? slot_take(p, o->make) : NULL;
 	if (p && !slot) { /* more edges than the helper reads: read some here */
 		edges_harvest(&t->ring, edges_context_is_current);
-		slot = slot_take(p, make);
+		slot = slot_take(p, o->make);
 	}
 	if (slot)
 		rc = INJECT(cuEventRecord, slot->event, (CUstream)(uintptr_t)s->handle);
@@ -135,18 +142,21 @@ static void record(struct thread *t, struct stream *s, enum gst_edge_kind kind, 
 		slot->edge = (struct gst_edge){
 			.edge = (uint32_t)slot->number,
 			.stream = s->id,
-			.covers = (uint32_t)covers,
+			.covers = (uint32_t)o->covers,
 			.begin = begin,
 			.end = end,
 			.device = s->device,
-			.kind = (uint16_t)kind,
+			.kind = (uint16_t)o->kind,
 			.tid = t->tid,
+			.burst = o->burst,
 		};
 		slot->stream = s;
-		slot->covers = covers;
+		slot->covers = o->covers;
+		if (o->ref)
+			*o->ref = (struct edge_ref){ slot, slot->number };
 		__atomic_fetch_add(&p->pending, 1, __ATOMIC_RELAXED);
 		__atomic_store_n(&slot->state, SLOT_PENDING, __ATOMIC_RELEASE);
-		stream_marked(s, covers);
+		stream_marked(s, o->covers);
 	} else {
 		if (slot)
 			__atomic_store_n(&slot->state, SLOT_FREE, __ATOMIC_RELEASE);
@@ -154,16 +164,77 @@ static void record(struct thread *t, struct stream *s, enum gst_edge_kind kind, 
 	}
 	self_time_injected(t, end - begin);
 	gate_leave();
+	return rc == CUDA_SUCCESS;
 }
 
 void edge_record(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers)
 {
-	record(t, s, kind, covers, true);
+	record(t, s, &(struct order){ .kind = kind, .make = true, .covers = covers });
 }
 
 void edge_record_warm(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers)
 {
-	record(t, s, kind, covers, false);
+	record(t, s, &(struct order){ .kind = kind, .covers = covers });
+}
+
+bool edge_record_in(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers, uint32_t burst,
+		    struct edge_ref *ref)
+{
+	return record(t, s, &(struct order){ kind, true, covers, burst, ref });
+}
+
+/* Its event may be another edge's by now: read, and taken again. Then it has fired. */
+static bool is_pending(const struct slot *s, uint64_t number)
+{
+	return __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == SLOT_PENDING &&
+	       __atomic_load_n(&s->number, __ATOMIC_RELAXED) == number;
+}
+
+bool edge_is_pending(struct thread *t, const struct edge_ref *ref)
+{
+	const struct slot *s = ref->slot;
+	uint64_t begin;
+	bool pending;
+
+	if (!is_pending(s, ref->number) || !gate_enter())
+		return false;
+	begin = clock_ticks();
+	pending = INJECT(cuEventQuery, s->event) == CUDA_ERROR_NOT_READY && is_pending(s, ref->number);
+	self_time_injected(t, clock_ticks() - begin);
+	gate_leave();
+	return pending;
+}
+
+void edges_reserve(struct thread *t, const struct stream *s, uint32_t count)
+{
+	uint64_t begin;
+	struct pool *p;
+
+	if (!edge_may_touch(t, s) || !gate_enter())
+		return;
+	begin = clock_ticks();
+	p = pool_of(s->context);
+	for (uint32_t i = 0; p && count && i < POOL_EVENTS; i++) {
+		struct slot *slot = &p->slots[i];
+		CUresult rc = CUDA_SUCCESS;
+
+		if (slot_change(slot, SLOT_NEW, SLOT_TAKEN)) {
+			rc = INJECT(cuEventCreate, &slot->event, CU_EVENT_DEFAULT);
+			__atomic_store_n(&slot->state, rc == CUDA_SUCCESS ? SLOT_FREE : SLOT_NEW, __ATOMIC_RELEASE);
+		}
+		if (rc != CUDA_SUCCESS)
+			break;
+		count -= __atomic_load_n(&slot->state, __ATOMIC_RELAXED) == SLOT_FREE;
+	}
+	self_time_injected(t, clock_ticks() - begin);
+	gate_leave();
+}
+
+static uint64_t blocks;
+
+uint64_t edges_blocks(void)
+{
+	return __atomic_load_n(&blocks, __ATOMIC_RELAXED);
 }
 
 struct block {
@@ -179,6 +250,9 @@ static void mark_before_block(struct stream *s, void *arg)
 
 	if (!covers || (s->kind == GST_STREAM_LEGACY) != b->legacy || (b->legacy && b->awaited && b->awaited != s))
 		return;
+	if (s->programmatic && b->awaited && b->awaited != s)
+		return; /* it goes on meanwhile */
+	__atomic_fetch_add(&blocks, 1, __ATOMIC_RELAXED);
 	edge_record(b->thread, s, GST_EDGE_BLOCK, covers);
 }
 
@@ -198,7 +272,9 @@ void edge_before_change(struct thread *t, struct stream *s, uint32_t large)
 	uint64_t entered = __atomic_load_n(&s->entered, __ATOMIC_RELAXED), now;
 	struct pool *p;
 
-	if (stream_is_empty(s)) {
+	if (large == EDGE_PROGRAMMATIC) {
+		s->programmatic = true;
+	} else if (stream_is_empty(s)) {
 		now = clock_ticks();
 		p = pool_of(s->context);
 		if (p && (now - p->last_anchor > clock_ticks_in(ANCHOR_NS) || p->anchors < FIRST_ANCHORS)) {
@@ -206,7 +282,8 @@ void edge_before_change(struct thread *t, struct stream *s, uint32_t large)
 			p->anchors++;
 			edge_record(t, s, GST_EDGE_START, entered);
 		}
-	} else if (large != s->last_class && s->marked < entered && stream_covers(s) == entered) {
+	} else if (large != s->last_class && (large || s->last_class != EDGE_PROGRAMMATIC) && s->marked < entered &&
+		   stream_covers(s) == entered) {
 		edge_record(t, s, GST_EDGE_CLASS, entered);
 	}
 	s->last_class = large;
@@ -339,6 +416,6 @@ void edges_forget(void)
 {
 	memset(pools, 0, sizeof(pools));
 	memset(&gate, 0, sizeof(gate));
-	last_edge = 0;
+	last_edge = blocks = 0;
 	harvester = NULL;
 }

@@ -21,15 +21,29 @@ void edge_record(struct thread *t, struct stream *s, enum gst_edge_kind kind, ui
  * get the handle of one that it destroyed. */
 void edge_record_warm(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers);
 
+/* The same as part of a burst. *ref: this edge, if it was recorded. False: it was not. */
+bool edge_record_in(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers, uint32_t burst,
+		    struct edge_ref *ref);
+/* The driver says just now that it has not fired. */
+bool edge_is_pending(struct thread *t, const struct edge_ref *ref);
+/* Could this thread record one in it at all? The event must be of the stream's context, and that context the current one. */
+bool edge_may_touch(struct thread *t, const struct stream *s);
+/* So many events are there, then, for the stream's context. */
+void edges_reserve(struct thread *t, const struct stream *s, uint32_t count);
+
 /* Has the program put work into more than one context? */
 bool edges_several_contexts(void);
 
 /* The host is about to wait for `awaited` (NULL: for the whole context): an edge on every stream with unmarked work, on the
  * legacy default stream only if it is itself awaited. */
 void edges_before_block(struct thread *t, const struct stream *awaited);
+/* How many streams with unmarked work blocking calls have met so far. */
+uint64_t edges_blocks(void);
 
 /* Work is about to be put into s. large: a copy big enough to be told apart from its neighbours, as its copy kind. Most work is put
- * behind other work of its kind, and needs none. */
+ * behind other work of its kind, and needs none. A kernel that may begin before the one in front of it ends (EDGE_PROGRAMMATIC) must
+ * have none before it, nor may its stream get any that is not behind all its work. */
+#define EDGE_PROGRAMMATIC 0x100u
 void edge_before_change(struct thread *t, struct stream *s, uint32_t large);
 static inline void edge_before_submit(struct thread *t, struct stream *s, uint32_t large)
 {

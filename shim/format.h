@@ -326,7 +326,7 @@ struct gst_burst {
 	uint32_t burst; /* 1, 2, 3 … in the process */
 	uint32_t submissions; /* bracketed */
 	uint32_t edges;
-	uint32_t passed; /* submissions between begin and end that were not bracketed */
+	uint32_t passed; /* submissions that had a place in it and were not bracketed */
 	uint64_t cost_ticks; /* what the program's threads spent in the driver calls of ours */
 };
 _Static_assert(sizeof(struct gst_burst) == 48, "burst");

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "burst.h"
 #include "edge.h"
 #include "file.h"
 #include "gate.h"
@@ -232,6 +233,7 @@ void helper_stop(void)
 			NULL); /* it is in a driver call, or starved; the program's end does not wait for it for long */
 	depth = t->depth;
 	t->depth = THREAD_NEVER_RECORDED;
+	burst_end(t);
 	if (gate_enter()) {
 		edges_harvest(&t->ring, edges_context_is_current);
 		gate_leave();

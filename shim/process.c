@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "apart.h"
+#include "burst.h"
 #include "busy.h"
 #include "captures.h"
 #include "clock.h"
@@ -83,6 +84,7 @@ static void forget_parent(void)
 	own_threads_forget();
 	helper_forget();
 	edges_forget();
+	bursts_forget();
 	streams_forget();
 	names_forget();
 	unknown_forget();
@@ -120,6 +122,7 @@ static int start_recording(void)
 		*process_generation = ++generation;
 		file_count_dropped(DROP_DISK, missed);
 		file_counters()->drop_errno = missed ? (uint64_t)missed_why : 0;
+		settings_log_level();
 		again_ticks = missed = 0;
 	}
 	errno = saved_errno;

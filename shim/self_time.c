@@ -3,19 +3,14 @@
 
 #include "call.h"
 #include "file.h"
+#include "random.h"
 
 #define LONG_NS 100000 /* nothing that a call of ours does regularly takes that long */
 
-/* xorshift32 (G. Marsaglia, "Xorshift RNGs", 2003): 1 … 2 × SELF_TIME_EVERY - 1. */
+/* 1 … 2 × SELF_TIME_EVERY - 1 */
 static uint32_t distance(struct thread *t)
 {
-	uint32_t x = t->random ? t->random : t->tid * 2654435761u | 1u;
-
-	x ^= x << 13;
-	x ^= x >> 17;
-	x ^= x << 5;
-	t->random = x;
-	return 1 + (x >> 8) % (2 * SELF_TIME_EVERY - 1);
+	return 1 + (random_next(&t->random) >> 8) % (2 * SELF_TIME_EVERY - 1);
 }
 
 void self_time_begin(struct call *c)

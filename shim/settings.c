@@ -37,21 +37,27 @@ static uint64_t parse_bytes(const char *text)
 	return n > UINT64_MAX >> shift ? UINT64_MAX : n << shift;
 }
 
-/* With one hardware queue, timing events serialise streams that would overlap: no injected events then. */
-static enum gst_device_level safest_best_level(void)
-{
-	const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+/* With one hardware queue, timing events serialise streams that would overlap: no injected events then, whoever asks for them. */
+static bool one_queue;
 
-	return connections && strcmp(connections, "1") == 0 ? GST_LEVEL_HOST : GST_LEVEL_EDGES;
+enum gst_device_level settings_auto_level(void)
+{
+	return one_queue ? GST_LEVEL_HOST : GST_LEVEL_BURSTS;
 }
 
 static enum gst_device_level parse_level(const char *text)
 {
 	if (text && strcmp(text, "host") == 0)
 		return GST_LEVEL_HOST;
-	if (text && (strcmp(text, "edges") == 0 || strcmp(text, "bursts") == 0 || strcmp(text, "cupti") == 0))
-		return GST_LEVEL_EDGES; /* bursts and CUPTI are not there yet: the best level below them */
-	return safest_best_level();
+	if (text && strcmp(text, "edges") == 0)
+		return one_queue ? GST_LEVEL_HOST : GST_LEVEL_EDGES;
+	return settings_auto_level(); /* also for `cupti`, where that is not to be had */
+}
+
+void settings_log_level(void)
+{
+	if (one_queue)
+		settings_log("CUDA_DEVICE_MAX_CONNECTIONS=1: device times at level host");
 }
 
 /* out := dir, made absolute against the directory the program started in. */
@@ -76,9 +82,11 @@ void settings_read(void)
 	const char *off = getenv("GPUSHIM"), *log = getenv("GPUSHIM_LOG"), *out = getenv("GPUSHIM_OUT");
 	const char *limit = getenv("GPUSHIM_LIMIT"), *run = getenv("GPUSHIM_RUN");
 	const char *local = getenv("GPUSHIM_LOCAL"), *tmpdir = getenv("TMPDIR");
+	const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
 
 	settings.enabled = !(off && strcmp(off, "off") == 0);
 	settings.log = log && strcmp(log, "1") == 0;
+	one_queue = connections && strtoul(connections, NULL, 10) == 1;
 	settings.level = parse_level(getenv("GPUSHIM_DEVICE"));
 	settings.limit_bytes = limit ? parse_bytes(limit) : 0;
 	if (!settings.limit_bytes)

@@ -24,6 +24,11 @@ extern struct settings settings;
 
 void settings_read(void);
 
+/* What `auto` means here and now. */
+enum gst_device_level settings_auto_level(void);
+/* Says that the level is not the best one, where it is not; the header says it everywhere. */
+void settings_log_level(void);
+
 /* One line on stderr, if GPUSHIM_LOG=1. Never allocates. False: not said; our threads whose descriptors are their own cannot. */
 bool settings_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

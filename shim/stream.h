@@ -28,7 +28,9 @@ struct stream {
 	uint64_t done;        /* all up to here are known to have finished */
 	uint64_t last_submit; /* ticks */
 	uint64_t last_poll;   /* helper's own: ticks */
-	uint32_t last_class;  /* of its last submission: a large copy's kind, or 0 */
+	uint32_t last_class;  /* of its last submission: a large copy's kind, EDGE_PROGRAMMATIC, or 0 */
+	uint32_t others;      /* what was put into it that is no submission: waits, events, roughly counted */
+	bool programmatic;    /* it has had kernels that may begin before the one in front of them ends */
 } __attribute__((aligned(128))); /* two lines: processors fetch them in pairs */
 
 /* What tells one stream from another: a handle means different default streams in different contexts and threads. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "apart.h"
+#include "burst.h"
 #include "glibc.h"
 #include "call.h"
 #include "file.h"
@@ -58,6 +59,7 @@ bool thread_slot_is_own(const struct thread_slot *slot)
 static void give_back(struct thread *t)
 {
 	call_abandon(t);
+	burst_thread_ended(t);
 	if (t->slot != &spare_slot) {
 		t->slot->submits = 0;
 		__atomic_store_n(&t->slot->tid, 0, __ATOMIC_RELEASE);
@@ -115,6 +117,7 @@ static struct thread *attach(struct thread *t)
 	t->slot = slot_take(t->tid);
 	t->slot->last_end = clock_ticks();
 	t->timed_after = 1;
+	t->random = (t->tid * 2654435761u ^ (uint32_t)t->slot->last_end) | 1u;
 	ring_attach(&t->ring);
 	t->generation = *process_generation;
 	announce(t);

@@ -25,6 +25,11 @@ struct thread_slot {
 	const struct bias *counting; /* which counters it may be adding to, right now (bias.h) */
 } __attribute__((aligned(128)));     /* two lines: processors fetch them in pairs */
 
+struct edge_ref { /* an edge that has been recorded, while its slot holds it */
+	const void *slot;
+	uint64_t number;
+};
+
 #define THREAD_NEVER_RECORDED 1 /* as depth */
 
 #define THREAD_POINTERS 8 /* memory kinds remembered, memory_kind.c */
@@ -44,6 +49,17 @@ struct thread_copy { /* the thread's accounts when its last copy began */
 	uint32_t voluntary;
 	uint32_t spun;    /* copies in a row during which the thread never gave up its CPU */
 	bool delay_known; /* delay_ns was read, and does not begin at 0 */
+};
+
+struct thread_burst { /* its part in bursts (burst.h) */
+	int64_t counted_from; /* until_burst began there */
+	bool drawn;           /* a burst begins where it ends */
+	uint32_t inside;      /* it has a place in this burst and has not given it back; 0 none */
+	uint64_t before;      /* … for the submission behind this one */
+	struct stream *behind; /* in which its last edge stands behind all there is; NULL none is known */
+	uint32_t behind_id, others;
+	uint64_t covers;
+	struct edge_ref edge;
 };
 
 struct thread {
@@ -69,6 +85,8 @@ struct thread {
 	uint32_t gate_inside, gate_closed; /* what it holds of the gate (gate.h) */
 	uint32_t until_timed, timed_after; /* calls until the next one that is timed, and from the last one to it */
 	uint32_t random;
+	int64_t until_burst;     /* submissions until burst.c is to look */
+	struct thread_burst burst;
 	uint64_t injected_ticks; /* in driver calls that we added */
 	bool own_stream;         /* has used its per-thread default stream */
 	struct thread_copy copy;

@@ -13,7 +13,8 @@ SEGMENT_HEADER = 64
 RECORD_HEADER = 8
 COMMIT = 0xC3A5
 
-CALL, NAME, STREAM, KEPT = 1, 2, 3, 15
+CALL, NAME, STREAM, EDGE, KEPT, BURST = 1, 2, 3, 6, 15, 16
+BURST_BEFORE, BURST_AFTER, BURST_NULL = 6, 7, 8  # kinds of edge
 SPACE_HOOK, SPACE_KERNEL, SPACE_ENTRY = 1, 2, 4
 SUBMISSION = 1
 INJECTED = COUNTERS + 8 * 8 + 24 * 8  # counters before it, and their reserve
@@ -112,6 +113,43 @@ class Call(NamedTuple):
     result: int
     stream: int
     name: int
+
+
+class Edge(NamedTuple):
+    edge: int
+    base: int
+    stream: int
+    covers: int
+    begin: int
+    end: int
+    done: int
+    elapsed_ms: float
+    device: int
+    kind: int
+    tid: int
+    burst: int
+
+
+def edges(data):
+    """In the order they were recorded."""
+    return sorted(Edge(*struct.unpack_from("<4I3Qf2H2I", data, record.offset + 8))
+                  for record in valid(data, segments(data)) if record.type == EDGE)
+
+
+class Burst(NamedTuple):
+    begin: int
+    end: int
+    burst: int
+    submissions: int
+    edges: int
+    passed: int
+    cost_ticks: int
+
+
+def bursts(data):
+    found = [Burst(*struct.unpack_from("<2Q4IQ", data, record.offset + 8))
+             for record in valid(data, segments(data)) if record.type == BURST]
+    return sorted(found, key=lambda burst: burst.burst)
 
 
 def recorded(data, parts):

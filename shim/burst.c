@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "burst.h"
+
+#include <string.h>
+
+#include "edge.h"
+#include "file.h"
+#include "gate.h"
+#include "random.h"
+#include "settings.h"
+
+/* Few submissions and often: those in a row are much alike, and what the estimate knows grows with the number of bursts. The first are
+ * shorter, and so come sooner. With every other stream that has work there is one more, so that each can have its turn. */
+#define SUBMISSIONS 8
+#define SUBMISSIONS_MAX 24
+#define SUBMISSIONS_FIRST 2
+
+/* Of every so many submissions one edge may be a burst's; of every so many any edge at all, or else two for each stream
+ * with work and blocking call. */
+#define SHARE 64
+#define SHARE_OF_ALL 50
+#define RESERVE 2 /* edges to come before the next look */
+
+#define SLOW_NS 1000000000ull /* a program that takes longer over it has no need of a burst's end */
+#define LOOK_AGAIN 4096       /* submissions, at most, until the budget is looked at again */
+#define OTHER_LEVEL 65536     /* … until the level is */
+
+int64_t burst_floor;
+
+/* Which burst, how many submissions may still take a place in it, how many threads are in theirs. In one word, as one of them is
+ * the last. All else of a burst is written by those inside, and read by the last of them. */
+static uint64_t window;
+#define LEFT_ONE 0x10000ull
+
+static struct {
+	uint64_t begin, end, cost;
+	uint32_t edges, submissions, passed;
+} now;
+
+/* The budget; of the process. */
+static uint64_t submissions, edges;
+
+static uint32_t number_of(uint64_t w)
+{
+	return (uint32_t)(w >> 32);
+}
+
+static uint32_t left_of(uint64_t w)
+{
+	return (uint32_t)w >> 16;
+}
+
+static uint32_t inside_of(uint64_t w)
+{
+	return (uint32_t)w & 0xffff;
+}
+
+static bool window_change(uint64_t *from, uint64_t to)
+{
+	return __atomic_compare_exchange_n(&window, from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+static void raise_floor(bool on)
+{
+	__atomic_store_n(&burst_floor, on ? INT64_MAX : 0, __ATOMIC_RELAXED);
+}
+
+/* ---- the budget ------------------------------------------------------------------------------------------------------ */
+
+static void count_down(struct thread *t, int64_t from)
+{
+	t->until_burst = t->burst.counted_from = from;
+}
+
+/* What the thread has submitted since its countdown began. */
+static void count(struct thread *t)
+{
+	__atomic_fetch_add(&submissions, (uint64_t)(t->burst.counted_from - t->until_burst), __ATOMIC_RELAXED);
+	count_down(t, 0);
+}
+
+/* Edges that a burst may have now. */
+static int64_t allowed(void)
+{
+	int64_t made = (int64_t)__atomic_load_n(&submissions, __ATOMIC_RELAXED);
+	int64_t of_all = made / SHARE_OF_ALL, of_blocks = 2 * (int64_t)edges_blocks();
+	int64_t own = made / SHARE - (int64_t)__atomic_load_n(&edges, __ATOMIC_RELAXED);
+	int64_t all = (of_all > of_blocks ? of_all : of_blocks) - RESERVE -
+		      (int64_t)__atomic_load_n(&file_counters()->injected[HOOK_cuEventRecord], __ATOMIC_RELAXED);
+
+	return own < all ? own : all;
+}
+
+struct others {
+	struct thread *thread;
+	const struct stream *own;
+	uint32_t n;
+};
+
+/* A stream with work that another one's burst may mark: never the legacy stream, nor one whose launches may overlap. */
+static bool may_mark(const struct stream *s, const struct others *o)
+{
+	return s != o->own && s->kind != GST_STREAM_LEGACY && !s->programmatic && stream_covers(s) &&
+	       edge_may_touch(o->thread, s);
+}
+
+static void count_other(struct stream *s, void *arg)
+{
+	struct others *o = arg;
+
+	o->n += may_mark(s, o);
+}
+
+struct plan {
+	uint32_t submissions, edges;
+};
+
+/* The next burst, if it began now and in s. */
+static struct plan plan_of(struct thread *t, const struct stream *s)
+{
+	uint32_t begun = number_of(__atomic_load_n(&window, __ATOMIC_RELAXED));
+	struct plan p = { .submissions = begun < 2 ? SUBMISSIONS_FIRST << begun : SUBMISSIONS };
+	struct others o = { t, s, 0 };
+
+	streams_each_unmarked(count_other, &o);
+	p.submissions += begun < 2 ? 0 : o.n;
+	if (p.submissions > SUBMISSIONS_MAX)
+		p.submissions = SUBMISSIONS_MAX;
+	p.edges = 2 * p.submissions + o.n + 1;
+	return p;
+}
+
+/* As soon as there is enough for a burst, one begins at random before there is enough for another: one in each stretch of the same
+ * number of submissions, anywhere in it. */
+static void plan(struct thread *t, struct stream *s)
+{
+	struct plan p = plan_of(t, s);
+	int64_t missing = (int64_t)p.edges - allowed();
+
+	t->burst.drawn = missing <= 0;
+	if (t->burst.drawn) {
+		edges_reserve(t, s, p.edges); /* not when it begins: it would begin with a pause */
+		count_down(t, random_next(&t->random) % (p.edges * SHARE));
+	} else {
+		count_down(t, missing * SHARE < LOOK_AGAIN ? missing * SHARE : LOOK_AGAIN);
+	}
+}
+
+/* ---- one burst ------------------------------------------------------------------------------------------------------- */
+
+static bool put(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers)
+{
+	uint64_t injected = t->injected_ticks, end = __atomic_load_n(&now.end, __ATOMIC_RELAXED), ticks;
+	bool ok = edge_record_in(t, s, kind, covers, t->burst.inside, &t->burst.edge);
+
+	__atomic_fetch_add(&now.cost, t->injected_ticks - injected, __ATOMIC_RELAXED);
+	if (!ok)
+		return false;
+	__atomic_fetch_add(&now.edges, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&edges, 1, __ATOMIC_RELAXED);
+	ticks = clock_ticks();
+	while (end < ticks &&
+	       !__atomic_compare_exchange_n(&now.end, &end, ticks, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	return true;
+}
+
+/* The thread's last edge stands right behind all that s holds. */
+static bool stands_behind(const struct thread *t, const struct stream *s)
+{
+	return t->burst.behind == s && __atomic_load_n(&s->entered, __ATOMIC_RELAXED) == t->burst.covers &&
+	       s->id == t->burst.behind_id && s->others == t->burst.others;
+}
+
+static void stand_behind(struct thread *t, struct stream *s, uint64_t covers)
+{
+	t->burst.behind = s;
+	t->burst.behind_id = s->id;
+	t->burst.covers = covers;
+	t->burst.others = s->others;
+}
+
+/* By the last one inside. */
+static void write_down(struct thread *t)
+{
+	struct gst_burst r = { .burst = t->burst.inside };
+
+	if (t->burst.behind && stands_behind(t, t->burst.behind))
+		put(t, t->burst.behind, GST_EDGE_BURST_NULL, t->burst.covers);
+	r.begin = now.begin;
+	r.end = now.end;
+	r.submissions = now.submissions;
+	r.edges = now.edges;
+	r.passed = now.passed;
+	r.cost_ticks = now.cost;
+	memset(&now, 0, sizeof(now));
+	if (r.edges)
+		ring_append(&t->ring, GST_BURST, sizeof(r), &r);
+}
+
+static bool enter(struct thread *t)
+{
+	uint64_t w = __atomic_load_n(&window, __ATOMIC_ACQUIRE);
+
+	while (left_of(w)) {
+		if (left_of(w) == 1)
+			raise_floor(false); /* before the burst can be over and another one on */
+		if (window_change(&w, w - LEFT_ONE + 1)) {
+			t->burst.inside = number_of(w);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void leave(struct thread *t)
+{
+	uint64_t w = __atomic_load_n(&window, __ATOMIC_ACQUIRE);
+
+	for (;;) {
+		if (!left_of(w) && inside_of(w) == 1) {
+			write_down(t);
+			__atomic_store_n(&window, w - 1, __ATOMIC_RELEASE);
+			break;
+		}
+		if (window_change(&w, w - 1))
+			break;
+	}
+	t->burst.inside = 0;
+}
+
+/* Nobody takes a place in it any more. */
+static void close_window(void)
+{
+	uint64_t w = __atomic_load_n(&window, __ATOMIC_ACQUIRE);
+
+	raise_floor(false);
+	while (left_of(w) && !window_change(&w, w & ~0xffff0000ull))
+		;
+}
+
+static void pass(struct thread *t)
+{
+	__atomic_fetch_add(&now.passed, 1, __ATOMIC_RELAXED);
+	t->burst.behind = NULL;
+	leave(t);
+}
+
+static void mark_other(struct stream *s, void *arg)
+{
+	struct others *o = arg;
+	uint64_t covers = stream_covers(s);
+
+	if (may_mark(s, o) && covers && o->n)
+		o->n -= put(o->thread, s, GST_EDGE_BURST_AFTER, covers);
+}
+
+static bool begin(struct thread *t, struct stream *s)
+{
+	uint64_t w = __atomic_load_n(&window, __ATOMIC_ACQUIRE);
+	struct plan p = plan_of(t, s);
+	struct others o = { t, s, p.edges - 2 * p.submissions - 1 };
+
+	if (left_of(w) || inside_of(w) || allowed() < (int64_t)p.edges ||
+	    __atomic_load_n(&gate.captures, __ATOMIC_RELAXED) ||
+	    !window_change(&w, (uint64_t)(number_of(w) + 1) << 32 | (p.submissions - 1) * LEFT_ONE | 1))
+		return false;
+	t->burst.inside = number_of(w) + 1;
+	t->burst.behind = NULL;
+	__atomic_store_n(&now.begin, clock_ticks(), __ATOMIC_RELAXED);
+	raise_floor(p.submissions > 1);
+	streams_each_unmarked(mark_other, &o);
+	return true;
+}
+
+/* The edge before it, where the work before it has not just been seen to be unfinished: then the edge behind that says when this could
+ * begin. On a stream that has run dry only an edge of its own can. */
+static bool edge_before(struct thread *t, struct stream *s, uint64_t entered)
+{
+	bool unfinished;
+	uint64_t injected = t->injected_ticks;
+
+	if (stands_behind(t, s)) {
+		unfinished = edge_is_pending(t, &t->burst.edge);
+		__atomic_fetch_add(&now.cost, t->injected_ticks - injected, __ATOMIC_RELAXED);
+		if (unfinished)
+			return true;
+	}
+	return put(t, s, GST_EDGE_BURST_BEFORE, entered);
+}
+
+static bool bracket(struct call *c, struct stream *s, uint32_t large)
+{
+	struct thread *t = c->thread;
+	uint64_t entered = __atomic_load_n(&s->entered, __ATOMIC_RELAXED);
+
+	if (c->record.family == GST_FAMILY_HOSTFN) { /* it has edges of its own */
+		leave(t);
+		return false;
+	}
+	if (large == EDGE_PROGRAMMATIC || s->programmatic ||
+	    __atomic_load_n(&s->returned, __ATOMIC_ACQUIRE) != entered || !edge_before(t, s, entered)) {
+		pass(t);
+		return false;
+	}
+	t->burst.before = entered;
+	s->last_class = large;
+	c->edge_after = GST_EDGE_BURST_AFTER;
+	return true;
+}
+
+bool burst_submit(struct call *c, struct stream *s, uint32_t large)
+{
+	struct thread *t = c->thread;
+	uint64_t begun;
+
+	count(t);
+	if (settings.level != GST_LEVEL_BURSTS) {
+		close_window();
+		count_down(t, OTHER_LEVEL);
+		return false;
+	}
+	if (!enter(t) && !(t->burst.drawn && begin(t, s))) {
+		plan(t, s);
+		return false;
+	}
+	t->burst.drawn = false;                                /* the countdown is 0: the next one looks again */
+	begun = __atomic_load_n(&now.begin, __ATOMIC_RELAXED); /* 0: another thread is about to say */
+	if (begun && clock_ticks() - begun > clock_ticks_in(SLOW_NS)) {
+		close_window();
+		t->burst.behind = NULL;
+		leave(t);
+		return false;
+	}
+	return bracket(c, s, large);
+}
+
+void burst_after_submit(struct call *c, bool ok)
+{
+	struct thread *t = c->thread;
+	struct stream *s = c->stream;
+	uint64_t seq = t->burst.before + 1;
+
+	if (!t->burst.inside)
+		return; /* the thread was seen to have left the call, and came back after all */
+	if (!ok || (uint32_t)seq != c->record.seq || stream_covers(s) != seq || !put(t, s, GST_EDGE_BURST_AFTER, seq)) {
+		pass(t);
+		return;
+	}
+	stand_behind(t, s, seq);
+	__atomic_fetch_add(&now.submissions, 1, __ATOMIC_RELAXED);
+	leave(t);
+}
+
+void burst_abandon(struct thread *t)
+{
+	if (t->burst.inside)
+		pass(t);
+}
+
+void burst_thread_ended(struct thread *t)
+{
+	count(t);
+}
+
+void burst_end(struct thread *t)
+{
+	uint64_t w = __atomic_load_n(&window, __ATOMIC_ACQUIRE);
+
+	burst_abandon(t);
+	t->burst.behind = NULL;
+	while (left_of(w)) {
+		if (window_change(&w, (w & ~0xffff0000ull) + 1)) {
+			raise_floor(false);
+			t->burst.inside = number_of(w);
+			leave(t);
+			return;
+		}
+	}
+}
+
+void bursts_forget(void)
+{
+	memset(&now, 0, sizeof(now));
+	window = submissions = edges = 0;
+	burst_floor = 0;
+}
