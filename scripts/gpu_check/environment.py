@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which machine, which driver, which versions."""
 
+import ctypes
+import os
 import platform
 import shutil
 import subprocess
@@ -30,8 +32,31 @@ def clock_source():
         return None
 
 
+GVISOR_VERSION = "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016"  # what gVisor says it is, whatever it runs on
+
+
+def kernel_log():
+    """What dmesg reads; empty where that is not allowed. gVisor makes its own up, and names itself in it."""
+    buffer = ctypes.create_string_buffer(1 << 16)
+    length = ctypes.CDLL(None).klogctl(3, buffer, len(buffer))  # SYSLOG_ACTION_READ_ALL
+    return buffer.raw[:max(0, length)].decode(errors="replace")
+
+
+def is_gvisor(version, log):
+    return version.startswith(GVISOR_VERSION) or "gVisor" in version or "Starting gVisor" in log
+
+
+def kernel_version():
+    try:
+        with open("/proc/version") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
 def measure(_args, result):
-    result.update(python=platform.python_version(), kernel=platform.release(), machine=platform.machine(),
+    result["gvisor"] = is_gvisor(kernel_version(), kernel_log())
+    result.update(cpus=os.cpu_count(), python=platform.python_version(), kernel=platform.release(), machine=platform.machine(),
                   libc=" ".join(platform.libc_ver()), clock_source=clock_source(), nvidia_smi=nvidia_smi(), torch=None)
     result.save()
     driver = Driver()

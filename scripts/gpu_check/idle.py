@@ -1,90 +1,123 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Our idle time per step beside torch.profiler's.
+"""Our idle time beside CUPTI's, of one and the same run: the shim records, and torch.profiler (Kineto) does, in one process a workload
+and level, from before the first operation on. What the profiler itself costs is then in both. On the simulated driver its own log stands
+for CUPTI.
 
-"together": the shim and the profiler watch the same steps in one process; "apart": each its own run.
-A step is the time between two marks taken on the host around it; idle is the part of it with no kernel, copy or memset.
-The profiler's is exact: its intervals are decimal microseconds, taken as integer nanoseconds."""
+CUPTI allows one subscriber: at level `cupti` the recorder is alone, and there its steps are set beside those that the profiler saw
+in another run (`apart`); on the simulated driver the log is there all the same."""
 
-import gzip
-import json
-import shutil
-from decimal import Decimal
+import time
 from pathlib import Path
 
 import part
-from recorded_run import report, step_ns, train
+from compare import compare, idle_in_steps
+from intervals import gaps, merged
+from reference import find_marks, read_kineto, read_truth
+from worker import WORKLOADS, Worker, WorkerError, recording, report, use_torch, worker_command
 
-STEPS = 60
-DEVICE_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
-
-
-def covered(intervals, begin, end):
-    """How much of [begin, end] the intervals (sorted by begin) cover together."""
-    total, reached = 0, begin
-    for first, last in intervals:
-        if first >= end:
-            break
-        first, last = max(first, reached), min(last, end)
-        if last > first:
-            total += last - first
-            reached = last
-    return total
+LEVELS = ("edges", "bursts", "cupti")
+STEPS = {"launch_bound": 40, "transformer": 40, "graphs": 100, "compiled": 60, "starved": 40}
+QUICK_STEPS = 10
+START_SECONDS, PREPARE_SECONDS = 90, 90
+AHEAD = 3  # processes that import while another is measured
 
 
-def kineto_idle(path):
-    """Per step: [length, idle] in ns."""
-    opener = gzip.open if str(path).endswith(".gz") else open
-    with opener(path, "rt") as file:
-        events = json.load(file, parse_float=Decimal)["traceEvents"]
+class Watched:
+    """One run: a workload recorded at a level, and watched by somebody who knows."""
 
-    def interval(event):
-        begin = int(Decimal(event["ts"]) * 1000)
-        return begin, begin + int(Decimal(event["dur"]) * 1000)
+    def __init__(self, args, workload, level):
+        self.args, self.workload, self.level = args, workload, level
+        self.name = f"{workload}-{level}"
+        self.work = Path(args.work)
+        self.profiled = use_torch(args) and level != "cupti"
+        self.worker = None
 
-    complete = [event for event in events if event.get("ph") == "X"]
-    work = sorted(interval(event) for event in complete if event.get("cat") in DEVICE_WORK)
-    marks = sorted(interval(e) for e in complete if e.get("name") == "gpu_check_step" and e.get("cat") in ("user_annotation", "cpu_op"))
-    return [[end - begin, end - begin - covered(work, begin, end)] for begin, end in marks]
+    def start(self):
+        env = recording(self.args, self.level, self.work / f"idle-{self.name}")
+        env["SIMGPU_LOG"] = str(self.work / f"idle-{self.name}.truth")
+        self.worker = Worker(worker_command(self.args), env, self.work / f"idle-{self.name}.err")
+
+    def run(self):
+        """Its marks."""
+        steps = QUICK_STEPS if self.args.quick else STEPS[self.workload]
+        self.worker.answer(START_SECONDS)
+        if self.profiled:
+            self.worker.ask("profile")
+        self.worker.ask(f"prepare {self.workload}", PREPARE_SECONDS)
+        marks = self.worker.ask(f"steps {self.workload} {steps}")["marks"]
+        if self.profiled:
+            self.worker.ask(f"export {self.kineto()}")
+        self.worker.end()
+        return marks
+
+    def kineto(self):
+        return self.work / f"idle-{self.name}.json"
+
+    def reference(self):
+        """None where nobody else could watch."""
+        if self.args.simulated:
+            return read_truth(self.work / f"idle-{self.name}.truth")
+        return read_kineto(self.kineto()) if self.profiled else None
+
+    def measure(self):
+        marks = self.run()
+        summary, reference = report(self.args.bin, self.work / f"idle-{self.name}"), self.reference()
+        if reference:
+            return compare(summary, marks, reference), idle_per_step(reference, marks)
+        return {"device_timing": summary["run"]["device_timing"], "apart": our_steps(summary, marks)}, None
 
 
-def our_idle(summary, steps):
-    """Per step: [length, idle] in ns, from the report's gaps. Before the first and after the last operation the device is idle too."""
+def idle_per_step(reference, marks):
+    """The reference's median, for runs that nobody watched."""
+    theirs = marks if reference.same_clock else find_marks(reference.waits, marks)
+    if not theirs or not reference.busy:
+        return None
+    return part.spread(idle_in_steps(gaps(reference.busy), theirs, reference.busy[0][0], reference.busy[-1][1]))
+
+
+def our_steps(summary, marks):
     device = summary["devices"][0]
-    gaps = sorted((gap["begin_ns"], gap["end_ns"]) for gap in device["gaps"])
-    gaps = [(0, device["begin_ns"])] + gaps + [(device["end_ns"], 1 << 62)]
-    return [[end - begin, covered(gaps, begin, end)] for begin, end in steps]
+    idle = merged([gap["begin_ns"], gap["end_ns"]] for gap in device["gaps"])
+    return {"ours_ns": part.spread(idle_in_steps(idle, marks, device["begin_ns"], device["end_ns"])),
+            "step_ns": part.spread([right - left for left, right in zip(marks, marks[1:])]), "unresolved_ns": device["unresolved_ns"]}
 
 
-def totals(rows):
-    return {"steps": len(rows), "step_ns": part.spread([row[0] for row in rows]), "idle_ns": part.spread([row[1] for row in rows])}
-
-
-def bounds(summary):
-    device = summary["devices"][0]
-    return {name: device.get(name) for name in ("span_ns", "idle_ns", "idle_error_ns", "unresolved_ns", "operations")}
+def plan(args):
+    """In order of worth, as the time may not do for all."""
+    return [Watched(args, workload, level) for level in LEVELS for workload in WORKLOADS]
 
 
 def measure(args, result):
-    shim, work = Path(args.bin) / "libgpushim.so", Path(args.work)
-    out, profile = work / "idle-out", work / "kineto.json"
-
-    shutil.rmtree(out, ignore_errors=True)
-    trained = train(work, STEPS, shim=shim, out=out, profile=profile)
-    ours, summary, theirs = None, report(args.bin, out), kineto_idle(profile)
-    ours = our_idle(summary, trained["steps"])
-    result["together"] = {"ours": totals(ours), "profiler": totals(theirs), "ours_whole_run": bounds(summary)}
-    if len(ours) == len(theirs):
-        result["together"]["difference_ns"] = part.spread([a[1] - b[1] for a, b in zip(ours, theirs)])
-    result.save()
-
-    shutil.rmtree(out, ignore_errors=True)
-    trained = train(work, STEPS, shim=shim, out=out)
-    summary = report(args.bin, out)
-    result["apart"] = {"ours": totals(our_idle(summary, trained["steps"])), "ours_step_ns": step_ns(trained), "ours_whole_run": bounds(summary)}
-    result.save()
-    train(work, STEPS, profile=profile)
-    result["apart"]["profiler"] = totals(kineto_idle(profile))
+    until = time.monotonic() + float(args.seconds or 150)
+    result.update(program="pytorch" if use_torch(args) else "driver", reference="simgpu" if args.simulated else "kineto", runs={}, failed={})
+    waiting, started, profiled = plan(args), [], {}
+    try:
+        while waiting or started:
+            while waiting and len(started) < AHEAD and time.monotonic() < until:
+                started.append(waiting.pop(0))
+                started[-1].start()
+            if not started:
+                result["failed"].update({watched.name: "no time left" for watched in waiting})
+                break
+            watched = started.pop(0)
+            try:
+                figures, theirs = watched.measure()
+                if theirs:
+                    profiled.setdefault(watched.workload, theirs)
+                elif watched.workload in profiled:
+                    figures["apart"]["reference_ns"] = profiled[watched.workload]
+                result["runs"].setdefault(watched.workload, {})[watched.level] = figures
+            except (WorkerError, OSError, ValueError, KeyError, IndexError) as error:
+                result["failed"][watched.name] = f"{type(error).__name__}: {error}"
+            finally:
+                watched.worker.kill()
+            result.save()
+    finally:
+        for watched in started:
+            watched.worker.kill()
+    if not result["runs"]:
+        raise RuntimeError(f"nothing could be compared: {result['failed']}")
 
 
 if __name__ == "__main__":
-    part.main(measure, ("--bin", "--work"))
+    part.main(measure)

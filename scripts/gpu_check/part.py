@@ -34,9 +34,14 @@ class Result(dict):
 
 
 def main(measure, options=()):
-    """Runs measure(args, result). Exit status 0, or 77 with the reason on the last line where it raises Skip."""
+    """Runs measure(args, result). Exit status 0, or 77 with the reason on the last line where it raises Skip. Every part is given the
+    folder of the binaries, one to work in, how long it may take, and whether it is a dry run or a quick one."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", required=True)
+    for name in ("--bin", "--work", "--seconds"):
+        parser.add_argument(name, default="")
+    parser.add_argument("--simulated", action="store_true")
+    parser.add_argument("--quick", action="store_true")
     for name in options:
         parser.add_argument(name, default="")
     args = parser.parse_args()

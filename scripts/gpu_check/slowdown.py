@@ -1,38 +1,214 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Does the shim change a training, and what does it cost? Runs alternate, so that drift hits both alike."""
+"""What does recording cost, at each level, in each workload?
 
-import shutil
+One process a level stays there and runs a block of steps when it is told to, one process at a time: without the recorder, with a level,
+without, with the next, without … A pair is a level's block over the mean of the two beside it, so a drift that is steady for a
+second falls out. A second process without the recorder ("none") is treated like a level: what it seems to cost is how far
+processes differ by themselves. All processes are started anew two times, as far as time allows (paired.py: groups).
+
+One process a run instead would spend the time on imports: they take seconds, a block 0.25 s."""
+
+import random
+import time
 from pathlib import Path
 
+import paired
 import part
-from recorded_run import report, step_ns, train
+from worker import WORKLOADS, Worker, WorkerError, recording, report, use_torch, worker_command
 
-PAIRS = 5
-STEPS = 200
+BASE = "base"
+LEVELS = ("none", "host", "edges", "bursts", "cupti", "auto")
+ONLY_AUTO = ("launch_bound", "transformer")  # where `auto` has its own figure
+GROUPS = 2
+BLOCK_SECONDS, QUICK_BLOCK_SECONDS = 0.25, 0.03
+STEPS_MAX = 5000
+PREPARE_SECONDS = 90
+SAME_STEPS = 3
+NO_MORE = 0.3  # of the time left: what is not prepared by then is left out, for the others need pairs
+
+
+def levels_of(workload):
+    return [level for level in LEVELS if level != "auto" or workload in ONLY_AUTO]
+
+
+class Group:
+    """A process for each level, each with every workload that works."""
+
+    def __init__(self, args, number):
+        self.args, self.number = args, number
+        self.workers, self.failed = {}, {}
+        self.steps = {}   # workload: in a block
+        self.pairs = {}   # (workload, level): [(without, with)]
+        self.equal = {}   # workload: {level: whether the same loss came out}
+
+    def out(self, level):
+        return Path(self.args.work) / f"slowdown-{self.number}-{level}"
+
+    def start(self):
+        for level in (BASE, *LEVELS):
+            recorded = "" if level in (BASE, "none") else level
+            self.workers[level] = Worker(worker_command(self.args), recording(self.args, recorded, self.out(level)),
+                                         Path(self.args.work) / f"slowdown-{self.number}-{level}.err")
+        for level in list(self.workers):
+            self.guard(level, lambda worker: worker.answer(PREPARE_SECONDS))
+        if BASE not in self.workers:
+            raise WorkerError(self.failed[BASE])
+
+    def guard(self, level, action):
+        """What a process cannot do takes it out, not the others."""
+        try:
+            return action(self.workers[level])
+        except WorkerError as error:
+            self.failed[level] = str(error)
+            self.workers.pop(level).kill()
+            return None
+
+    def prepare(self, workload, seconds):
+        """The first one alone: what it compiles, the others find. False where it cannot be run."""
+        try:
+            self.workers[BASE].ask(f"prepare {workload}", seconds)
+        except WorkerError as error:
+            self.failed[workload] = str(error)
+            return False
+        others = [level for level in levels_of(workload) if level in self.workers]
+        for level in others:
+            self.workers[level].tell(f"prepare {workload}")
+        for level in others:
+            self.guard(level, lambda worker: worker.answer(seconds))
+        return True
+
+    def choose_steps(self, workload, block_seconds):
+        steps = 1
+        while steps < STEPS_MAX:
+            ns = self.workers[BASE].ask(f"run {workload} {steps}")["ns"]
+            if ns >= block_seconds * 1e9 / 2:
+                steps = max(1, round(steps * block_seconds * 1e9 / ns))
+                break
+            steps *= 2
+        self.steps[workload] = min(steps, STEPS_MAX)
+        for level in levels_of(workload):  # all have done as many steps of it as the first
+            if level in self.workers:
+                self.block(level, workload)
+
+    def block(self, level, workload):
+        answer = self.guard(level, lambda worker: worker.ask(f"run {workload} {self.steps[workload]}"))
+        return answer["ns"] if answer else None
+
+    def round(self, workload, rng):
+        """Each level once, between two blocks without the recorder."""
+        levels = [level for level in levels_of(workload) if level in self.workers]
+        rng.shuffle(levels)
+        before = self.block(BASE, workload)
+        for level in levels:
+            ns = self.block(level, workload)
+            if BASE not in self.workers:
+                raise WorkerError(self.failed[BASE])
+            after = self.block(BASE, workload)
+            if ns and before and after:
+                self.pairs.setdefault((workload, level), []).append(((before + after) / 2, ns))
+            before = after
+
+    def compare_results(self, workload):
+        """The same steps from the same seed: does the same loss come out with the recorder, bit for bit? Where it does not without
+        one either ("none"), the workload is none that repeats."""
+        results = {}
+        for level in (BASE, *levels_of(workload)):
+            if level in self.workers:
+                answer = self.guard(level, lambda worker: worker.ask(f"steps {workload} {SAME_STEPS}"))
+                results[level] = answer and answer["result"]
+        self.equal[workload] = {level: result == results[BASE] for level, result in results.items() if level != BASE and result}
+
+    def end(self):
+        for worker in self.workers.values():
+            worker.end()
+
+    def kill(self):
+        for worker in self.workers.values():
+            worker.kill()
+
+
+def summarise(groups, result):
+    workloads = {}
+    for workload in WORKLOADS:
+        levels = {}
+        for level in levels_of(workload):
+            figure = paired.slowdown([group.pairs.get((workload, level), []) for group in groups])
+            if figure:
+                levels[level] = figure
+        base = [pair[0] for group in groups for level in LEVELS for pair in group.pairs.get((workload, level), [])]
+        steps = next((group.steps[workload] for group in groups if workload in group.steps), None)
+        if levels:
+            equal = {level: all(group.equal.get(workload, {}).get(level, True) for group in groups) for level in levels}
+            workloads[workload] = {"levels": levels, "steps_in_a_block": steps, "step_ns": part.spread([ns / steps for ns in base]),
+                                   "results_equal": equal}
+    result["workloads"] = workloads
+    result["failed"] = {f"{group.number}: {what}": why for group in groups for what, why in group.failed.items()}
+    result.save()
+
+
+def recorded_facts(args, group):
+    """Of each recorded process: which level it came to, what it lost, what it put in, what it says recording cost."""
+    facts = {}
+    for level in LEVELS:
+        if level == "none" or level not in group.workers:
+            continue
+        try:
+            summary = report(args.bin, group.out(level))
+            facts[level] = {"device_timing": summary["run"]["device_timing"],
+                            **{name: summary.get(name) for name in ("losses", "injected", "self")}}
+        except (WorkerError, ValueError, KeyError) as error:
+            facts[level] = {"error": str(error)}
+    return facts
+
+
+def run_group(args, group, until, earlier, result):
+    """Prepares what can be, then goes round until the time is up."""
+    rng = random.Random(group.number)
+    block_seconds = QUICK_BLOCK_SECONDS if args.quick else BLOCK_SECONDS
+    begin, ready = time.monotonic(), []
+    group.start()
+    for workload in WORKLOADS:
+        left = until - time.monotonic()
+        if not args.quick and ready and left < NO_MORE * (until - begin):
+            group.failed[workload] = "no time left to prepare it"
+        elif group.prepare(workload, min(PREPARE_SECONDS, max(5, left / 2))):
+            group.compare_results(workload)
+            group.choose_steps(workload, block_seconds)
+            ready.append(workload)
+        elif BASE not in group.workers or group.workers[BASE].process.poll() is not None:
+            raise WorkerError(group.failed[workload])
+    first = True
+    while ready and (first or time.monotonic() < until):
+        for workload in ready:
+            if first or time.monotonic() < until:
+                group.round(workload, rng)
+        summarise([*earlier, group], result)
+        first = False
 
 
 def measure(args, result):
-    shim = Path(args.bin) / "libgpushim.so"
-    out = Path(args.work) / "slowdown-out"
-    without, with_shim, ratios, same = [], [], [], []
-    train(args.work, 20)  # fills caches on disk; raises Skip where there is no torch
-    reference = None
-    for pair in range(PAIRS):
-        shutil.rmtree(out, ignore_errors=True)
-        runs = {}
-        for shimmed in (False, True) if pair % 2 == 0 else (True, False):
-            runs[shimmed] = train(args.work, STEPS, shim=shim if shimmed else "", out=out)
-        reference = reference or runs[False]["losses"]
-        without.append(step_ns(runs[False]))
-        with_shim.append(step_ns(runs[True]))
-        ratios.append(with_shim[-1] / without[-1])
-        same.append(runs[True]["losses"] == reference and runs[False]["losses"] == reference)
-        result.update(pairs=len(ratios), steps=STEPS, losses_equal=all(same), last_loss=reference[-1],
-                      step_without_ns=part.spread(without), step_with_ns=part.spread(with_shim), ratio=part.spread(ratios))
+    seconds = float(args.seconds or 200)
+    begin, groups = time.monotonic(), []
+    result.update(program="pytorch" if use_torch(args) else "driver", block_seconds=QUICK_BLOCK_SECONDS if args.quick else BLOCK_SECONDS)
+    wanted = 1 if args.quick else GROUPS
+    for number in range(wanted):
+        group = Group(args, number)
+        until = begin + seconds * (number + 1) / wanted
+        try:
+            run_group(args, group, until, groups, result)
+            group.end()
+        except WorkerError as error:
+            group.failed["processes"] = str(error)
+        finally:
+            group.kill()
+        groups.append(group)
+        summarise(groups, result)
+        if "recorded" not in result:
+            result["recorded"] = recorded_facts(args, group)
         result.save()
-    summary = report(args.bin, out)
-    result.update({name: summary.get(name) for name in ("losses", "self", "calls", "injected")})
+    if not result["workloads"]:
+        raise RuntimeError(f"no workload ran: {result['failed']}")
 
 
 if __name__ == "__main__":
-    part.main(measure, ("--bin", "--work"))
+    part.main(measure)
