@@ -15,9 +15,9 @@ from intervals import gaps, merged
 from reference import find_marks, read_kineto, read_truth
 from worker import WORKLOADS, Worker, WorkerError, recording, report, use_torch, worker_command
 
-LEVELS = ("edges", "bursts", "cupti")
-STEPS = {"launch_bound": 40, "transformer": 40, "graphs": 100, "compiled": 60, "starved": 40}
-QUICK_STEPS = 10
+LEVELS = ("bursts", "edges", "cupti")
+SECONDS = {"bursts": 2.0, "edges": 0.5, "cupti": 0.5}  # bursts are samples: an estimate needs some; a profile of launches is 100 MB a second
+TRIED_STEPS, QUICK_STEPS, STEPS_MAX = 5, 10, 4000
 START_SECONDS, PREPARE_SECONDS = 90, 90
 AHEAD = 3  # processes that import while another is measured
 
@@ -39,16 +39,21 @@ class Watched:
 
     def run(self):
         """Its marks."""
-        steps = QUICK_STEPS if self.args.quick else STEPS[self.workload]
         self.worker.answer(START_SECONDS)
         if self.profiled:
             self.worker.ask("profile")
         self.worker.ask(f"prepare {self.workload}", PREPARE_SECONDS)
-        marks = self.worker.ask(f"steps {self.workload} {steps}")["marks"]
+        marks = self.worker.ask(f"steps {self.workload} {self.choose_steps()}")["marks"]
         if self.profiled:
             self.worker.ask(f"export {self.kineto()}")
         self.worker.end()
         return marks
+
+    def choose_steps(self):
+        if self.args.quick:
+            return QUICK_STEPS
+        ns = self.worker.ask(f"run {self.workload} {TRIED_STEPS}")["ns"]
+        return max(QUICK_STEPS, min(STEPS_MAX, round(SECONDS[self.level] * 1e9 * TRIED_STEPS / ns)))
 
     def kineto(self):
         return self.work / f"idle-{self.name}.json"

@@ -87,7 +87,7 @@ def test_nccl_of_one_rank_is_recorded(check):
 def test_idle_time_is_set_beside_the_truth_for_every_workload_and_level(check):
     result = result_of(check, "idle")
     assert (result["program"], result["reference"], result["failed"]) == ("driver", "simgpu", {})
-    assert {workload: list(levels) for workload, levels in result["runs"].items()} == {name: ["edges", "bursts", "cupti"] for name in WORKLOADS}
+    assert {workload: list(levels) for workload, levels in result["runs"].items()} == {name: ["bursts", "edges", "cupti"] for name in WORKLOADS}
     for levels in result["runs"].values():
         for level, run in levels.items():
             whole, steps = run["whole"], run["steps"]

@@ -153,6 +153,61 @@ def test_a_training_step_does_its_parts_in_order():
     assert order == [("autocast", True), ("forward", "model", 5), "zero", "backward", "step"]
 
 
+# ---- idle.py as it goes with PyTorch: a worker that writes a profile -------------------------------------------------------------
+
+class ProfiledWorker:
+    """Two steps of 100 us by our clock, a kernel of 60 us in each by the profiler's."""
+
+    def __init__(self, command, env, errors):
+        self.said = []
+        self.level = env["GPUSHIM_DEVICE"]
+        ProfiledWorker.asked = self.said
+
+    def answer(self, seconds):
+        return {"ready": True}
+
+    def ask(self, line, seconds=60):
+        self.said.append(line)
+        command, *words = line.split()
+        if command == "export":
+            assert self.level != "cupti"  # which allows one subscriber
+            waits = [(7.0, 1.0), (107.0, 1.5), (208.0, 0.0)]
+            kernels = [(20.0, 60.0), (120.5, 60.0)]
+            events = [{"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "ts": at, "dur": dur} for at, dur in waits]
+            events += [{"ph": "X", "cat": "kernel", "name": "k", "ts": at, "dur": dur, "args": {"device": 0}} for at, dur in kernels]
+            Path(words[0]).write_text(json.dumps({"traceEvents": events}))
+        return {"ok": True, "ns": 500_000, "marks": [1_000_000, 1_100_000, 1_200_000]}
+
+    def end(self):
+        pass
+
+    kill = end
+
+
+def test_idle_sets_our_steps_beside_the_profilers(modules, monkeypatch, tmp_path):
+    """60 of each 100 us are busy; we say 61, and 40 between the kernels."""
+    import idle
+    import part
+    report = {"run": {"device_timing": "edges"}, "injected": {}, "losses": {}, "devices": [
+        {"begin_ns": 1_012_000, "end_ns": 1_173_000, "span_ns": 161_000, "idle_ns": 40_000, "idle_error_ns": 2_000, "unresolved_ns": 0, "operations": 2,
+         "gaps": [{"begin_ns": 1_073_000, "end_ns": 1_112_000}]}]}
+    monkeypatch.setattr(idle, "Worker", ProfiledWorker)
+    monkeypatch.setattr(idle, "worker_command", lambda args: [])
+    monkeypatch.setattr(idle, "use_torch", lambda args: True)
+    monkeypatch.setattr(idle, "report", lambda binaries, out: report)
+    monkeypatch.setattr(idle, "WORKLOADS", ("graphs",))
+    args = type("Args", (), {"bin": str(tmp_path), "work": str(tmp_path), "seconds": "30", "simulated": False, "quick": False})()
+    result = part.Result(str(tmp_path / "out.json"))
+    idle.measure(args, result)
+    assert result["failed"] == {} and (result["program"], result["reference"]) == ("pytorch", "kineto")
+    edges, cupti = result["runs"]["graphs"]["edges"], result["runs"]["graphs"]["cupti"]
+    assert edges["whole"]["comparable"] is True and edges["whole"]["reference_idle_ns"] == 40_500
+    assert edges["whole"]["difference_percent"] == -0.25  # 0.5 of 200 us
+    assert edges["steps"]["reference_ns"]["min"] == 39_500 and edges["steps"]["ours_ns"]["min"] == 39_000
+    assert "whole" not in cupti and cupti["apart"]["reference_ns"] == edges["steps"]["reference_ns"]
+    assert ProfiledWorker.asked == ["prepare graphs", "run graphs 5", "steps graphs 4000"]
+
+
 # ---- the allocator's reports: libc10 and the library that calls it, as C ----------------------------------------------------
 
 C10 = r"""
