@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "nccl_comm.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "file.h"
 #include "names.h"
 #include "nccl_hash.h"
+#include "peek.h"
 
 #define COMMS 1024 /* power of two */
 #define PROBES 64
@@ -184,17 +182,12 @@ void nccl_comm_ask(struct thread *t, struct nccl_comm *m)
 
 /* ---- the end of a group --------------------------------------------------------------------------------------------- */
 
-/* The program's memory, which it may have given back since: not read but asked for. */
+/* The program's memory, which it may have given back since. */
 static ncclComm_t fetch(ncclComm_t *where)
 {
 	ncclComm_t comm = NULL;
-	struct iovec to = { &comm, sizeof(comm) }, from = { where, sizeof(comm) };
-	int saved_errno = errno;
 
-	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)sizeof(comm))
-		comm = NULL;
-	errno = saved_errno;
-	return comm;
+	return peek(&comm, where, sizeof(comm)) ? comm : NULL;
 }
 
 /* What was pending moves to the place where its handle is looked for. */

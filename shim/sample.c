@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "apart.h"
 #include "names.h"
 #include "own_thread.h"
+#include "peek.h"
 #include "placement.h"
 #include "thread.h"
 
@@ -47,13 +47,12 @@ static bool takes_descriptor(long nr)
 	return false;
 }
 
-/* The first descriptor of a poll: the array is in our own memory, but may vanish while we look, so the kernel copies it. */
+/* The first descriptor of a poll: the array is in our own memory, but may vanish while we look. */
 static long first_polled(uint64_t array)
 {
 	struct pollfd first;
-	struct iovec to = { &first, sizeof(first) }, from = { (void *)(uintptr_t)array, sizeof(first) };
 
-	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)sizeof(first) ? first.fd : -1;
+	return peek(&first, (const void *)(uintptr_t)array, sizeof(first)) ? first.fd : -1;
 }
 
 static long descriptor_of(const struct gst_sample *s)
