@@ -16,6 +16,7 @@
 #include "file.h"
 #include "graph.h"
 #include "helper.h"
+#include "late.h"
 #include "names.h"
 #include "nccl_call.h"
 #include "once.h"
@@ -170,5 +171,6 @@ __attribute__((destructor)) static void process_end(void)
 	if (!*process_generation || !file_is_open())
 		return;
 	helper_stop();
+	late_drop();
 	file_finish();
 }

@@ -10,6 +10,7 @@
 #include "apart.h"
 #include "clock.h"
 #include "file.h"
+#include "late.h"
 #include "segment.h"
 #include "segment_table.h"
 #include "stock.h"
@@ -81,10 +82,12 @@ static void *move(struct ring *r, uint16_t type, uint16_t size)
 			segment_table_leave(index); /* so that it can be given up itself, where there is no other */
 		rc = segment_claim(&s);
 	}
-	if (rc)
+	if (rc) {
 		refuse(r, rc);
-	else
+	} else {
 		go_on_in(r, &s);
+		late_append(r);
+	}
 	if (in_stock && full)
 		segment_table_leave(index);
 	/* No longer the ring's: a child of a fork in a signal handler gives each of them back once. */
@@ -143,7 +146,8 @@ void ring_append_here(struct ring *r, uint16_t type, uint16_t size, const void *
 	}
 	at = room ? arch_local_add(&r->at, size) : GST_SEGMENT_BYTES;
 	if (at + size > GST_SEGMENT_BYTES) { /* or another handler came in between, and took the room */
-		dropped(DROP_BUSY);
+		if (!late_keep(r, type, size, record))
+			dropped(DROP_BUSY);
 		return;
 	}
 	to = ring_place(r, at, type, size);
@@ -228,11 +232,12 @@ static struct spare *spare_slot(void)
 
 void ring_detach(struct ring *r)
 {
-	bool room = r->at + sizeof(struct gst_thread) < GST_SEGMENT_BYTES;
-	struct spare *s = r->segment && room ? spare_slot() : NULL;
+	struct spare *s;
 
+	late_append(r);
 	if (!r->segment)
 		return;
+	s = r->at + sizeof(struct gst_thread) < GST_SEGMENT_BYTES ? spare_slot() : NULL;
 	if (s) {
 		s->segment = r->segment;
 		s->at = r->at;
@@ -250,6 +255,10 @@ void ring_detach(struct ring *r)
 
 void rings_forget(void)
 {
+	for (unsigned i = 0; i < SPARE_SLOTS; i++)
+		if (spares[i].state == 2)
+			segment_release(spares[i].segment);
+	late_forget();
 	memset(spares, 0, sizeof(spares));
 }
 

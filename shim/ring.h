@@ -2,7 +2,7 @@
 /* ring.h: records from one thread to its segment of the shared file, without locks or allocation.
  *
  * One producer (the thread that owns the ring); a signal handler of that thread may append in the middle of an append, but does not take
- * the ring to another segment while that has its place in this one (ring_append_here).
+ * the ring to another segment while that has its place in this one (ring_append_here); its record waits then (late.h).
  * A record that finds no room is dropped and counted; the producer never waits. */
 #pragma once
 
@@ -69,7 +69,7 @@ static inline void ring_append(struct ring *r, uint16_t type, uint16_t size, con
 	ring_commit(to);
 }
 
-/* The same for who may have interrupted an append: if it did, a record that finds no room in this segment is dropped. */
+/* The same for who may have interrupted an append: if it did, a record that finds no room in this segment goes to the next one later. */
 void ring_append_here(struct ring *r, uint16_t type, uint16_t size, const void *record);
 
 /* Called for each new segment a ring goes on in: it writes what stands first there. NULL: nothing does. */

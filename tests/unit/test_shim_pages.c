@@ -78,6 +78,8 @@ int madvise(void *p, size_t bytes, int advice)
 
 static int set_up_with(size_t page_bytes, bool may_populate)
 {
+	rings_forget(); /* mapped by the last one's pages */
+	stock_forget();
 	page = page_bytes;
 	populates = may_populate;
 	memset(&count, 0, sizeof(count));

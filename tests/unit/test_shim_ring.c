@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/time.h>
 
+#include "late.h"
 #include "shim_trace.h"
 
 #define TYPE 77 /* unknown to everybody */
@@ -177,6 +178,82 @@ static void a_handler_stays_in_the_segment_of_an_append(void **state)
 	ring_append_here(&r, TYPE, sizeof(n), &n);
 	assert_ptr_not_equal(r.segment, segment);
 	assert_int_equal(file_counters()->records_dropped, 3);
+}
+
+static struct gst_record *interrupted_at_the_end(struct ring *r)
+{
+	struct gst_call call = { .hook = 1 };
+	struct gst_record *place;
+
+	ring_attach(r);
+	while (r->at + 2 * sizeof(call) <= GST_SEGMENT_BYTES)
+		ring_append(r, GST_CALL, sizeof(call), &call);
+	place = ring_reserve(r, GST_CALL, sizeof(call));
+	assert_non_null(place);
+	return place;
+}
+
+static void a_handlers_call_waits_for_the_next_segment(void **state)
+{
+	struct gst_call call = { .hook = 2 };
+	struct ring r;
+	struct gst_record *interrupted_one = interrupted_at_the_end(&r);
+	const struct gst_call *in_next;
+	uint8_t *segment = r.segment;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		call.begin = i;
+		ring_append_here(&r, GST_CALL, sizeof(call), &call);
+	}
+	assert_ptr_equal(r.segment, segment);
+	ring_commit(interrupted_one);
+	call.begin = 3;
+	ring_append(&r, GST_CALL, sizeof(call), &call);
+	assert_ptr_not_equal(r.segment, segment);
+	assert_int_equal(r.at, sizeof(struct gst_segment_header) + 4 * sizeof(call));
+	in_next = (const struct gst_call *)(const void *)(r.segment + sizeof(struct gst_segment_header));
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(in_next[i].record.type, GST_CALL);
+		assert_int_equal(in_next[i].record.commit, GST_COMMIT);
+		assert_int_equal(in_next[i].hook, 2);
+		assert_int_equal(in_next[i].begin, i);
+	}
+	late_drop();
+	assert_int_equal(file_counters()->records_dropped, 0);
+}
+
+static void what_waits_is_written_when_its_thread_ends(void **state)
+{
+	struct gst_call call = { .hook = 2 };
+	struct ring r, next;
+	struct gst_record *interrupted_one = interrupted_at_the_end(&r);
+	uint32_t full = r.index;
+
+	(void)state;
+	ring_append_here(&r, GST_CALL, sizeof(call), &call);
+	ring_commit(interrupted_one);
+	ring_detach(&r);
+	ring_attach(&next); /* goes on behind it */
+	assert_int_not_equal(next.index, full);
+	assert_int_equal(next.at, sizeof(struct gst_segment_header) + sizeof(call));
+	late_drop();
+	assert_int_equal(file_counters()->records_dropped, 0);
+}
+
+static void what_waits_to_the_end_of_the_process_is_counted(void **state)
+{
+	struct gst_call call = { .hook = 2 };
+	struct ring r;
+
+	(void)state;
+	interrupted_at_the_end(&r);
+	for (unsigned i = 0; i < 70; i++) /* there is room for 64 */
+		ring_append_here(&r, GST_CALL, sizeof(call), &call);
+	assert_int_equal(file_counters()->dropped_busy, 6);
+	late_drop();
+	assert_int_equal(file_counters()->dropped_busy, 70);
+	assert_int_equal(file_counters()->records_dropped, 70);
 }
 
 /* Its header is not even written yet. */
@@ -444,6 +521,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(full_is_given_up_and_counted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(signals_interrupt_appends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_handler_stays_in_the_segment_of_an_append, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_handlers_call_waits_for_the_next_segment, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_waits_is_written_when_its_thread_ends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_waits_to_the_end_of_the_process_is_counted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_place_without_a_header_is_an_append, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_handler_between_appends_goes_on_elsewhere, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(threads_come_and_go, set_up, tear_down),
