@@ -12,12 +12,12 @@
 #include "resolve.h"
 #include "stream.h"
 
-/* A frame that lies below the present one, in the same stack, is gone: by longjmp or an exception. */
+/* A frame that lies below the present one, in the same stack, or where the present one is, is gone: by longjmp or an exception. */
 static bool was_left(const struct thread *t, const struct call *now)
 {
 	stack_t other = { .ss_flags = 0 };
 
-	return (uintptr_t)now >= t->depth && sigaltstack(NULL, &other) == 0 &&
+	return (uintptr_t)(now + 1) > t->depth && sigaltstack(NULL, &other) == 0 &&
 	       !(other.ss_flags & SS_ONSTACK); /* a signal handler's stack is anywhere */
 }
 

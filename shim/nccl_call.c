@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "nccl_call.h"
 
+#include <signal.h>
+
 #include "names.h"
 #include "nccl_comm.h"
 
@@ -14,13 +16,27 @@ static void write_names(struct thread *t)
 		names_write(&t->ring, GST_SPACE_NCCL, i, nccl_hooks[i].name);
 }
 
+/* The frame of the call that the thread is in, if it is in any. One that lies below the present one, in the same stack, or where the present
+ * one is, is gone: by longjmp or an exception (as in call.c). */
+static __thread uintptr_t outermost;
+
+static bool was_left(const struct nccl_call *now)
+{
+	stack_t other = { .ss_flags = 0 };
+
+	return nccl_inside && (uintptr_t)(now + 1) > outermost && sigaltstack(NULL, &other) == 0 &&
+	       !(other.ss_flags & SS_ONSTACK);
+}
+
 void nccl_enter(struct nccl_call *c, struct nccl_copy *copy, enum nccl_id id, enum gst_nccl_kind kind, ncclComm_t comm)
 {
 	struct thread *t;
 
 	c->thread = NULL;
 	c->copy = copy;
-	c->outer = nccl_inside;
+	c->outer = was_left(c) ? NULL : nccl_inside;
+	if (!c->outer)
+		outermost = (uintptr_t)c;
 	nccl_inside = copy;
 	if (c->outer || !(t = thread_self()))
 		return;
@@ -59,11 +75,27 @@ static bool still_busy(const struct nccl_call *c)
 	       c->record.peer == ncclInProgress;
 }
 
+/* In a signal handler it may be in the middle of another append; a handler that comes now must know that it is in the middle of this one. */
+static void append(struct thread *t, const struct gst_nccl *record)
+{
+	uintptr_t depth = t->depth;
+
+	if (depth) {
+		ring_append_here(&t->ring, GST_NCCL, sizeof(*record), record);
+		return;
+	}
+	t->depth = (uintptr_t)__builtin_frame_address(0);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	ring_append(&t->ring, GST_NCCL, sizeof(*record), record);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->depth = 0;
+}
+
 static void write_waiting(struct thread *t)
 {
 	if (!t->nccl_waiting.count)
 		return;
-	ring_append(&t->ring, GST_NCCL, sizeof(t->nccl_waiting), &t->nccl_waiting);
+	append(t, &t->nccl_waiting);
 	t->nccl_waiting.count = 0;
 }
 
@@ -93,7 +125,7 @@ void nccl_exit(struct nccl_call *c)
 	if (!t || put_off(c))
 		return;
 	write_waiting(t);
-	ring_append(&t->ring, GST_NCCL, sizeof(c->record), &c->record);
+	append(t, &c->record);
 }
 
 void nccl_thread_ended(struct thread *t)

@@ -162,6 +162,32 @@ static void what_a_call_calls_is_no_call(void **unused)
 	assert_null(nccl_inside);
 }
 
+static jmp_buf back;
+
+static ncclResult_t jumps_out(void *buff, size_t count, ncclDataType_t type, int root, ncclComm_t comm, CUstream s)
+{
+	(void)buff, (void)count, (void)type, (void)root, (void)comm, (void)s;
+	longjmp(back, 1);
+}
+
+static void a_call_that_was_jumped_out_of_is_over(void **unused)
+{
+	ncclComm_t a = new_comm(1, 2, 0);
+
+	(void)unused;
+	look_from_here();
+	nccl_copies[0].real.ncclBcast = jumps_out;
+	if (setjmp(back) == 0)
+		CALL(ncclBcast, NULL, 4, ncclInt8, 0, a, stream);
+	assert_non_null(nccl_inside);
+	all_reduce(a);
+	all_reduce(a);
+	assert_null(nccl_inside);
+	assert_int_equal(next_call()->hook, NCCL_ncclAllReduce);
+	assert_int_equal(next_call()->hook, NCCL_ncclAllReduce);
+	assert_null(next_call());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,6 +198,7 @@ int main(void)
 		NCCL_TEST(made_in_a_group_and_handed_out_at_once),
 		NCCL_TEST(made_in_a_group_and_handed_out_at_its_end),
 		NCCL_TEST(what_a_call_calls_is_no_call),
+		NCCL_TEST(a_call_that_was_jumped_out_of_is_over),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
