@@ -36,8 +36,11 @@
 #define QUIET_NS 50000ull
 #define ALONE_NS 10000000ull
 
+#define AGAIN_NS 1000000000ull /* where no thread is to be had: the program's limits, for the moment perhaps */
+
 static struct once started;
-static uint32_t stopping; /* 1: asked to stop, 2: has stopped */
+static uint64_t again_ticks; /* it could not be started, and is not tried before; 0: that never happened */
+static uint32_t stopping;    /* 1: asked to stop, 2: has stopped */
 static struct thread *self;
 static uint64_t helper_context; /* current in this thread */
 static uint64_t anchors_due_ns[2] = { 10000000, 100000000 };
@@ -201,20 +204,31 @@ static void helper_main(void)
 	__atomic_store_n(&stopping, 2, __ATOMIC_RELEASE);
 }
 
+static bool too_early(void)
+{
+	uint64_t again = __atomic_load_n(&again_ticks, __ATOMIC_RELAXED);
+
+	return again && (clock_ticks() < again || __atomic_load_n(&stopping, __ATOMIC_RELAXED));
+}
+
 void helper_start(void)
 {
 	static const struct own_thread helper = { "gpushim", helper_main };
 
-	if (once_is_done(&started) || !once_begin(&started)) {
+	if (once_is_done(&started) || too_early() || !once_begin(&started)) {
 		helper_ring();
 		return;
 	}
 	__atomic_store_n(&helper_bell, HELPER_AWAKE, __ATOMIC_RELAXED);
-	if (!own_thread_start(&helper)) {
-		settings_log("no helper thread: device times will be coarse");
-		stopping = 2;
+	if (own_thread_start(&helper)) {
+		once_end(&started, true);
+		return;
 	}
-	once_end(&started, true);
+	if (!again_ticks)
+		settings_log("no helper thread: device times will be coarse");
+	__atomic_store_n(&again_ticks, clock_ticks() + clock_ticks_in(AGAIN_NS), __ATOMIC_RELAXED);
+	__atomic_store_n(&helper_bell, HELPER_NONE, __ATOMIC_RELAXED);
+	once_end(&started, false);
 }
 
 void helper_stop(void)
@@ -223,8 +237,10 @@ void helper_stop(void)
 	struct timespec ms = { 0, 1000000 };
 	uintptr_t depth;
 
-	if (!t || !once_is_done(&started))
+	if (!t || !(once_is_done(&started) || again_ticks))
 		return;
+	if (!once_is_done(&started))
+		__atomic_store_n(&stopping, 2, __ATOMIC_RELEASE);
 	if (__atomic_load_n(&stopping, __ATOMIC_ACQUIRE) == 0)
 		__atomic_store_n(&stopping, 1, __ATOMIC_RELEASE);
 	for (int i = 0; i < 100 && __atomic_load_n(&stopping, __ATOMIC_ACQUIRE) != 2; i++)
@@ -258,6 +274,7 @@ void helper_forget(void)
 	helper_bell = HELPER_NONE;
 	can_sleep = true;
 	stopping = 0;
+	again_ticks = 0;
 	self = NULL;
 	helper_context = 0;
 }

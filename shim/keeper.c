@@ -99,13 +99,15 @@ static bool anchor_is_due(const struct gst_record *r)
 {
 	const struct gst_anchor *a = (const struct gst_anchor *)r;
 	const struct gst_file_header *h = (const struct gst_file_header *)(const void *)file_head();
-	uint64_t apart = clock_ticks_in(ANCHOR_NS), so_far = a->ticks - h->start_ticks;
+	int64_t apart = (int64_t)clock_ticks_in(ANCHOR_NS), so_far;
 
 	if (r->type != GST_ANCHOR)
 		return false;
+	so_far = (int64_t)(a->ticks - h->start_ticks);
 	if (so_far / ANCHOR_SHARE > apart)
 		apart = so_far / ANCHOR_SHARE;
-	return keeper.anchors < 2 || a->ticks - keeper.last_anchor >= apart;
+	/* Segments come in no order of time: one of the past is near those that were kept of then. */
+	return keeper.anchors < 2 || (int64_t)(a->ticks - keeper.last_anchor) >= apart;
 }
 
 static bool is_graph(uint16_t type)
@@ -186,7 +188,8 @@ static void copy_record(const struct gst_record *r, void *arg)
 	note_switch(r);
 	if (r->type == GST_ANCHOR) {
 		keeper.anchors++;
-		keeper.last_anchor = ((const struct gst_anchor *)r)->ticks;
+		if ((int64_t)(((const struct gst_anchor *)r)->ticks - keeper.last_anchor) > 0)
+			keeper.last_anchor = ((const struct gst_anchor *)r)->ticks;
 	}
 }
 

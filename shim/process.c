@@ -48,6 +48,11 @@ static uint64_t again_ticks; /* not to be tried before; 0 at any time */
 static uint64_t missed;      /* calls forwarded meanwhile */
 static int missed_why;       /* errno */
 
+static void wipe_in_child(void)
+{
+	*process_generation = 0;
+}
+
 __attribute__((constructor)) static void process_start(void)
 {
 	settings_read();
@@ -55,13 +60,11 @@ __attribute__((constructor)) static void process_start(void)
 		settings.enabled = false;
 	resolve_start();
 	placement_note();
-	if (settings.enabled)
-		bias_start();
-}
-
-static void wipe_in_child(void)
-{
-	*process_generation = 0;
+	if (!settings.enabled)
+		return;
+	bias_start();
+	/* Before Linux 4.14, and where an emulator only pretends to wipe: fork() alone is seen, not raw clone. */
+	pthread_atfork(NULL, NULL, wipe_in_child);
 }
 
 static bool make_generation_page(void)
@@ -73,8 +76,7 @@ static bool make_generation_page(void)
 	p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return false;
-	if (madvise(p, 4096, MADV_WIPEONFORK) != 0) /* before Linux 4.14: fork() alone is seen, not raw clone */
-		pthread_atfork(NULL, NULL, wipe_in_child);
+	madvise(p, 4096, MADV_WIPEONFORK);
 	process_generation = p;
 	return true;
 }

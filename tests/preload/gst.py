@@ -35,6 +35,7 @@ class Segment(NamedTuple):
     thread_seq: int
     recycles: int
     kept: bool  # copies out of segments that were given up
+    name: str  # of the thread
 
     def end(self):
         """Where the next record would be."""
@@ -60,9 +61,9 @@ def segments(data):
 
 def segment(data, index):
     at = SEGMENTS + index * SEGMENT_BYTES
-    magic, place, _, tid, _, thread_seq, _, _, recycles, _, flags = struct.unpack_from("<4IQ2I16s3I", data, at)
+    magic, place, _, tid, _, thread_seq, _, name, recycles, _, flags = struct.unpack_from("<4IQ2I16s3I", data, at)
     assert magic == 0x47455347 and place == index
-    return Segment(index, at, records(data, at), tid, thread_seq, recycles, bool(flags & 1))
+    return Segment(index, at, records(data, at), tid, thread_seq, recycles, bool(flags & 1), name.rstrip(b"\0").decode())
 
 
 def valid(data, parts):

@@ -12,9 +12,10 @@ import gst
 import pytest
 import survival
 
-WHOLE = ["no-threads", "no-locked-memory", "other-directory", "no-permissions", "other-namespaces", "closed", "sandbox-that-kills"]
+WHOLE = ["no-threads", "threads-later", "no-locked-memory", "other-directory", "no-permissions", "other-namespaces", "joined-namespaces", "closed",
+         "sandbox-that-kills"]
 COUNTED = ["no-more-memory", "no-descriptors", "small-files", "other-root", "sandbox"]
-ROOT_ONLY = {"other-root", "other-namespaces"}
+ROOT_ONLY = {"other-root", "other-namespaces", "joined-namespaces"}
 
 
 @pytest.fixture
@@ -44,6 +45,8 @@ def test_recording_goes_on(recorder, case, anywhere):
     survival.same_calls(recorder, done, find=survival.quickly_recorded_calls)
     (trace,) = done.traces()
     assert trace.stat().st_mode & 0o777 == 0o600
+    helper = "gpushim" in {part.name for part in gst.segments(trace.read_bytes())}
+    assert helper == (case != "no-threads"), "no thread of the recorder's"
 
 
 @pytest.mark.parametrize("case", COUNTED)

@@ -14,8 +14,10 @@ int main(int argc, char **argv)
 	int (*work)(const char *route);
 	void *plugin;
 
-	if (argc != 3 || n < 0)
+	if (argc != 3 || n < 0) {
+		fprintf(stderr, "usage: client_deepbind deep|plain linked|dlsym|short|lookup\n");
 		return 2;
+	}
 	path[n] = 0;
 	strcpy(strrchr(path, '/'), "/deepbind_plugin.so");
 	plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL | (strcmp(argv[1], "deep") == 0 ? RTLD_DEEPBIND : 0));

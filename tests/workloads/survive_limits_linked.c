@@ -10,6 +10,7 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -48,6 +49,23 @@ static void no_threads(void)
 	if (geteuid() == 0)
 		REQUIRE(setresuid(65533, 65533, 65533) == 0);
 	begin();
+	go_on();
+}
+
+/* … and later may have some. */
+static void threads_later(void)
+{
+	struct rlimit r;
+
+	if (geteuid() == 0)
+		REQUIRE(setresuid(65533, 65533, 65533) == 0);
+	REQUIRE(getrlimit(RLIMIT_NPROC, &r) == 0);
+	r.rlim_cur = 0;
+	REQUIRE(setrlimit(RLIMIT_NPROC, &r) == 0);
+	begin();
+	r.rlim_cur = r.rlim_max;
+	REQUIRE(setrlimit(RLIMIT_NPROC, &r) == 0);
+	usleep(1100000);
 	go_on();
 }
 
@@ -116,6 +134,40 @@ static void other_namespaces(void)
 	go_on();
 	REQUIRE(unshare(CLONE_NEWPID) == 0); /* its children's */
 	go_on();
+}
+
+/* A child's, which has some of its own. The first must be joined before the process has threads: the recorder's come later. */
+static void joined_namespaces(void)
+{
+	static const struct {
+		const char *name;
+		int type;
+	} rows[] = {
+		{ "mnt", CLONE_NEWNS }, { "uts", CLONE_NEWUTS }, { "ipc", CLONE_NEWIPC }, { "net", CLONE_NEWNET }
+	};
+	int ready[2], files[4];
+	char byte, path[64];
+	pid_t child;
+
+	REQUIRE(pipe(ready) == 0 && (child = fork()) >= 0);
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		byte = unshare(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET) == 0;
+		_exit(write(ready[1], &byte, 1) == 1 ? pause() : 1);
+	}
+	REQUIRE(read(ready[0], &byte, 1) == 1 && byte);
+	for (unsigned i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)child, rows[i].name);
+		REQUIRE((files[i] = open(path, O_RDONLY | O_CLOEXEC)) >= 0);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	REQUIRE(setns(files[0], rows[0].type) == 0);
+	begin();
+	for (unsigned i = 1; i < 4; i++) {
+		REQUIRE(setns(files[i], rows[i].type) == 0);
+		go_on();
+	}
 }
 
 static void *closes_all(void *arg)
@@ -227,6 +279,7 @@ int main(int argc, char **argv)
 {
 	static const struct survive_case cases[] = {
 		{ "no-threads", no_threads },
+		{ "threads-later", threads_later },
 		{ "no-more-memory", no_more_memory },
 		{ "no-locked-memory", no_locked_memory },
 		{ "no-descriptors", no_descriptors },
@@ -235,6 +288,7 @@ int main(int argc, char **argv)
 		{ "other-directory", other_directory },
 		{ "no-permissions", no_permissions },
 		{ "other-namespaces", other_namespaces },
+		{ "joined-namespaces", joined_namespaces },
 		{ "closed", closed },
 		{ "sandbox", sandbox },
 		{ "sandbox-that-kills", sandbox_that_kills },
