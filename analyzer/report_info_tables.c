@@ -9,24 +9,26 @@
 
 #define TOP_CALLS 8
 
-static const char *const type_names[TRACE_TYPES] = {
-	[0] = "other",
-	[GST_CALL] = "calls",
-	[GST_NAME] = "names",
-	[GST_STREAM] = "streams",
-	[GST_DEVICE] = "devices",
-	[GST_ANCHOR] = "anchors",
-	[GST_EDGE] = "edges",
-	[GST_POLL] = "polls",
-	[GST_SAMPLE] = "samples",
-	[GST_USAGE] = "usages",
-	[GST_THREAD] = "threads",
-	[GST_GRAPH] = "graphs",
-	[GST_GRAPH_NODES] = "lists of nodes",
-	[GST_GRAPH_EDGES] = "lists of dependencies",
-	[GST_BUSY] = "lists of busy streams",
-	[GST_COMM] = "communicators",
-	[GST_NCCL] = "NCCL calls",
+static const struct {
+	const char *one, *many;
+} type_names[TRACE_TYPES] = {
+	[0] = { "other", "other" },
+	[GST_CALL] = { "call", "calls" },
+	[GST_NAME] = { "name", "names" },
+	[GST_STREAM] = { "stream", "streams" },
+	[GST_DEVICE] = { "device", "devices" },
+	[GST_ANCHOR] = { "anchor", "anchors" },
+	[GST_EDGE] = { "edge", "edges" },
+	[GST_POLL] = { "poll", "polls" },
+	[GST_SAMPLE] = { "sample", "samples" },
+	[GST_USAGE] = { "usage", "usages" },
+	[GST_THREAD] = { "thread", "threads" },
+	[GST_GRAPH] = { "graph", "graphs" },
+	[GST_GRAPH_NODES] = { "list of nodes", "lists of nodes" },
+	[GST_GRAPH_EDGES] = { "list of dependencies", "lists of dependencies" },
+	[GST_BUSY] = { "list of busy streams", "lists of busy streams" },
+	[GST_COMM] = { "communicator", "communicators" },
+	[GST_NCCL] = { "NCCL call", "NCCL calls" },
 };
 
 static void line(const struct page *p, const char *label, const char *text)
@@ -81,15 +83,17 @@ static void records(const struct page *p, const struct trace *t)
 	char text[512], number[TEXT_SHORT];
 	size_t used;
 
-	used = (size_t)snprintf(text, sizeof(text), "%s in %" PRIu64 " segments:", text_count(number, t->records),
-				t->segments);
+	used = (size_t)snprintf(text, sizeof(text), "%s in %" PRIu64 " segment%s:", text_count(number, t->records),
+				t->segments, t->segments == 1 ? "" : "s");
 	for (int i = 1; i <= TRACE_TYPES; i++) {
 		int type = i % TRACE_TYPES;
 
 		if (t->types[type] && used < sizeof(text))
 			used += (size_t)snprintf(text + used, sizeof(text) - used, " %s %s",
 						 text_count(number, t->types[type]),
-						 type_names[type] ? type_names[type] : "of a later version");
+						 !type_names[type].one ? "of a later version"
+						 : t->types[type] == 1 ? type_names[type].one
+								       : type_names[type].many);
 	}
 	line(p, "records", text);
 }

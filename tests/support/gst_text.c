@@ -11,12 +11,13 @@ static const struct {
 	const char *word;
 	void (*add)(struct parser *p);
 } events[] = {
-	{ "thread", text_thread },   { "segment", text_segment },     { "kept", text_kept },
-	{ "drop", text_drop },       { "recycled", text_recycled },   { "device", text_device },
-	{ "stream", text_stream },   { "entry", text_entry },         { "node", text_node },
-	{ "depends", text_depends }, { "structure", text_structure }, { "edge", text_edge },
-	{ "poll", text_poll },       { "busy", text_busy },           { "sample", text_sample },
-	{ "usage", text_usage },     { "comm", text_comm },           { "nccl", text_nccl },
+	{ "thread", text_thread },       { "segment", text_segment },     { "kept", text_kept },
+	{ "drop", text_drop },           { "recycled", text_recycled },   { "device", text_device },
+	{ "stream", text_stream },       { "entry", text_entry },         { "node", text_node },
+	{ "depends", text_depends },     { "structure", text_structure }, { "edge", text_edge },
+	{ "poll", text_poll },           { "busy", text_busy },           { "sample", text_sample },
+	{ "usage", text_usage },         { "comm", text_comm },           { "nccl", text_nccl },
+	{ "untracked", text_untracked },
 };
 
 static void add_event(struct parser *p)

@@ -24,6 +24,7 @@
  *   nccl all-reduce t=.. [hook=ncclAllReduce] [comm=1] [stream=] [group=] [seq=] [count=] [type=float32] [op=sum] [peer=] [opened=1ms]
  *        [flags=inner,ours]   kinds: as in format.h, in small letters with dashes
  *   drop 3 [first=1ms last=2ms] [disk=] [limit=] [busy=] [errno=28]       records_dropped, when and why
+ *   untracked [names=] [streams=] [graphs=] [nccl=]       what found no place in the recorder's tables
  *   recycled until=5ms [segments=] [records=] [calls=] [lost=] [limit=] [errno=]      the beginning was given up; then segments stand where others did:
  *   thread 10 main recycles=1 number=3      segment recycles=1 number=4        and copies of definitions in:  kept    kept segment=0 recycles=0
  *   busy t=.. [streams=1,2] [flags=more,left]       entry cuNew           a driver function the recorder does not know

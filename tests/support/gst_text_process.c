@@ -112,6 +112,16 @@ void text_recycled(struct parser *p)
 	gst_image_seal(&p->file->image);
 }
 
+void text_untracked(struct parser *p)
+{
+	struct gst_counters *c = gst_image_counters(&p->file->image);
+
+	c->names_untracked = word_number(p, "names", 0);
+	c->streams_untracked = word_number(p, "streams", 0);
+	c->graphs_untracked = word_number(p, "graphs", 0);
+	c->nccl_untracked = word_number(p, "nccl", 0);
+}
+
 void text_drop(struct parser *p)
 {
 	struct gst_counters *c = gst_image_counters(&p->file->image);
