@@ -11,12 +11,14 @@ import subprocess
 import sys
 import time
 
+import conservation
 import gst
 import pytest
 
 CALLS = 120000  # of 64 bytes: 7.5 MiB
 LIMIT = 4 << 20
 KILLS = int(os.environ.get("GPUSHIM_TEST_RECYCLE_KILLS", "30"))
+REPORTS = 20
 AT_ONCE = 2
 KERNELS = 5
 MEMSET = 3  # family
@@ -159,6 +161,54 @@ def test_a_full_disk_is_a_limit(recorder, tmp_path):
         check_long(run, room)
     finally:
         subprocess.run(["umount", small], check=True)
+
+
+# No file system here has quotas: what allocates says so.
+QUOTA = """
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int posix_fallocate(int fd, off_t at, off_t bytes)
+{
+	return at + bytes > 3 << 20 ? EDQUOT : syscall(SYS_fallocate, fd, 0, at, bytes) ? errno : 0;
+}
+"""
+
+
+def test_a_quota_is_a_limit(recorder, tmp_path):
+    library = tmp_path / "quota.so"
+    done = subprocess.run([os.environ.get("CC", "gcc"), "-shared", "-fPIC", "-x", "c", "-o", library, "-"], input=QUOTA, text=True,
+                          capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    run = run_long(recorder, LD_PRELOAD=f"{library}:{recorder.shim}")
+    check_long(run, 3 << 20)
+    info = recorder.gpushim("info", run.out).stdout
+    assert "because the disk quota was used up" in " ".join(info.split()), info
+
+
+def test_reports_beside_it(recorder):
+    """While segments are given up under the reader: each answer is whole, and a later one knows of no fewer calls."""
+    folder, seen = recorder.new_folder(), 0
+    (folder / "counter").write_bytes(bytes(8))
+    child = recorder.start([sys.executable, "-c", ENDLESS, str(folder / "counter")], folder, env={"GPUSHIM_OUT": folder / "out", "GPUSHIM_LIMIT": "2M"})
+    try:
+        while struct.unpack("<Q", (folder / "counter").read_bytes())[0] < 60000:
+            assert child.poll() is None, f"the client ended by itself: {child.returncode}"
+            time.sleep(0.005)
+        for _ in range(REPORTS):
+            done = recorder.gpushim("report", "--json", folder / "out")
+            assert done.returncode == 0 and done.stderr == "", done.stderr
+            answer = json.loads(done.stdout)
+            conservation.check(answer)
+            losses = answer["losses"]
+            calls = sum(answer["calls"].values()) + losses["calls_recycled"]
+            assert losses["segments_recycled"] > 0 and losses["records_dropped"] == 0 and calls > seen, losses
+            seen = calls
+        assert child.poll() is None
+    finally:
+        child.kill()
+        child.wait()
 
 
 def check_killed(folder, counter):
