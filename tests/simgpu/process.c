@@ -6,13 +6,21 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
+
+enum { WIPED = 8 }; /* pages, and room to spare */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool initialised;
 static atomic_uchar *_Atomic alive;
 static _Atomic uint64_t last_thread;
 static __thread uint64_t this_thread;
+static struct {
+	void *_Atomic page;
+	size_t bytes;
+} wiped[WIPED];
+static atomic_uint wiped_count;
 
 uint64_t sim_thread(void)
 {
@@ -50,12 +58,31 @@ pthread_mutex_t *sim_mutex(void)
 
 void *sim_wiped_page(size_t bytes)
 {
+	unsigned slot;
 	void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (page == MAP_FAILED)
 		return NULL;
 	madvise(page, bytes, MADV_WIPEONFORK);
+	slot = atomic_fetch_add(&wiped_count, 1);
+	if (slot < WIPED) {
+		wiped[slot].bytes = bytes;
+		atomic_store(&wiped[slot].page, page);
+	}
 	return page;
+}
+
+static void wipe(void)
+{
+	for (unsigned i = 0; i < WIPED; i++)
+		if (atomic_load(&wiped[i].page))
+			memset(atomic_load(&wiped[i].page), 0, wiped[i].bytes);
+}
+
+/* For kernels before 4.14, and emulators: qemu-user says yes to MADV_WIPEONFORK and does nothing. */
+__attribute__((constructor)) static void wipe_in_children(void)
+{
+	pthread_atfork(NULL, NULL, wipe);
 }
 
 bool sim_initialised(void)

@@ -209,6 +209,19 @@ static inline void gate_open(void)
 	__atomic_store_n(&gate_is_open, 1, __ATOMIC_RELEASE);
 }
 
+/* The same for several streams, which wait for this event and go on at one moment. Open the gate only when all is submitted. */
+APART static CUevent gate_event(void)
+{
+	CUevent event;
+	CUstream s;
+
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	gate_close(s);
+	OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	OK(cuEventRecord(event, s));
+	return event;
+}
+
 static inline void launch(const char *name, CUstream s)
 {
 	OK(launch_result(name, s));
@@ -219,6 +232,15 @@ APART static CUstream stream(unsigned flags)
 	CUstream s;
 
 	OK(cuStreamCreate(&s, flags));
+	return s;
+}
+
+/* A stream of the current context whose work begins when the gate opens. */
+APART static CUstream stream_behind(CUevent gate)
+{
+	CUstream s = stream(CU_STREAM_NON_BLOCKING);
+
+	OK(cuStreamWaitEvent(s, gate, 0));
 	return s;
 }
 

@@ -20,7 +20,10 @@ static void start_all(void)
 /* Two copies a device from pinned memory: they need the engine one after the other, but not that of another device. */
 static void copies_everywhere(void)
 {
+	CUevent gate;
+
 	start_all();
+	gate = gate_event();
 	for (int i = 0; i < DEVICES; i++) {
 		CUdeviceptr to;
 		void *from;
@@ -28,8 +31,13 @@ static void copies_everywhere(void)
 		OK(cuCtxSetCurrent(contexts[i]));
 		to = device_memory(BYTES);
 		from = pinned_memory(BYTES);
-		OK(cuMemcpyHtoDAsync(to, from, BYTES, stream(CU_STREAM_NON_BLOCKING)));
-		OK(cuMemcpyHtoDAsync(to, from, BYTES, stream(CU_STREAM_NON_BLOCKING)));
+		OK(cuMemcpyHtoDAsync(to, from, BYTES, stream_behind(gate)));
+		OK(cuMemcpyHtoDAsync(to, from, BYTES, stream_behind(gate)));
+	}
+	gate_open();
+	for (int i = 0; i < DEVICES; i++) {
+		OK(cuCtxSetCurrent(contexts[i]));
+		OK(cuCtxSynchronize());
 	}
 }
 
@@ -39,10 +47,11 @@ static void each_device_has_its_own_copy_engine(void **state)
 
 	(void)state;
 	setenv("SIMGPU_DEVICES", "4", 1);
-	setenv("SIMGPU_H2D_GBPS", "0.0001", 1); /* 327.68 ms a copy */
+	setenv("SIMGPU_H2D_GBPS", "0.001", 1); /* 32.768 ms a copy */
 	run_in_child(copies_everywhere, &truth);
-	assert_int_equal(truth.count, 2 * DEVICES);
-	for (unsigned i = 0; i < truth.count; i++) {
+	assert_int_equal(truth.count, 1 + 2 * DEVICES);
+	assert_string_equal(truth.ops[0].op, "hostfn"); /* the gate */
+	for (unsigned i = 1; i < truth.count; i++) {
 		const struct truth_op *op = &truth.ops[i];
 
 		assert_in_range(op->device, 0, DEVICES - 1);
@@ -53,8 +62,8 @@ static void each_device_has_its_own_copy_engine(void **state)
 	}
 	/* The first four ran side by side. */
 	for (int i = 0; i < DEVICES; i++)
-		assert_true(truth.ops[i].start_ns < first_end_ns[0] &&
-			    truth.ops[i].device != truth.ops[(i + 1) % DEVICES].device);
+		assert_true(truth.ops[1 + i].start_ns < first_end_ns[0] &&
+			    truth.ops[1 + i].device != truth.ops[1 + (i + 1) % DEVICES].device);
 }
 
 static void time_a_kernel_on_each(void)

@@ -199,12 +199,14 @@ static void to_the_end(void)
 	two = device_memory(4096);
 	OK(cuPointerGetAttribute(&is, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, one));
 	EXPECT(0, is);
+	gate_close(NULL);
 	launch("a__200000us", NULL);
 	OK(cuMemsetD8(two, 1, 64));
 	EXPECT(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
 	OK(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, one));
 	OK(cuPointerGetAttribute(&is, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, one));
 	EXPECT(1, is);
+	gate_open();
 	OK(cuMemsetD8(one, 1, 64));
 	OK(cuStreamQuery(NULL));
 	launch("b__200000us", NULL);

@@ -126,10 +126,12 @@ static void in_order(void)
 	start();
 	s = stream(0);
 	memory = managed_memory();
+	gate_close(s);
 	launch("before__300000us", s);
 	OK(cuMemPrefetchAsync(memory, BYTES, host, 0, s));
 	EXPECT(CUDA_ERROR_NOT_READY, cuStreamQuery(s));
 	launch("after__10us", s);
+	gate_open();
 	OK(cuCtxSynchronize());
 	*(volatile char *)(uintptr_t)memory = 1; /* the host reaches it */
 }

@@ -19,9 +19,11 @@ static void between_streams(void)
 	OK(cuMemsetD32(flags, 0, 16));
 	OK(cuStreamWaitValue32(b, flags, 3, CU_STREAM_WAIT_VALUE_GEQ));
 	launch("behind__10us", b);
+	gate_close(a);
 	launch("before__200000us", a);
 	OK(cuStreamWriteValue32(a, flags, 5, 0));
 	EXPECT(CUDA_ERROR_NOT_READY, cuStreamQuery(b));
+	gate_open();
 	OK(cuStreamSynchronize(b));
 	OK(cuMemcpyDtoH(&value, flags, 4));
 	EXPECT(5, value);
@@ -37,7 +39,7 @@ static void stream_waits_for_another_ones_value(void **state)
 	behind = truth_find(&truth, "behind__10us");
 	assert_true(behind->start_ns >= before->end_ns);
 	assert_true(behind->submit_ns < before->end_ns);
-	assert_int_equal(truth.count, 4); /* the memset, two kernels, one copy: waits and writes are none */
+	assert_int_equal(truth.count, 5); /* the memset, the gate, two kernels, one copy: waits and writes are none */
 }
 
 static volatile unsigned *flag;

@@ -139,12 +139,14 @@ static void reuse(void)
 	a = stream(CU_STREAM_NON_BLOCKING);
 	b = stream(CU_STREAM_NON_BLOCKING);
 	one = from_stream(8 * MIB, a);
-	launch("busy__200000us", a);
+	gate_close(a);
+	launch("busy__10us", a);
 	OK(cuMemFreeAsync(one, a));
 	two = from_stream(8 * MIB, b); /* the free lies behind the kernel: not this memory */
 	EXPECT(1, two != one);
 	EXPECT(1, from_stream(8 * MIB, a) == one); /* the same stream: this memory */
 	EXPECT(CUDA_ERROR_NOT_READY, cuStreamQuery(a));
+	gate_open();
 	OK(cuMemFreeAsync(one, a));
 	OK(cuStreamSynchronize(a));
 	EXPECT(1, from_stream(8 * MIB, b) == one); /* done: anybody's */

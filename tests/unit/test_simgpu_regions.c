@@ -104,10 +104,12 @@ static void staged(void)
 	s = stream(0);
 	memory = device_memory(LARGE);
 	copy.dstDevice = memory;
-	launch("long__300000us", s);
+	gate_close(s);
+	launch("long__1000us", s);
 	OK(cuMemcpy2DAsync(&copy, s)); /* 64 KiB: staged at once, behind the kernel */
 	EXPECT(CUDA_ERROR_NOT_READY, cuStreamQuery(s));
 	memset(host, 0, LARGE);
+	gate_open();
 	OK(cuMemcpyDtoHAsync(host, memory, 64 * 1024, s));
 	EXPECT(expected_byte(0, 0), host[0]);
 	EXPECT(expected_byte(1023, 63), host[64 * 1024 - 1]);

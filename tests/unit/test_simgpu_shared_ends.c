@@ -4,7 +4,9 @@
 
 #include "shared_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 
 /* ---- death ----------------------------------------------------------------------------------------------- */
@@ -74,11 +76,34 @@ static void works_in_three_rounds(void)
 	}
 }
 
+/* Ten lines without any of ours: qemu-user refuses set_robust_list, so a dead holder's mutex stays locked for good. */
+static bool dead_holders_mutex_is_freed(void)
+{
+	pthread_mutex_t *mutex = mmap(NULL, sizeof(*mutex), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_mutexattr_t attributes;
+	bool is_freed;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(mutex, &attributes);
+	if (fork() == 0)
+		_exit(pthread_mutex_lock(mutex));
+	wait(NULL);
+	is_freed = pthread_mutex_trylock(mutex) == EOWNERDEAD;
+	munmap(mutex, sizeof(*mutex));
+	return is_freed;
+}
+
 static void a_process_killed_with_the_lock_hangs_nobody(void **state)
 {
 	void (*const bodies[])(void) = { dies_with_the_lock, works_in_three_rounds, works_in_three_rounds };
 
 	(void)state;
+	if (!dead_holders_mutex_is_freed()) {
+		printf("skip: no robust mutexes here\n");
+		skip();
+	}
 	begin_case();
 	run_together(3, bodies);
 	merge(3, 0, is_kernel);
@@ -148,7 +173,7 @@ static void stops_before_its_turn(void)
 static void works_meanwhile(void)
 {
 	start();
-	launch("first__20000us", NULL);
+	launch("first__300000us", NULL); /* all the rest is queued behind it */
 	next_step();
 	for (int i = 0; i < 50; i++)
 		launch("while__1000us", NULL);

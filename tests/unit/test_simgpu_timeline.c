@@ -21,33 +21,37 @@ static void ten_kernels(void)
 
 	start();
 	s = stream(0);
+	gate_close(s);
 	for (int i = 0; i < 10; i++)
 		launch("kernel__5000us", s);
 	launch("default", s);
+	gate_open();
 	OK(cuStreamSynchronize(s));
 	launch("after", s);
 }
 
 static void stream_is_a_queue(void **state)
 {
-	long long end_ns = 0;
+	long long end_ns;
 
 	(void)state;
 	setenv("SIMGPU_KERNEL_US", "30", 1);
 	run_in_child(ten_kernels, &truth);
-	assert_int_equal(truth.count, 12);
-	for (unsigned i = 0; i < 12; i++) {
+	assert_int_equal(truth.count, 13);
+	assert_string_equal(truth.ops[0].op, "hostfn"); /* the gate */
+	end_ns = truth.ops[0].end_ns;
+	for (unsigned i = 1; i < 13; i++) {
 		const struct truth_op *op = &truth.ops[i];
 
 		assert_string_equal(op->op, "kernel");
 		assert_true(op->start_ns >= max(op->submit_ns + LATENCY_NS, end_ns));
-		assert_int_equal(op->end_ns - op->start_ns, i < 10 ? 5000000 : 30000);
-		if (op->submit_ns + LATENCY_NS < end_ns)
+		assert_int_equal(op->end_ns - op->start_ns, i < 11 ? 5000000 : 30000);
+		if (i > 1 && i < 12) /* they were there when the gate opened */
 			assert_int_equal(op->start_ns, end_ns);
 		end_ns = op->end_ns;
 	}
 	/* The synchronise returned no earlier than the end of what it waited for. */
-	assert_true(truth.ops[11].submit_ns >= truth.ops[10].end_ns);
+	assert_true(truth.ops[12].submit_ns >= truth.ops[11].end_ns);
 	assert_int_equal(truth_calls(&truth, "cuLaunchKernel"), 12);
 	assert_int_equal(truth_calls(&truth, "cuStreamSynchronize"), 1);
 	assert_int_equal(truth_calls(&truth, "cuMemAlloc_v2"), 0);
@@ -217,6 +221,7 @@ static void timed(void)
 	OK(cuEventCreate(&untimed, CU_EVENT_DISABLE_TIMING));
 	EXPECT(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime(elapsed_ms, a, b));
 	OK(cuEventQuery(a));
+	gate_close(s);
 	launch("one__1000us", s);
 	OK(cuEventRecord(a, s));
 	launch("two__900000us", s);
@@ -225,6 +230,7 @@ static void timed(void)
 	EXPECT(CUDA_ERROR_NOT_READY, cuEventQuery(b));
 	EXPECT(CUDA_ERROR_NOT_READY, cuStreamQuery(s));
 	EXPECT(CUDA_ERROR_NOT_READY, cuEventElapsedTime(elapsed_ms, a, b));
+	gate_open();
 	OK(cuEventSynchronize(b));
 	OK(cuEventQuery(b));
 	OK(cuStreamQuery(s));
