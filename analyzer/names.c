@@ -86,19 +86,16 @@ static void sort_unique(struct names *n)
 		n->n_kernels++;
 }
 
+static bool lower_key(const void *element, const void *key)
+{
+	return ((const struct name *)element)->key < *(const uint64_t *)key;
+}
+
 static const struct name *find(const struct names *n, uint64_t key)
 {
-	size_t low = 0, high = n->n;
+	size_t at = array_first(n->all, n->n, sizeof(*n->all), lower_key, &key);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (n->all[middle].key < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < n->n && n->all[low].key == key ? &n->all[low] : NULL;
+	return at < n->n && n->all[at].key == key ? &n->all[at] : NULL;
 }
 
 const char *names_of(const struct names *n, const struct trace *t, uint16_t space, uint32_t id)

@@ -13,20 +13,17 @@ static int64_t end_ns(const struct decoder *d, int64_t begin_ns, uint64_t ticks)
 	return end < begin_ns ? begin_ns : end;
 }
 
+static bool lower_id(const void *element, const void *key)
+{
+	return ((const struct stream *)element)->id < *(const uint32_t *)key;
+}
+
 /* Ids from the file become indexes, GST_NONE where there is no such stream. */
 static uint32_t stream_index(const struct trace *t, uint32_t id)
 {
-	size_t low = 0, high = t->n_streams;
+	size_t at = array_first(t->streams, t->n_streams, sizeof(*t->streams), lower_id, &id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->streams[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < t->n_streams && t->streams[low].id == id ? (uint32_t)low : GST_NONE;
+	return at < t->n_streams && t->streams[at].id == id ? (uint32_t)at : GST_NONE;
 }
 
 /* Of a file that is still being written: not complete yet when its reading began. Records of one thread without those that another

@@ -6,6 +6,8 @@
 #include "names.h"
 #include "nccl_comm.h"
 
+#define QUESTIONS_TICKS (100 * thread_silence_ticks) /* 10 ms: what one record of many questions spans at most */
+
 static uint32_t names_written;
 
 static void write_names(struct thread *t)
@@ -106,7 +108,7 @@ static bool put_off(struct nccl_call *c)
 
 	if (!still_busy(c))
 		return false;
-	if (w->count && (w->comm != c->record.comm || c->record.end - w->begin > 100 * thread_silence_ticks))
+	if (w->count && (w->comm != c->record.comm || c->record.end - w->begin > QUESTIONS_TICKS))
 		write_waiting(c->thread);
 	if (w->count) {
 		w->count++;

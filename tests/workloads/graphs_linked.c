@@ -224,7 +224,7 @@ static void big(void)
 {
 	CUgraph g = graph_new();
 	CUgraphNode node = NULL;
-	CUDA_KERNEL_NODE_PARAMS p = kernel_params("many__1us");
+	CUDA_KERNEL_NODE_PARAMS p = kernel_params("many__4us");
 	CUgraphExec exec;
 	CUstream s = stream_new();
 
