@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* helper.h: our one thread. It reads edges that have fired, asks streams that fell silent whether they are done, looks at what
+/* helper.h: the first of our threads. It reads edges that have fired, asks streams that fell silent whether they are done, has looked at what
  * silent threads do, and keeps the clock anchored. It never puts work into a stream. */
 #pragma once
 
