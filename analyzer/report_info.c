@@ -29,7 +29,8 @@ void report_runs(FILE *out, const struct run *run, const struct report_style *st
 		const struct run_listed *r = &run->listed[i];
 
 		fprintf(out, "  %4d  %-23s  %9zu  %s\n", i, report_time_of_day(when, (uint64_t)r->begin_real_ns),
-			r->processes, text_clean(command, sizeof(command), r->command, style->columns - 45));
+			r->processes,
+			text_clean(command, sizeof(command), text_command(r->command), style->columns - 45));
 	}
 }
 

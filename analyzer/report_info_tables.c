@@ -170,7 +170,7 @@ static void injected(const struct page *p, const struct trace *t)
 	if (nameless && used < sizeof(text))
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s whose names are lost",
 					 used ? ", " : "", text_count(number, nameless));
-	line(p, "calls we made", used ? text : "none");
+	line(p, "added calls", used ? text : "none");
 }
 
 enum err_kind report_info_tables(const struct page *p, const struct trace *t, struct error *e)

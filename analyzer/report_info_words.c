@@ -43,7 +43,7 @@ static void recorded(struct words *w)
 	char calls[48], threads[48], streams[48], devices[48], when[160], length[TEXT_SHORT], command[200], nccl[64];
 	const char *base = text_base(h->exe);
 
-	text_clean(command, sizeof(command), h->cmdline[0] ? h->cmdline : *base ? base : "a program", 60);
+	text_clean(command, sizeof(command), h->cmdline[0] ? text_command(h->cmdline) : *base ? base : "a program", 60);
 	when_recorded(when, t);
 	w->label = "recorded";
 	words_say(w, INK_PLAIN, "%s, process %u on %s: %s%s of %s to %s of %s, in %s, %s.", command, h->pid,

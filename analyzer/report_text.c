@@ -53,15 +53,11 @@ static const char *ending(const struct summary *s)
 	return s->running ? ", still running" : s->cut ? ", cut short" : s->unknown ? ", cut short or still going" : "";
 }
 
-/* The command, without the folder of its program: an interpreter's is long, and what comes after it tells more. */
 static const char *title(const struct trace *t)
 {
-	const char *command = t->header.cmdline[0] ? t->header.cmdline : t->header.exe;
-	size_t program = strcspn(command, " ");
+	const char *command = text_command(t->header.cmdline[0] ? t->header.cmdline : t->header.exe);
 
-	while (program > 0 && command[program - 1] != '/')
-		program--;
-	return command[0] ? command + program : text_base(t->path);
+	return command[0] ? command : text_base(t->path);
 }
 
 static void head(const struct page *p, const struct summary *s)

@@ -160,3 +160,12 @@ const char *text_base(const char *path)
 
 	return slash && slash[1] ? slash + 1 : path;
 }
+
+const char *text_command(const char *command)
+{
+	size_t program = strcspn(command, " ");
+
+	while (program > 0 && command[program - 1] != '/')
+		program--;
+	return command + program;
+}

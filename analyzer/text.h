@@ -23,3 +23,6 @@ unsigned text_utf8(const char *s);
 
 /* What follows the last slash. */
 const char *text_base(const char *path);
+
+/* The command without the folder of its program: an interpreter's is long, and what comes after it tells more. */
+const char *text_command(const char *command);

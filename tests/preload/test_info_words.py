@@ -2,6 +2,7 @@
 """What `info` says in words of real recordings: a clean one, one within a limit, one that was killed, one on a full disk. Numbers, times and
 names are masked."""
 
+import os
 import re
 import subprocess
 import sys
@@ -64,6 +65,16 @@ def test_clean(recorder):
     assert done.status == 0, done.stderr
     assert words(recorder, done.out) == (
         RECORDED + "lost Nothing: no record was dropped, the file is whole, and the process ended regularly. trust Trust it.")
+
+
+def test_commands_are_shown_without_the_folder_of_their_program(recorder):
+    folder = recorder.new_folder()
+    for name in "ab":
+        assert recorder.run([sys.executable, "-c", CLIENT, "1"], folder=folder, env={"GPUSHIM_RUN": name}).status == 0
+    page = recorder.gpushim("info", folder / "gpushim-out").stdout
+    program = re.escape(os.path.basename(sys.executable))
+    assert len(re.findall(rf"^ +[01]  .* 1  {program} -c", page, re.M)) == 2, page
+    assert len(re.findall(rf"^  recorded     {program} -c", page, re.M)) == 2, page
 
 
 def test_recycled(recorder):
