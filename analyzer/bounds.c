@@ -5,6 +5,7 @@
 #include "busy.h"
 #include "carried.h"
 #include "elsewhere.h"
+#include "exact_work.h"
 #include "legacy.h"
 #include "links.h"
 #include "ns.h"
@@ -20,13 +21,25 @@
 
 /* ---- what each stream's facts say about each submission --------------------------------------------- */
 
+/* Of one submission, what ended last stands last: it was over then, and not before. That is what was not measured, if anything. */
+static int by_end(const struct measured *x, const struct measured *y)
+{
+	if (!x || !y)
+		return !x - !y;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns < y->end_ns ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
 static int by_seq(const void *a, const void *b)
 {
 	const struct work *x = a, *y = b;
 
 	if (x->call->seq != y->call->seq)
 		return x->call->seq < y->call->seq ? -1 : 1;
-	return (x->call > y->call) - (x->call < y->call);
+	if (x->call != y->call)
+		return x->call < y->call ? -1 : 1;
+	return by_end(x->measured, y->measured);
 }
 
 /* An op has ended when anything at or behind it in the stream had. */
@@ -55,7 +68,7 @@ static void leave_out_finished(struct stream_work *w)
 	size_t n = 0;
 
 	for (size_t i = 0; w->trace->from_ns && i < w->n; i++)
-		if (w->ops[i].latest_end_ns > w->trace->from_ns)
+		if (w->ops[i].latest_end_ns > w->trace->from_ns || w->ops[i].measured)
 			w->ops[n++] = w->ops[i];
 	w->n = w->trace->from_ns ? n : w->n;
 }
@@ -158,7 +171,26 @@ static bool waits_with_legacy(const struct trace *t, const struct call *c)
 	       c->stream != GST_NONE && !(t->streams[c->stream].flags & 1);
 }
 
-static bool collect(struct device_work *d, const struct trace *t, uint32_t device, size_t *at)
+/* One submission's: what was measured of it, and what was not. */
+static bool add_work(struct stream_work *w, struct work work, uint32_t device, const struct exact *exact)
+{
+	uint32_t missing;
+	bool any;
+
+	if (!exact_add(w, exact, work, device, &any, &missing))
+		return false;
+	if (any && !missing)
+		return true;
+	work.lost = missing && !work.hostfn;
+	work.missing = any ? missing : 0;
+	if (!array_room(w->ops, w->n, w->cap))
+		return false;
+	w->ops[w->n++] = work;
+	return true;
+}
+
+static bool collect(struct device_work *d, const struct trace *t, uint32_t device, size_t *at,
+		    const struct exact *exact)
 {
 	uint64_t used = elsewhere_used(t);
 
@@ -174,9 +206,8 @@ static bool collect(struct device_work *d, const struct trace *t, uint32_t devic
 			return false;
 		if (!is_submission(c))
 			continue;
-		if (!array_room(w->ops, w->n, w->cap))
+		if (!add_work(w, work_new(t, c, device, used), device, exact))
 			return false;
-		w->ops[w->n++] = work_new(t, c, device, used);
 	}
 	return true;
 }
@@ -186,11 +217,12 @@ enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t 
 {
 	size_t *at = array_new(t->n_streams + 1, sizeof(*at));
 	size_t first = d->n;
-	bool ok = at && collect(d, t, device, at);
+	bool ok = at && collect(d, t, device, at, facts->exact);
 
 	if (ok)
 		waits_mark(d, t, at);
-	ok = ok && elsewhere_collect(d, t, device) && carried_collect(d, t, device);
+	ok = ok && elsewhere_collect(d, t, device, facts->exact) && carried_collect(d, t, device) &&
+	     exact_collect_loose(d, t, device, facts->exact);
 	free(at);
 	if (!ok)
 		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
@@ -198,16 +230,17 @@ enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t 
 		struct stream_work *w = &d->streams[i];
 
 		w->facts = facts;
-		if (w->stream == GST_NONE) {
+		if (w->stream == GST_NONE && !w->loose) {
 			set_unlinked(w);
 		} else if (w->carried) {
 			carried_bound(w, facts);
-		} else {
+		} else if (!w->loose) {
 			array_sort(w->ops, w->n, sizeof(*w->ops), by_seq);
 			set_latest_ends(w, facts);
 			leave_out_finished(w);
 			set_earliest_starts(w, facts);
 		}
+		exact_bound(w);
 		if (w->elsewhere)
 			w->stream = GST_NONE; /* nothing of this device is ordered by it */
 	}
@@ -249,7 +282,7 @@ static bool finish_device(struct device_work *d)
 	}
 	intervals_merge(&d->busy);
 	intervals_merge(&d->stalled);
-	return sharing_find(d) && slack_take(d);
+	return exact_merge(d) && sharing_find(d) && slack_take(d);
 }
 
 enum err_kind bounds_finish(struct device_work *devices, size_t n, struct error *e)
@@ -282,6 +315,7 @@ void bounds_free(struct device_work *d)
 	free(d->streams);
 	free(d->stretches);
 	intervals_free(&d->busy);
+	intervals_free(&d->measured);
 	intervals_free(&d->inside);
 	intervals_free(&d->stalled);
 	intervals_free(&d->host);

@@ -11,6 +11,7 @@
  * structure); and of any other graph's launch, NODE_NS for each node on the longest way through it may be idle. */
 #pragma once
 
+#include "exact.h"
 #include "facts.h"
 #include "interval.h"
 
@@ -22,6 +23,9 @@ struct work { /* one submission */
 	bool hostfn;
 	bool stalls;      /* a graph that may stand still inside, or work elsewhere */
 	int64_t slack_ns; /* the device may be idle for so long before it, or inside it between a graph's nodes */
+	const struct measured *measured; /* its four times are this one's, and stay so; NULL: bounded */
+	bool lost;        /* it should have been measured: when it ran is all unresolved */
+	uint32_t missing; /* operations of it that were not measured although others were; 0: it is none of these */
 	int64_t held_until_ns; /* a host function before it, or a wait for another device, may take until then; INT64_MIN none */
 };
 
@@ -56,6 +60,7 @@ struct stream_work {
 	uint32_t device;         /* which of the run's */
 	uint32_t ordinal;        /* as its process numbers them */
 	bool elsewhere;          /* launches in a stream of another device (elsewhere.h), or carried; stream is GST_NONE then */
+	bool loose;              /* measured work that is in no order: without a call, or of a graph in another device's stream; stream is GST_NONE */
 	bool carried;            /* work from before the trace's records begin (carried.h): one piece */
 	struct held *held;       /* its waits for events, by at_ns */
 	size_t n_held, cap_held;
@@ -69,6 +74,7 @@ struct device_work { /* one device, over all processes */
 	struct stretch *stretches;
 	size_t n_stretches, cap_stretches;
 	struct intervals busy; /* surely */
+	struct intervals measured; /* … because it was measured: part of busy */
 	struct intervals inside; /* busy but for slack, which may take it all */
 	struct intervals stalled; /* a graph that may stand still may run */
 	struct intervals host;    /* a host function may be running */
@@ -77,6 +83,12 @@ struct device_work { /* one device, over all processes */
 	bool away; /* some stream may wait for something that is not this device's */
 	int64_t worst_edge_error_ns;
 };
+
+/* Is the work's inside busy all through? Not where a graph was measured as a whole. */
+static inline bool work_is_solid(const struct work *op)
+{
+	return op->measured && op->measured->kind != GST_ACTIVITY_GRAPH;
+}
 
 /* Adds the trace's work on the device with this ordinal. facts is borrowed until bounds_finish. */
 enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t device, const struct facts *facts,

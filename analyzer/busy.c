@@ -21,6 +21,12 @@ static void set_latest_starts(const struct device_work *d, struct stream_work *w
 		struct work *op = &w->ops[i];
 		int64_t entry = op->call->begin_ns, until_ns;
 
+		if (op->measured) {
+			op->latest_start_ns = op->earliest_start_ns;
+			op->earliest_end_ns = op->latest_end_ns;
+			host_done = op->stalls ? max64(host_done, op->latest_end_ns) : host_done;
+			continue;
+		}
 		op->held_until_ns = max64(host_done, waits_away(d, w, op->call->end_ns));
 		if (op->held_until_ns <= entry)
 			op->held_until_ns = INT64_MIN;
@@ -63,11 +69,20 @@ static int64_t about_until(const struct stream_work *w, const struct pending *p)
 	return p->at_ns + EVENT_NS;
 }
 
+/* Pending work is no busy device where it may stand still; nor where what else ran was measured, and this was not: what is measured shows
+ * idle time between pieces of work, as short as a microsecond, that a stream with work may have. */
+static bool proves_nothing(const struct work *op)
+{
+	return op->hostfn || op->stalls || op->lost;
+}
+
 /* Applies one fact to the op it is about. */
 static bool use_pending(struct device_work *d, struct stream_work *w, struct work *op, const struct pending *p)
 {
 	int64_t at = min64(p->at_ns, op->latest_end_ns);
 
+	if (op->measured)
+		return true;
 	if (p->known_by == PENDING_WAKE && (op->known_by == BOUNDARY_EDGE || p->at_ns > op->latest_end_ns))
 		return true; /* known better; or known to be over before the call returned: it did not wait, it had no CPU */
 	if (p->known_by == PENDING_ASKED &&
@@ -84,26 +99,43 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 	if (waits_between(w, op->call->begin_ns, about_until(w, p), p->at_ns) ||
 	    ((p->known_by == PENDING_EDGE || p->known_by == PENDING_WAKE) &&
 	     legacy_met(w, op->call->begin_ns, p->asked_ns)))
-		return op->hostfn || op->stalls ||
+		return proves_nothing(op) ||
 		       add_busy(d, w,
 				max64(max64(p->asked_ns, op->latest_start_ns),
 				      later(waits_away(d, w, about_until(w, p)), w->facts->latency_ns)),
 				p->at_ns, waits_hosts(d, w, op, p->at_ns));
 	op->earliest_end_ns = max64(op->earliest_end_ns, at);
-	return op->hostfn || op->stalls || add_busy(d, w, op->latest_start_ns, at, waits_hosts(d, w, op, at));
+	return proves_nothing(op) || add_busy(d, w, op->latest_start_ns, at, waits_hosts(d, w, op, at));
+}
+
+/* What was measured, and where what was lost may have run. */
+static bool add_measured(struct device_work *d, const struct stream_work *w)
+{
+	bool ok = true;
+
+	for (size_t i = 0; i < w->n && ok; i++) {
+		const struct work *op = &w->ops[i];
+
+		if (op->measured && !op->stalls)
+			ok = intervals_add(&d->busy, op->earliest_start_ns, op->latest_end_ns);
+		else if (op->lost)
+			ok = intervals_add(&d->stalled, op->earliest_start_ns, op->latest_end_ns);
+	}
+	return ok;
 }
 
 bool busy_find(struct device_work *d, struct stream_work *w)
 {
 	const struct facts *f = w->facts;
 	size_t at = facts_first_pending(f, w->stream), op = 0;
-	bool ok = true;
+	bool ok;
 
 	set_latest_starts(d, w);
+	ok = add_measured(d, w);
 	if (w->elsewhere)
 		return elsewhere_stall(d, w);
 	if (w->stream == GST_NONE)
-		return true;
+		return ok;
 	for (; ok && at < f->n_pending && f->pending[at].stream == w->stream; at++) {
 		while (op < w->n && w->ops[op].call->seq <= f->pending[at].covers)
 			op++;

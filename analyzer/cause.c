@@ -315,10 +315,18 @@ static bool lost_records(const struct trace *t)
 	return t->counters.records_dropped || t->counters.streams_untracked;
 }
 
-/* Could a record that tells another story of this gap be missing? */
+/* Is it not known who asked for it, or when it ran, although that was to be recorded? */
+static bool is_doubtful(const struct op *op)
+{
+	return op && (op->unlinked || op->lost);
+}
+
+/* Could a record that tells another story of this gap be missing? Measured work that nobody is known to have asked for was there all the
+ * same: it touches the gaps beside it alone. */
 static bool lossy(const struct device_timeline *d, const struct gap *gap)
 {
-	return d->operations_unlinked || gap->begin_ns < d->settled_ns ||
+	return d->operations_unlinked > d->measured_unlinked || is_doubtful(gap->before) || is_doubtful(gap->after) ||
+	       gap->begin_ns < d->settled_ns ||
 	       (gap->before && lost_records(gap->before->trace)) || (gap->after && lost_records(gap->after->trace));
 }
 

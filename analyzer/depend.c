@@ -18,7 +18,7 @@ static const struct call *hostfn_of(const struct gap *gap, const struct op *cons
 	const struct op *best = NULL;
 	int64_t best_ns = 0;
 
-	if (gap->after && gap->after->call->end_ns >= gap->end_ns)
+	if (gap->after && !gap->after->unlinked && gap->after->call->end_ns >= gap->end_ns)
 		return NULL;
 	for (size_t i = 0; i < n && hosts[i]->begin_ns < gap->end_ns; i++) {
 		int64_t ns = min64(hosts[i]->end_ns, gap->end_ns) - max64(hosts[i]->begin_ns, gap->begin_ns);
@@ -102,15 +102,26 @@ static const struct stream_work *stream_of(const struct device_work *d, const st
 	return NULL;
 }
 
+/* A graph's node may have waited for the graph's other nodes, which may be the host's or another device's. */
+static bool waits_inside(const struct op *op)
+{
+	const struct graph *g = op->call->family == GST_FAMILY_GRAPH_LAUNCH && op->exact && !op->unlinked
+					? &op->trace->graphs[op->call->graph]
+					: NULL;
+
+	return g && (g->stalls || (g->devices & (g->devices - 1)));
+}
+
 /* The work's own stream, and through the legacy default stream every other that blocks with it. */
 static struct dependency dependency_of(const struct device_work *d, uint32_t device, const struct gap *gap)
 {
 	struct search s = { .from_ns = gap->begin_ns, .device = device, .steps = STEPS };
-	const struct stream_work *w = gap->after ? stream_of(d, gap->after) : NULL;
+	const struct stream_work *w = gap->after && !gap->after->unlinked ? stream_of(d, gap->after) : NULL;
 
+	s.best.unknown = gap->after && waits_inside(gap->after);
 	if (!w || w->stream == GST_NONE)
 		return s.best;
-	s.best.unknown = w->opaque;
+	s.best.unknown |= w->opaque;
 	look(&s, w, gap->after->call->begin_ns, DEPTH);
 	for (size_t i = 0; w->blocks_with_legacy && i < d->n; i++) {
 		const struct stream_work *other = &d->streams[i];

@@ -53,7 +53,16 @@ static struct stream_work *work_of(struct device_work *d, const struct trace *t,
 	return &d->streams[d->n - 1];
 }
 
-bool elsewhere_collect(struct device_work *d, const struct trace *t, uint32_t device)
+/* Were all nodes of the launch measured, each by itself? */
+static bool is_measured(const struct exact *x, const struct call *c)
+{
+	size_t n;
+	const struct exact_op *ops = exact_of(x, c, &n);
+
+	return n && ops[0].measured->kind != GST_ACTIVITY_GRAPH && !exact_missing(x, c, ops, n);
+}
+
+bool elsewhere_collect(struct device_work *d, const struct trace *t, uint32_t device, const struct exact *exact)
 {
 	size_t first = d->n;
 
@@ -62,7 +71,8 @@ bool elsewhere_collect(struct device_work *d, const struct trace *t, uint32_t de
 		const struct graph *g = graph_of(t, c);
 		struct stream_work *w;
 
-		if (!g || elsewhere_home(t, c) == device || !elsewhere_reaches(g, graph_device_bit(device)))
+		if (!g || elsewhere_home(t, c) == device || !elsewhere_reaches(g, graph_device_bit(device)) ||
+		    is_measured(exact, c))
 			continue;
 		w = work_of(d, t, device, c->stream, first);
 		if (!w || !array_room(w->ops, w->n, w->cap))

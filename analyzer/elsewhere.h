@@ -20,8 +20,8 @@ uint64_t elsewhere_used(const struct trace *t);
 bool elsewhere_reaches(const struct graph *g, uint64_t devices);
 /* Devices on which nodes of this launch count, a bit for each ordinal; 0 for other calls. */
 uint64_t elsewhere_devices(const struct trace *t, const struct call *c);
-/* Adds the launches in other devices' streams that may run something on this one. False: no memory. */
-bool elsewhere_collect(struct device_work *d, const struct trace *t, uint32_t device);
+/* Adds the launches in other devices' streams that may run something on this one and were not measured throughout. False: no memory. */
+bool elsewhere_collect(struct device_work *d, const struct trace *t, uint32_t device, const struct exact *exact);
 /* After the last trace: a device's span must not depend on launches of which nobody knows whether they used it. */
 void elsewhere_widen(struct device_work *d);
 /* Marks where they may run. False: no memory. */

@@ -106,7 +106,7 @@ static bool set_ids(struct chrome *x)
 		while (pid_taken(x, i, 0, x->trace_pid[i]))
 			x->trace_pid[i] = spare++;
 		x->first_correlation[i] = correlation;
-		correlation += run->traces[i]->n_calls;
+		correlation += run->traces[i]->n_calls + x->s->timeline->exact[i].n_unlinked;
 		x->wanted[i] = array_new(run->traces[i]->n_calls, 1);
 		if (!x->wanted[i])
 			return false;

@@ -48,16 +48,41 @@ static const char *op_name(const struct op *op)
 		return "Memset (Device)";
 	if (*op_kernel(op))
 		return op_kernel(op);
-	return op->call->family == GST_FAMILY_GRAPH_LAUNCH && !op->node ? "CUDA graph" : "kernel without a name";
+	return op->call->family == GST_FAMILY_GRAPH_LAUNCH && !op->node &&
+			       (!op->exact || op->measured->kind == GST_ACTIVITY_GRAPH)
+		       ? "CUDA graph"
+		       : "kernel without a name";
 }
 
 static void timing_args(struct chrome *x, const struct op *op)
 {
 	json_key_text(&x->json, "timing", op->exact ? "exact" : "bounded");
-	if (op->exact)
+	if (op->exact) {
+		number_us(x, "error_us", op->measured->error_ns);
 		return;
+	}
 	number_us(x, "stretch_begin_us", op->stretch_begin_ns - x->zero_ns);
 	number_us(x, "stretch_end_us", op->stretch_end_ns - x->zero_ns);
+}
+
+/* Work that nobody is known to have asked for has a number that no call has. */
+static uint64_t correlation_of(const struct chrome *x, const struct op *op, size_t process)
+{
+	const struct exact *exact = &x->s->timeline->exact[process];
+
+	if (op->unlinked)
+		return x->first_correlation[process] + op->trace->n_calls + (uint64_t)(op->call - exact->unlinked);
+	return x->first_correlation[process] + (uint64_t)(op->call - op->trace->calls);
+}
+
+/* Pieces that its call is known to have had, where each was measured by itself. */
+static size_t pieces_of(const struct chrome *x, const struct op *op, size_t process)
+{
+	size_t n = 1;
+
+	if (op->exact && !op->unlinked)
+		exact_of(&x->s->timeline->exact[process], op->call, &n);
+	return n;
 }
 
 static void work_args(struct chrome *x, const struct op *op, uint32_t device, uint64_t stream, uint64_t correlation)
@@ -68,9 +93,11 @@ static void work_args(struct chrome *x, const struct op *op, uint32_t device, ui
 	json_key_int(j, "device", device);
 	json_key_int(j, "stream", (int64_t)stream);
 	json_key_int(j, "correlation", (int64_t)correlation);
+	if (op->unlinked)
+		json_key_text(j, "launch", "not known");
 	if (op->class == OP_COPY || op->class == OP_MEMSET) {
 		json_key_int(j, "bytes", op_bytes(op) > INT64_MAX ? INT64_MAX : (int64_t)op_bytes(op));
-	} else if (c->family == GST_FAMILY_LAUNCH) {
+	} else if (c->family == GST_FAMILY_LAUNCH && !op->unlinked) {
 		json_key_array(j, "grid");
 		json_int(j, (uint32_t)c->args[0]);
 		json_int(j, (uint32_t)(c->args[0] >> 32));
@@ -78,10 +105,15 @@ static void work_args(struct chrome *x, const struct op *op, uint32_t device, ui
 		json_array_end(j);
 		json_key_int(j, "threads per block", (int64_t)(c->args[1] >> 32));
 	}
-	if (c->family == GST_FAMILY_GRAPH_LAUNCH) {
-		json_key_text(j, "graph", op->node ? "node: placed within the launch's stretch" : "launch");
+	if (c->family == GST_FAMILY_GRAPH_LAUNCH && !op->unlinked) {
+		bool node = op->node || (op->exact && op->measured->kind != GST_ACTIVITY_GRAPH);
+
+		json_key_text(j, "graph",
+			      !node       ? "launch"
+			      : op->exact ? "node"
+					  : "node: placed within the launch's stretch");
 		json_key_int(j, "graph id", op->trace->graphs[c->graph].id);
-		if (!op->node)
+		if (!node)
 			json_key_int(j, "operations", op->count);
 	}
 	timing_args(x, op);
@@ -105,33 +137,41 @@ static void host_function(struct chrome *x, size_t device, const struct op *op)
 static void work(struct chrome *x, size_t device, const struct op *op, uint32_t *streams)
 {
 	size_t process = trace_index(x, op->trace);
-	uint64_t id = (uint64_t)process << 32 | op->stream, call = (uint64_t)(op->call - op->trace->calls), correlation;
+	uint64_t id = (uint64_t)process << 32 | op->stream, correlation;
+	size_t call = op->unlinked ? 0 : (size_t)(op->call - op->trace->calls), pieces;
 	int64_t begin = op->begin_ns, end = op->end_ns;
 	uint32_t pid = x->device_pid[device], tid;
 	const struct stream *stream = op->stream < op->trace->n_streams ? &op->trace->streams[op->stream] : NULL;
 	char name[96];
-	bool is_new, first = !x->wanted[process]
-				       [call]; /* of a graph's nodes: the launch points to one, all bear its number */
+	/* of a graph's nodes: the launch points to one, all bear its number */
+	bool is_new, first = !op->unlinked && !x->wanted[process][call];
 	struct track *track = tracks_find(&x->tracks, x->s->devices[device].timeline, id, *streams, &is_new);
 
 	if (!track) {
 		x->failed = true;
 		return;
 	}
-	snprintf(name, sizeof(name), "stream %u%s of process %u", stream ? stream->id : 0,
-		 stream && stream->kind == GST_STREAM_LEGACY ? " (default)" : "", op->trace->header.pid);
+	if (stream)
+		snprintf(name, sizeof(name), "stream %u%s of process %u", stream->id,
+			 stream->kind == GST_STREAM_LEGACY ? " (default)" : "", op->trace->header.pid);
+	else
+		snprintf(name, sizeof(name), "stream not known, of process %u", op->trace->header.pid);
 	if (is_new) {
 		name_thread(x, pid, *streams, name, *streams);
 		++*streams;
 	}
 	tid = track->lanes[0].tid;
-	correlation = x->first_correlation[process] + call;
-	x->wanted[process][call] = 1;
+	correlation = correlation_of(x, op, process);
+	if (!op->unlinked)
+		x->wanted[process][call] = 1;
 	tid = place(x, x->s->devices[device].timeline, id, pid, tid, name, false, &begin, &end);
 	if (x->failed)
 		return;
 	slice_begin(x, op_category(op), op_name(op), pid, tid, begin, end);
 	work_args(x, op, x->s->devices[device].number, tid, correlation);
+	pieces = op->call->family == GST_FAMILY_GRAPH_LAUNCH ? 1 : pieces_of(x, op, process);
+	if (pieces > 1)
+		json_key_int(&x->json, "pieces", (int64_t)pieces);
 	slice_end(x);
 	if (!first)
 		return;

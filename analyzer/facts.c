@@ -53,7 +53,7 @@ static bool collect(struct facts_builder *b)
 {
 	const struct trace *t = b->t;
 
-	if (!facts_make_tables(b) || !latency_find(b->out, t, b->firings))
+	if (!facts_make_tables(b) || !facts_add_measured_starts(b) || !latency_find(b->out, t, b->firings))
 		return false;
 	for (size_t i = 0; i < t->n_edges; i++)
 		if (!facts_add_edge(b, &t->edges[i], &b->firings[i]))
@@ -64,7 +64,7 @@ static bool collect(struct facts_builder *b)
 	for (size_t i = 0; i < t->n_calls; i++)
 		if (!facts_add_call(b, &t->calls[i]))
 			return false;
-	if (!facts_add_launch_orders(b) || !facts_add_carried_ends(b))
+	if (!facts_add_measured(b) || !facts_add_launch_orders(b) || !facts_add_carried_ends(b))
 		return false;
 	array_sort(b->out->finished, b->out->n_finished, sizeof(*b->out->finished), finished_order);
 	if (!facts_settle(b))
@@ -75,12 +75,13 @@ static bool collect(struct facts_builder *b)
 	return true;
 }
 
-enum err_kind facts_build(struct facts *out, const struct trace *t, const struct firing *firings, struct error *e)
+enum err_kind facts_build(struct facts *out, const struct trace *t, const struct firing *firings,
+			  const struct exact *exact, struct error *e)
 {
 	struct facts_builder b = { .out = out, .t = t, .firings = firings };
 	bool ok;
 
-	*out = (struct facts){ 0 };
+	*out = (struct facts){ .exact = exact };
 	ok = collect(&b);
 	facts_free_tables(&b);
 	if (ok)

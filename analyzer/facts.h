@@ -10,6 +10,7 @@
 #pragma once
 
 #include "device_clock.h"
+#include "exact.h"
 #include "trace.h"
 
 /* Work on an empty stream of an idle device starts at most this long after its call returned. Launch latency is 5 to 10 us
@@ -84,12 +85,14 @@ struct facts { /* of one trace; each array by stream, then by covers or after_ns
 	struct order *order;        size_t n_order, cap_order;
 	struct wait *waits;         size_t n_waits, cap_waits;
 	struct start *starts;       size_t n_starts, cap_starts; /* in the order of time */
+	const struct exact *exact;   /* borrowed: what was measured instead */
 	int64_t latency_ns;          /* the allowance for a start */
 	int64_t settled_ns;          /* all carried work is over (front.h); INT64_MIN: there is none */
 	int64_t worst_edge_error_ns; /* of the edges used */
 };
 
-enum err_kind facts_build(struct facts *out, const struct trace *t, const struct firing *firings, struct error *e);
+enum err_kind facts_build(struct facts *out, const struct trace *t, const struct firing *firings,
+			  const struct exact *exact, struct error *e);
 void facts_free(struct facts *f);
 
 /* When all of the stream's submissions up to seq had finished, at the latest; INT64_MAX not known. */

@@ -58,6 +58,8 @@ bool facts_add_call(struct facts_builder *b, const struct call *c);
 bool facts_add_event_wait(struct facts_builder *b, const struct call *c);
 
 /* Of the trace as a whole. */
+bool facts_add_measured_starts(struct facts_builder *b); /* before latency_find, which the others need */
+bool facts_add_measured(struct facts_builder *b);
 bool facts_add_launch_orders(struct facts_builder *b);
 bool facts_add_carried_ends(struct facts_builder *b);
 /* When all carried work is over, and that every stream may wait for it. Needs what has finished, in order. */

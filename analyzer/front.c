@@ -226,6 +226,11 @@ static void leave_out(struct trace *t, int64_t from_ns)
 			t->polls[n++] = t->polls[i];
 	t->n_polls = n;
 	n = 0;
+	for (size_t i = 0; i < t->n_measured; i++)
+		if (t->measured[i].end_ns > from_ns)
+			t->measured[n++] = t->measured[i];
+	t->n_measured = n;
+	n = 0;
 	for (size_t i = 0; i < t->n_samples; i++)
 		if (t->samples[i].time_ns > from_ns)
 			t->samples[n++] = t->samples[i];

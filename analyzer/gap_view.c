@@ -264,7 +264,7 @@ static void set_submitter(struct gap_view *v, const struct threads *threads)
 	const struct process_records *p;
 
 	v->trace = after ? after->trace : v->gap->before ? v->gap->before->trace : NULL;
-	v->submit = after ? after->call : NULL;
+	v->submit = after && !after->unlinked ? after->call : NULL;
 	if (!v->submit)
 		return;
 	v->tid = v->submit->tid;

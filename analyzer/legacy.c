@@ -39,6 +39,8 @@ static void tighten(struct stream_work *before, const struct stream_work *after)
 		struct work *op = &before->ops[i];
 		size_t k = first_called(after, op->call->end_ns);
 
+		if (op->measured)
+			continue;
 		if (i + 1 < before->n && before->ops[i + 1].latest_end_ns < op->latest_end_ns) {
 			op->latest_end_ns = before->ops[i + 1].latest_end_ns;
 			op->known_by = before->ops[i + 1].known_by;
@@ -56,7 +58,7 @@ static void tighten(struct stream_work *before, const struct stream_work *after)
 					? before->ops[i - 1].latest_end_ns
 					: op->earliest_start_ns;
 
-		if (op->latest_end_ns < least)
+		if (op->latest_end_ns < least && !op->measured)
 			op->latest_end_ns = least;
 	}
 }
@@ -88,7 +90,7 @@ static bool order(const struct stream_work *before, struct stream_work *after)
 		for (; k < before->n && before->ops[k].call->end_ns <= op->call->begin_ns; k++)
 			if (before->ops[k].earliest_end_ns > from_ns)
 				from_ns = before->ops[k].earliest_end_ns;
-		if (from_ns > op->earliest_start_ns && op->latest_end_ns > op->earliest_start_ns) {
+		if (from_ns > op->earliest_start_ns && !op->measured && op->latest_end_ns > op->earliest_start_ns) {
 			op->earliest_start_ns = from_ns < op->latest_end_ns ? from_ns : op->latest_end_ns;
 			changed = true;
 		}

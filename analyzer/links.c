@@ -216,14 +216,14 @@ static void tighten(struct link *link)
 		/* records that contradict each other must not turn an op around */
 		int64_t by_ns = max64(later->latest_end_ns, op->earliest_start_ns);
 
-		if (op->latest_end_ns <= by_ns)
+		if (op->latest_end_ns <= by_ns || op->measured)
 			break;
 		op->latest_end_ns = by_ns;
 		op->known_by = later->known_by;
 	}
 	/* nor the stream's order, which only what was changed can have broken */
 	for (size_t i = first ? first : 1; i < link->producer->n; i++) {
-		if (ops[i].latest_end_ns < ops[i - 1].latest_end_ns)
+		if (ops[i].latest_end_ns < ops[i - 1].latest_end_ns && !ops[i].measured)
 			ops[i].latest_end_ns = ops[i - 1].latest_end_ns;
 		else if (i >= link->covers)
 			break;
@@ -392,6 +392,8 @@ static bool order_behind(struct stream_work *w, const struct held *held)
 	for (size_t i = first_behind(w, held->wait); i < w->n && w->ops[i].earliest_start_ns < from_ns; i++) {
 		int64_t start_ns = min64(from_ns, w->ops[i].latest_end_ns);
 
+		if (w->ops[i].measured)
+			continue;
 		changed |= start_ns > w->ops[i].earliest_start_ns;
 		w->ops[i].earliest_start_ns = max64(w->ops[i].earliest_start_ns, start_ns);
 	}

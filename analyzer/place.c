@@ -4,10 +4,11 @@
 #include "alloc.h"
 #include "elsewhere.h"
 #include "ns.h"
+#include "place_exact.h"
 #include "place_fill.h"
+#include "place_kind.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Relative weights of work that shares a stretch: only their ratios matter. */
 #define KERNEL_WEIGHT 20000.0 /* ns, a common kernel */
@@ -16,55 +17,6 @@
 
 /* On one device: beyond, a graph's launch is one op that stands for its nodes (400 MB). */
 #define OPS_MAX ((size_t)1 << 22)
-
-/* ---- what kind of work ------------------------------------------------------------------------------ */
-
-/* ncclKernel_… to 2.18, ncclDevKernel_… since; mangled C++ names begin with _Z and a length */
-static bool communicates(const struct trace *t, uint32_t kernel)
-{
-	const char *name = kernel < t->n_kernels ? t->kernels[kernel] : "";
-
-	if (strncmp(name, "_Z", 2) == 0)
-		name += 2 + strspn(name + 2, "0123456789");
-	return strncmp(name, "nccl", 4) == 0;
-}
-
-static enum op_class class_of(const struct call *c, const struct trace *t)
-{
-	switch (c->family) {
-	case GST_FAMILY_COPY:
-		return OP_COPY;
-	case GST_FAMILY_MEMSET:
-		return OP_MEMSET;
-	case GST_FAMILY_LAUNCH:
-		return communicates(t, c->name) ? OP_COMM : OP_KERNEL;
-	default:
-		return OP_KERNEL;
-	}
-}
-
-static enum op_class class_of_node(const struct graph_node *n, const struct trace *t)
-{
-	if (n->type == NODE_COPY)
-		return OP_COPY;
-	if (n->type == NODE_MEMSET)
-		return OP_MEMSET;
-	return communicates(t, n->name) ? OP_COMM : OP_KERNEL;
-}
-
-const char *op_kernel(const struct op *op)
-{
-	uint32_t name = op->node ? op->node->name : op->call->family == GST_FAMILY_LAUNCH ? op->call->name : 0;
-
-	return (op->class == OP_KERNEL || op->class == OP_COMM) && name < op->trace->n_kernels
-		       ? op->trace->kernels[name]
-		       : "";
-}
-
-uint64_t op_bytes(const struct op *op)
-{
-	return op->node ? op->node->arg : op->call->args[0];
-}
 
 static double weight_of(const struct op *op)
 {
@@ -103,8 +55,13 @@ static void place_stream(struct op *ops, const size_t *first_op, const struct st
 		const struct work *first = &w->ops[i], *last;
 		int64_t begin, end;
 
+		if (first->measured) {
+			next = i + 1;
+			at = max64(at, first->latest_end_ns);
+			continue;
+		}
 		for (next = i + 1; next < w->n; next++)
-			if (w->ops[next].latest_end_ns != first->latest_end_ns ||
+			if (w->ops[next].measured || w->ops[next].latest_end_ns != first->latest_end_ns ||
 			    w->ops[next].hostfn != first->hostfn ||
 			    w->ops[next].earliest_start_ns > first->latest_end_ns)
 				break;
@@ -185,6 +142,10 @@ static uint32_t count_of(const struct stream_work *w, const struct work *work)
 
 	if (w->carried)
 		return 0;
+	if (work_is_solid(work))
+		return 1;
+	if (work->missing)
+		return work->missing;
 	if (work->call->copies)
 		return work->call->copies;
 	if (!g || (!g->work && !w->elsewhere))
@@ -193,9 +154,9 @@ static uint32_t count_of(const struct stream_work *w, const struct work *work)
 }
 
 /* A graph's nodes are ops of their own, as long as there is room for so many. */
-static bool is_unfolded(const struct graph *g, uint32_t count, size_t n_ops)
+static bool is_unfolded(const struct work *work, const struct graph *g, uint32_t count, size_t n_ops)
 {
-	return g && g->whole && g->work && count && n_ops + count <= OPS_MAX;
+	return g && !work->measured && !work->missing && g->whole && g->work && count && n_ops + count <= OPS_MAX;
 }
 
 static void add_call_op(struct device_timeline *out, const struct stream_work *w, const struct work *work,
@@ -205,7 +166,8 @@ static void add_call_op(struct device_timeline *out, const struct stream_work *w
 	struct op *op = &out->ops[out->n_ops++];
 
 	*op = (struct op){ .call = c, .trace = w->trace, .stream = c->stream, .count = count };
-	op->class = work->hostfn ? OP_HOSTFN : (uint8_t)class_of(c, w->trace);
+	op->lost = work->lost;
+	op->class = work->hostfn ? OP_HOSTFN : (uint8_t)place_class_of_call(c, w->trace);
 	op->copy = op->class == OP_COPY && c->detail <= GST_COPY_H2H ? (uint8_t)c->detail : 0;
 }
 
@@ -220,10 +182,13 @@ static void add_node_ops(struct device_timeline *out, const struct stream_work *
 
 		if (!graph_node_works(n) || graph_node_device(n, home) != w->ordinal)
 			continue;
-		*op = (struct op){
-			.call = work->call, .trace = w->trace, .node = n, .stream = work->call->stream, .count = 1
-		};
-		op->class = (uint8_t)class_of_node(n, w->trace);
+		*op = (struct op){ .call = work->call,
+				   .trace = w->trace,
+				   .node = n,
+				   .stream = work->call->stream,
+				   .count = 1,
+				   .lost = work->lost };
+		op->class = (uint8_t)place_class_of_node(n, w->trace);
 		op->copy = op->class == OP_COPY && n->kind <= GST_COPY_H2H ? (uint8_t)n->kind : 0;
 		out->n_ops++;
 	}
@@ -237,7 +202,7 @@ static size_t ops_of(const struct stream_work *w, size_t n_ops)
 		const struct graph *g = graph_of(&w->ops[k], w->trace);
 		uint32_t count = count_of(w, &w->ops[k]);
 
-		n_ops += is_unfolded(g, count, n_ops) ? count : count > 0;
+		n_ops += is_unfolded(&w->ops[k], g, count, n_ops) ? count : count > 0 || w->ops[k].measured;
 	}
 	return n_ops - before;
 }
@@ -249,16 +214,20 @@ static bool add_stream_ops(struct device_timeline *out, const struct stream_work
 	if (!first)
 		return false;
 	for (size_t k = 0; k < w->n; k++) {
-		const struct graph *g = graph_of(&w->ops[k], w->trace);
-		uint32_t count = count_of(w, &w->ops[k]);
+		const struct work *work = &w->ops[k];
+		const struct graph *g = graph_of(work, w->trace);
+		uint32_t count = count_of(w, work);
 
 		first[k] = out->n_ops;
-		if (is_unfolded(g, count, out->n_ops))
-			add_node_ops(out, w, &w->ops[k]);
+		if (is_unfolded(work, g, count, out->n_ops))
+			add_node_ops(out, w, work);
+		else if (work->measured)
+			place_exact(out, w, work, count);
 		else if (count)
-			add_call_op(out, w, &w->ops[k], count);
-		if (!w->elsewhere)
+			add_call_op(out, w, work, count);
+		if (!w->elsewhere && !work->measured)
 			out->operations_unlinked += w->stream == GST_NONE || (g && (!g->counted || g->open));
+		out->operations_lost += work->lost ? count : 0;
 	}
 	first[w->n] = out->n_ops;
 	place_stream(out->ops, first, w);
@@ -267,7 +236,8 @@ static bool add_stream_ops(struct device_timeline *out, const struct stream_work
 		if (out->ops[k].class == OP_HOSTFN)
 			continue;
 		out->operations += out->ops[k].count;
-		leave_gaps(&out->ops[k], out);
+		if (!out->ops[k].exact)
+			leave_gaps(&out->ops[k], out);
 	}
 	return true;
 }
@@ -438,6 +408,7 @@ enum err_kind place_ops(struct device_timeline *out, const struct device_work *d
 	if (!make_ops(out, d) || !place_fill(out))
 		return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
 	find_neighbours(out);
+	place_exact_errors(out);
 	if (!make_partition(out))
 		return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
 	return ERR_NONE;

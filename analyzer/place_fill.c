@@ -12,11 +12,12 @@ struct filling {
 	bool failed;
 };
 
-/* Each of the two is stretched as far as its own bounds go; what is left then is the first one's. None begins before its call. Returns
+/* Each of the two, if it is placed and not measured, is stretched as far as its own bounds go; what is left then is the first one's. None begins before its call. Returns
  * up to where nothing could be drawn. */
 static int64_t stretch(struct op *before, struct op *next, int64_t from_ns, int64_t to_ns)
 {
-	bool left = before && before->end_ns == from_ns, right = next && next->begin_ns == to_ns;
+	bool left = before && !before->exact && before->end_ns == from_ns;
+	bool right = next && !next->exact && next->begin_ns == to_ns;
 	int64_t cut = to_ns;
 
 	if (right)

@@ -71,6 +71,7 @@ static uint16_t type_size(uint16_t type)
 		[GST_GRAPH_EDGES] = sizeof(struct gst_graph_list),
 		[GST_BUSY] = sizeof(struct gst_busy),
 		[GST_KEPT] = sizeof(struct gst_kept),
+		[GST_ACTIVITY] = sizeof(struct gst_activity),
 		[GST_COMM] = sizeof(struct gst_comm),
 		[GST_NCCL] = sizeof(struct gst_nccl),
 	};

@@ -160,6 +160,8 @@ static void not_seen(struct words *w)
 		  " or copies of libnccl beyond the recorder's table." },
 		{ c->edges_skipped, INK_PLAIN, "", "timing event", "timing events",
 		  ": some gaps' ends are less exact." },
+		{ t->measured_bad, INK_WARN, "", "measured operation", "measured operations",
+		  " with times that cannot be." },
 		{ t->names_missing, INK_PLAIN, "The names of ", "call's kernel", "calls' kernels", "." },
 		{ t->unknown_records, INK_PLAIN, "", "record", "records",
 		  " of a later version of the recorder, skipped." },

@@ -158,6 +158,7 @@ static void losses(struct json *j, const struct summary *s)
 	json_key_map(j, "losses");
 	json_key_int(j, "records_dropped", (int64_t)s->records_dropped);
 	json_key_int(j, "operations_unlinked", (int64_t)s->operations_unlinked);
+	json_key_int(j, "operations_lost", (int64_t)s->operations_lost);
 	json_key_int(j, "entry_points_unknown", (int64_t)s->entry_points_unknown);
 	json_key_array(j, "entry_points");
 	for (size_t i = 0; i < s->run->n_traces; i++)

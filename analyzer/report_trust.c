@@ -23,8 +23,15 @@ static void line(const struct page *p, enum ink ink, const char *label, const ch
 	page_wrap(p, ink, LABEL + 2, LABEL + 2, text);
 }
 
-static const char *timing(const struct summary *s)
+static const char *timing(const struct summary *s, char buf[96])
 {
+	char count[TEXT_SHORT];
+
+	if (strcmp(s->device_timing, "cupti") == 0) {
+		snprintf(buf, 96, "cupti: the device's own record of each operation, %s of them",
+			 text_count(count, s->activities));
+		return buf;
+	}
 	if (strcmp(s->device_timing, "host") == 0)
 		return "host: from what the host saw finish, no device work added";
 	if (strcmp(s->device_timing, "edges") == 0)
@@ -64,18 +71,36 @@ static bool is_part(const struct summary *s)
 static void losses(const struct page *p, const struct summary *s)
 {
 	char dropped[TEXT_SHORT], unlinked[TEXT_SHORT], untracked[TEXT_SHORT];
+	uint64_t without_times = s->operations_unlinked - s->measured_unlinked;
 
-	if (!s->records_dropped && !s->operations_unlinked && !s->streams_untracked)
+	if (!s->records_dropped && !without_times && !s->streams_untracked)
 		line(p, INK_PLAIN, "losses", is_part(s) ? "none in the rest" : "none");
 	else
 		line(p, INK_WARN, "losses",
 		     "%s records dropped, %s operations without device times, %s submissions to streams beyond the table: every cause is an inference",
-		     text_count(dropped, s->records_dropped), text_count(unlinked, s->operations_unlinked),
+		     text_count(dropped, s->records_dropped), text_count(unlinked, without_times),
 		     text_count(untracked, s->streams_untracked));
 	if (s->entry_points_unknown)
 		line(p, INK_WARN, "not hooked",
 		     "%s driver functions that the program looked up are unknown to this recorder; what it did through them is not seen",
 		     text_count(dropped, s->entry_points_unknown));
+}
+
+/* Where the device's own record has holes. */
+static void measured(const struct page *p, const struct summary *s)
+{
+	char count[TEXT_SHORT];
+
+	if (s->operations_lost)
+		line(p, INK_WARN, "not measured",
+		     "%s operations of processes whose work CUPTI measured: when they ran is unresolved, never idle; what touches them is an inference",
+		     text_count(count, s->operations_lost));
+	if (s->measured_unlinked)
+		line(p, INK_WARN, "no call",
+		     "%s measured operations that no recorded call asked for: busy time; the gaps beside them are inferences",
+		     text_count(count, s->measured_unlinked));
+	if (s->activities_bad)
+		line(p, INK_WARN, "left out", "%s measured times that cannot be", text_count(count, s->activities_bad));
 }
 
 static void beginning(const struct page *p, const struct summary *s)
@@ -144,9 +169,11 @@ static void graphs(const struct page *p, const struct summary *s)
 
 	if (!n.launches)
 		return;
-	line(p, INK_PLAIN, "graphs",
-	     "%s launches of %s operations, placed within each launch in the order they depend on each other",
-	     text_count(launches, n.launches), text_count(nodes, n.nodes));
+	line(p, INK_PLAIN, "graphs", "%s launches of %s operations, %s", text_count(launches, n.launches),
+	     text_count(nodes, n.nodes),
+	     strcmp(s->device_timing, "cupti") == 0
+		     ? "each measured by itself"
+		     : "placed within each launch in the order they depend on each other");
 	if (n.unknown)
 		line(p, INK_WARN, "graphs",
 		     "%s launches of graphs whose nodes are not known, or decided by the device: counted as one each or as few as they may be",
@@ -200,12 +227,15 @@ static void own_cost(const struct page *p, const struct self_cost *c)
 
 void report_trust(const struct page *p, const struct summary *s)
 {
+	char how[96];
+
 	page_ink(p, INK_TITLE, "\nhow far to trust this\n");
-	line(p, INK_PLAIN, "device times", "%s", timing(s));
+	line(p, INK_PLAIN, "device times", "%s", timing(s, how));
 	if (s->n_devices)
 		idle_bounds(p, s);
 	beginning(p, s);
 	losses(p, s);
+	measured(p, s);
 	damage(p, s);
 	missing(p, s);
 	graphs(p, s);

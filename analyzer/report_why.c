@@ -22,6 +22,8 @@ static const char *boundary_name(uint8_t known_by)
 		return "the program's own query";
 	case BOUNDARY_POLL:
 		return "a query of the recorder";
+	case BOUNDARY_MEASURED:
+		return "the device's own record of its work";
 	default:
 		return "nothing exact";
 	}
@@ -48,9 +50,11 @@ static void op_line(const struct page *p, const char *label, const struct op *op
 	if (!op)
 		return;
 	fprintf(p->out, "  %-8s %s", label, text_clean(name, sizeof(name), op_name(op), 80));
-	if (op->call && (op->class == OP_COPY || op->class == OP_MEMSET))
+	if (op->class == OP_COPY || op->class == OP_MEMSET)
 		fprintf(p->out, " of %s", text_bytes(number, op_bytes(op)));
-	if (op->call) {
+	if (op->unlinked) {
+		page_ink(p, INK_DIM, "\n           submitted: nobody knows by which call");
+	} else {
 		evidence_call(call, sizeof(call), op->trace, op->call);
 		page_ink(p, INK_DIM, "\n           submitted: %s", call);
 	}

@@ -46,6 +46,12 @@ enum err_kind sequence_unwrap(struct trace *t, struct error *e)
 		if (i < t->n_calls && t->calls[i].stream != GST_NONE)
 			t->calls[i].seq = unwrap(&last[t->calls[i].stream], t->calls[i].seq);
 	}
+	/* what the device did lies in the order of the stream, not of the calls */
+	for (size_t i = 0; i < t->n_streams; i++)
+		last[i] = t->recycled ? LATER : 0;
+	for (size_t i = 0; i < t->n_measured; i++)
+		if (t->measured[i].stream != GST_NONE)
+			t->measured[i].seq = unwrap(&last[t->measured[i].stream], t->measured[i].seq);
 	free(last);
 	return ERR_NONE;
 }

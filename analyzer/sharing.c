@@ -85,6 +85,8 @@ static void give_slack(struct process *p)
 		int64_t since_ns = i ? p->ops[i - 1]->earliest_start_ns : INT64_MIN;
 		size_t at = intervals_after(&p->others, since_ns);
 
+		if (work_is_solid(p->ops[i]))
+			continue; /* when it began is known, and it counts as busy until it ended */
 		if (at < p->others.n && p->others.at[at].begin_ns < p->ops[i]->latest_end_ns)
 			p->ops[i]->slack_ns += changes(p->ops[i], p->trace) * CHANGE_NS;
 	}

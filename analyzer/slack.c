@@ -91,11 +91,36 @@ static bool take(struct device_work *d, struct intervals *rest, const struct sla
 	return true;
 }
 
+/* What was measured is busy, whatever else may stand still meanwhile. */
+static bool set_measured_apart(struct device_work *d)
+{
+	struct intervals rest = { 0 };
+
+	if (!d->measured.n)
+		return true;
+	if (!intervals_subtract(&rest, &d->busy, &d->measured)) {
+		intervals_free(&rest);
+		return false;
+	}
+	intervals_free(&d->busy);
+	d->busy = rest;
+	return true;
+}
+
+static bool put_measured_back(struct device_work *d)
+{
+	for (size_t i = 0; i < d->measured.n; i++)
+		if (!intervals_add(&d->busy, d->measured.at[i].begin_ns, d->measured.at[i].end_ns))
+			return false;
+	intervals_merge(&d->busy);
+	return true;
+}
+
 bool slack_take(struct device_work *d)
 {
 	struct slack s = { 0 };
 	struct intervals rest = { 0 };
-	bool ok = find(&s, d) && take(d, &rest, &s);
+	bool ok = set_measured_apart(d) && find(&s, d) && take(d, &rest, &s);
 
 	free(s.begins);
 	free(s.ends);
@@ -106,5 +131,5 @@ bool slack_take(struct device_work *d)
 	intervals_free(&d->busy);
 	d->busy = rest;
 	intervals_merge(&d->inside);
-	return true;
+	return put_measured_back(d);
 }

@@ -4,15 +4,26 @@
 #include "alloc.h"
 #include "ns.h"
 
+/* Of lost work nothing is claimed at the ends either: half of what is not known would be called idle. */
+static int64_t latest_begin(const struct work *op)
+{
+	return op->lost ? op->earliest_start_ns : op->latest_start_ns;
+}
+
+static int64_t earliest_end(const struct work *op)
+{
+	return op->lost ? op->latest_end_ns : op->earliest_end_ns;
+}
+
 static bool begin_stretch(struct device_work *d, const struct work *op)
 {
 	if (!array_room(d->stretches, d->n_stretches, d->cap_stretches))
 		return false;
 	d->stretches[d->n_stretches++] = (struct stretch){
 		.begin_ns = op->earliest_start_ns,
-		.latest_begin_ns = op->latest_start_ns,
+		.latest_begin_ns = latest_begin(op),
 		.last_latest_start_ns = op->latest_start_ns,
-		.earliest_end_ns = op->earliest_end_ns,
+		.earliest_end_ns = earliest_end(op),
 		.end_ns = op->latest_end_ns,
 		.first_entry_ns = op->call->begin_ns,
 		.last_entry_ns = op->call->begin_ns,
@@ -26,9 +37,9 @@ static void extend_stretch(struct stretch *s, const struct work *op)
 {
 	s->begin_ns = min64(s->begin_ns, op->earliest_start_ns);
 	s->second_begin_ns = min64(s->second_begin_ns, op->earliest_start_ns);
-	s->latest_begin_ns = min64(s->latest_begin_ns, op->latest_start_ns);
+	s->latest_begin_ns = min64(s->latest_begin_ns, latest_begin(op));
 	s->last_latest_start_ns = max64(s->last_latest_start_ns, op->latest_start_ns);
-	s->earliest_end_ns = max64(s->earliest_end_ns, op->earliest_end_ns);
+	s->earliest_end_ns = max64(s->earliest_end_ns, earliest_end(op));
 	if (op->latest_end_ns >= s->end_ns) {
 		s->end_ns = op->latest_end_ns;
 		s->end_known_by = op->known_by;

@@ -72,6 +72,8 @@ static enum err_kind add_devices(struct summary *s, struct error *e)
 		d->first_gap = s->n_gaps;
 		s->n_gaps += d->attribution.n_gaps;
 		s->operations_unlinked += d->timeline->operations_unlinked;
+		s->operations_lost += d->timeline->operations_lost;
+		s->measured_unlinked += d->timeline->measured_unlinked;
 		set_identity(d);
 		set_times(d);
 	}
@@ -228,6 +230,8 @@ static void add_recording(struct summary *s)
 		s->unknown += t->life == LIFE_UNKNOWN;
 		s->records_dropped += t->counters.records_dropped;
 		s->entry_points_unknown += t->counters.entry_points_unknown;
+		s->activities += t->n_measured;
+		s->activities_bad += t->measured_bad;
 		s->streams_untracked += t->counters.streams_untracked;
 		s->edges_skipped += t->counters.edges_skipped;
 		s->names_missing += t->names_missing;

@@ -26,7 +26,8 @@ struct group { /* one physical device */
 
 struct builder {
 	const struct run *run;
-	struct facts *facts; /* one per trace */
+	struct exact *exact; /* one per trace, and so are the facts */
+	struct facts *facts;
 	struct group *groups;
 	struct device_work *works; /* like groups */
 	size_t n_groups, cap_groups;
@@ -102,6 +103,34 @@ static bool add_graph_devices(struct builder *b, size_t trace, const struct call
 	return true;
 }
 
+/* Where the call's work ran, if it was measured: each device of its own. *rest: some of it was not, it counts in its stream. */
+static bool add_measured_devices(struct builder *b, size_t trace, const struct call *c, bool *rest)
+{
+	size_t n;
+	const struct exact_op *ops = exact_of(&b->exact[trace], c, &n);
+	uint32_t last = GST_NONE;
+
+	for (size_t i = 0; i < n; i++) {
+		if (ops[i].measured->device == last)
+			continue;
+		last = ops[i].measured->device;
+		if (!add_member(b, trace, last, false))
+			return false;
+	}
+	*rest = !n || exact_missing(&b->exact[trace], c, ops, n);
+	return true;
+}
+
+static bool add_unlinked_devices(struct builder *b, size_t trace)
+{
+	const struct exact *x = &b->exact[trace];
+
+	for (size_t i = x->n_linked; i < x->n; i++)
+		if (!add_member(b, trace, x->ops[i].measured->device, false))
+			return false;
+	return true;
+}
+
 /* Every device that some process put work on. */
 static bool find_devices(struct builder *b)
 {
@@ -113,15 +142,19 @@ static bool find_devices(struct builder *b)
 		for (size_t k = 0; k < t->n_calls; k++) {
 			const struct call *c = &t->calls[k];
 			uint32_t ordinal = elsewhere_home(t, c);
+			bool rest = true;
 
-			if (!add_graph_devices(b, i, c, &seen_in_graphs))
+			if (!add_graph_devices(b, i, c, &seen_in_graphs) ||
+			    (t->n_measured && !add_measured_devices(b, i, c, &rest)))
 				return false;
-			if (!is_submission(c) || (seen[ordinal / 8] & 1u << ordinal % 8))
+			if (!rest || !is_submission(c) || (seen[ordinal / 8] & 1u << ordinal % 8))
 				continue;
 			seen[ordinal / 8] |= (uint8_t)(1u << ordinal % 8);
 			if (!add_member(b, i, ordinal, false))
 				return false;
 		}
+		if (!add_unlinked_devices(b, i))
+			return false;
 	}
 	return true;
 }
@@ -211,7 +244,9 @@ static enum err_kind build_facts(struct builder *b, struct error *e)
 		enum err_kind kind = device_clock_map(&firings, b->run->traces[i], e);
 
 		if (!kind)
-			kind = facts_build(&b->facts[i], b->run->traces[i], firings, e);
+			kind = exact_link(&b->exact[i], b->run->traces[i], e);
+		if (!kind)
+			kind = facts_build(&b->facts[i], b->run->traces[i], firings, &b->exact[i], e);
 		free(firings);
 		if (kind)
 			return kind;
@@ -254,11 +289,13 @@ static enum err_kind build_all(struct timeline *out, struct builder *b, struct e
 
 enum err_kind timeline_build(struct timeline *out, const struct run *run, struct error *e)
 {
-	struct builder b = { .run = run, .facts = array_new(run->n_traces, sizeof(*b.facts)) };
+	struct builder b = { .run = run,
+			     .exact = array_new(run->n_traces, sizeof(*b.exact)),
+			     .facts = array_new(run->n_traces, sizeof(*b.facts)) };
 	enum err_kind kind;
 
-	*out = (struct timeline){ .run = run };
-	kind = b.facts ? build_all(out, &b, e) : no_memory(e);
+	*out = (struct timeline){ .run = run, .exact = b.exact };
+	kind = b.facts && b.exact ? build_all(out, &b, e) : no_memory(e);
 	for (size_t i = 0; b.facts && i < run->n_traces; i++)
 		facts_free(&b.facts[i]);
 	free(b.facts);
@@ -282,5 +319,8 @@ void timeline_free(struct timeline *t)
 		free(t->devices[i].undrawn);
 	}
 	free(t->devices);
+	for (size_t i = 0; t->exact && i < t->run->n_traces; i++)
+		exact_free(&t->exact[i]);
+	free(t->exact);
 	*t = (struct timeline){ 0 };
 }

@@ -12,6 +12,7 @@
  * A gap's stated ends lie midway between inner and outer, its errors are half the distance. */
 #pragma once
 
+#include "exact.h"
 #include "interval.h"
 #include "run.h"
 #include "trace.h"
@@ -24,12 +25,15 @@ struct op {
 	int64_t stretch_begin_ns, stretch_end_ns; /* what is known: it ran inside */
 	const struct call *call;
 	const struct trace *trace;
+	const struct measured *measured; /* how begin and end are known exactly; NULL: placed */
 	const struct graph_node *node; /* of the graph that the call launched; NULL: the call's own work */
 	uint32_t stream;  /* index into trace->streams */
 	uint32_t count;   /* operations it stands for: more than 1 for a batch of copies, and where a graph's nodes are counted and not known */
 	uint8_t class;    /* enum op_class */
 	uint8_t copy;     /* enum gst_copy_kind for OP_COPY */
 	bool exact;       /* begin and end are measured (imported or CUPTI), not placed */
+	bool unlinked;    /* it was measured, and who asked for it is not known: `call` is none of the trace's */
+	bool lost;        /* its process's work was measured, and this was not */
 };
 
 /* The kernel's name, "" where it is not known or not a kernel's. */
@@ -38,7 +42,7 @@ const char *op_kernel(const struct op *op);
 uint64_t op_bytes(const struct op *op);
 
 /* Why a busy stretch's end, that is a gap's begin, is known; the best of several. */
-enum boundary { BOUNDARY_NONE, BOUNDARY_EDGE, BOUNDARY_BLOCKING_RETURN, BOUNDARY_QUERY, BOUNDARY_POLL };
+enum boundary { BOUNDARY_NONE, BOUNDARY_EDGE, BOUNDARY_BLOCKING_RETURN, BOUNDARY_QUERY, BOUNDARY_POLL, BOUNDARY_MEASURED };
 
 /* What work waited for, besides what stood before it in its stream, although it had been submitted. */
 struct dependency {
@@ -70,6 +74,8 @@ struct device_timeline {
 	struct gap *gaps;              size_t n_gaps;   /* in time order, disjoint */
 	uint32_t n_streams;
 	uint64_t operations;          /* kernels, copies, memsets */
+	uint64_t measured_unlinked;   /* measured work without a known call: part of operations_unlinked */
+	uint64_t operations_lost;     /* not measured, although their process's work was */
 	uint64_t operations_unlinked; /* work whose stream or end is not known; launches of graphs that are not, or that the device decides on */
 	/* exact: end - begin = compute + comm + sum(copy) + memset + sum of gaps */
 	int64_t compute_ns, comm_ns, memset_ns;
@@ -84,6 +90,7 @@ struct device_timeline {
 struct timeline {
 	struct device_timeline *devices; size_t n_devices;
 	const struct run *run; /* borrowed */
+	struct exact *exact;   /* like run->traces: calls that ops name */
 };
 
 enum err_kind timeline_build(struct timeline *out, const struct run *run, struct error *e);

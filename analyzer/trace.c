@@ -5,6 +5,7 @@
 #include "front.h"
 #include "sequence.h"
 #include "trace_decode.h"
+#include "trace_measured.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,7 @@ static void set_lifetime(struct decoder *d)
 	}
 	if (t->n_samples && t->samples[t->n_samples - 1].time_ns > end)
 		end = t->samples[t->n_samples - 1].time_ns;
+	end = measured_settle(t, end);
 	end = end > t->cut_ns ? t->cut_ns : end;
 	end = end > t->seen_ns ? t->seen_ns : end;
 	t->end_ns = end > t->begin_ns ? end : t->begin_ns;
@@ -164,6 +166,7 @@ static enum err_kind decode(struct decoder *d, int64_t now_ns, struct error *e)
 		return trace_no_memory(d->t, e);
 	comms_publish(d->t, d->names);
 	set_life(d, now_ns);
+	measured_promise(d->t);
 	if ((kind = trace_events(d, e)))
 		return kind;
 	if ((kind = take_counts(d, e)))
@@ -235,6 +238,7 @@ void trace_free(struct trace *t)
 	free(t->path);
 	free(t->calls);
 	free(t->edges);
+	free(t->measured);
 	free(t->polls);
 	free(t->samples);
 	free(t->usages);

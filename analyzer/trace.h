@@ -65,6 +65,19 @@ struct edge {
 	uint32_t tid; /* thread that recorded it, 0 unknown */
 };
 
+/* One thing the device did, and when, as CUPTI or another tool measured it. */
+struct measured {
+	int64_t begin_ns, end_ns;
+	uint64_t seq;  /* of the submission in its stream; 0 not known */
+	uint64_t node; /* of a graph's launch: as the recorder names it, 0 none */
+	uint64_t bytes;
+	uint32_t stream; /* index, or GST_NONE */
+	uint32_t name;   /* index into trace.kernels, 0 none */
+	uint32_t error_ns; /* of both times on the host's clock, at most */
+	uint16_t device;   /* ordinal */
+	uint8_t kind, copy; /* enum gst_activity_kind, gst_copy_kind */
+};
+
 struct poll {
 	int64_t begin_ns, end_ns;
 	uint64_t covers;
@@ -128,6 +141,8 @@ struct trace {
 	struct call *calls;         size_t n_calls;   /* by begin_ns; begin_ns > cut_ns dropped */
 	struct edge *edges;         size_t n_edges;   /* by begin_ns */
 	struct poll *polls;         size_t n_polls;
+	struct measured *measured;  size_t n_measured; /* by begin_ns */
+	int64_t measured_from_ns, measured_until_ns; /* what was submitted in between was to be measured; equal: nothing was */
 	struct sample *samples;     size_t n_samples;
 	struct usage *usages;       size_t n_usages;
 	struct stream *streams;     size_t n_streams;
@@ -143,6 +158,7 @@ struct trace {
 	char *text;                 /* what the names above point into */
 	/* counted while decoding */
 	uint64_t records, segments, unfinished, unknown_records, names_missing;
+	uint64_t measured_bad; /* activities whose times cannot be; left out */
 	uint64_t types[TRACE_TYPES]; /* records by type; [0]: the others */
 	uint64_t injected[GST_HOOK_MAX];
 };

@@ -2,6 +2,7 @@
 #include "trace_decode.h"
 
 #include "alloc.h"
+#include "trace_measured.h"
 
 #include <math.h>
 
@@ -148,6 +149,37 @@ static bool add_poll(struct decoder *d, const struct gst_poll *r)
 	return true;
 }
 
+static bool add_measured(struct decoder *d, const struct gst_activity *r)
+{
+	struct trace *t = d->t;
+	struct measured *m;
+
+	if (!measured_is_sane(r)) {
+		t->measured_bad++;
+		return true;
+	}
+	if (came_later(t, (int64_t)r->end_ns))
+		return true;
+	if (!array_room(t->measured, t->n_measured, d->measured))
+		return false;
+	m = &t->measured[t->n_measured++];
+	*m = (struct measured){ .begin_ns = (int64_t)r->begin_ns,
+				.end_ns = (int64_t)r->end_ns,
+				.seq = r->seq,
+				.node = r->node,
+				.bytes = r->bytes,
+				.stream = stream_index(t, r->stream),
+				.error_ns = r->error_ns,
+				.device = r->device,
+				.kind = r->kind,
+				.copy = r->copy <= GST_COPY_H2H ? r->copy : GST_COPY_UNKNOWN };
+	if (r->name) {
+		m->name = names_kernel(d->names, r->name);
+		t->names_missing += m->name == 0;
+	}
+	return true;
+}
+
 static bool add_sample(struct decoder *d, const struct gst_sample *r)
 {
 	struct trace *t = d->t;
@@ -229,6 +261,9 @@ enum err_kind trace_events(struct decoder *d, struct error *e)
 			break;
 		case GST_POLL:
 			ok = add_poll(d, (const struct gst_poll *)v.record);
+			break;
+		case GST_ACTIVITY:
+			ok = add_measured(d, (const struct gst_activity *)v.record);
 			break;
 		case GST_SAMPLE:
 			ok = add_sample(d, (const struct gst_sample *)v.record);

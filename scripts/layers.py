@@ -31,7 +31,7 @@ STAGES = [
     "reader reader_* segment_order import_*",
     "trace trace_* front life clock device_clock edge_done names sequence graphs graph_* comms busy_lists",
     "run run_files staged",
-    "accounts facts facts_* latency bounds carried elsewhere legacy waits links busy sharing slack stretches place place_* depend gaps timeline timeline_*",
+    "accounts exact exact_* facts facts_* latency bounds carried elsewhere legacy waits links busy sharing slack stretches place place_* depend gaps timeline timeline_*",
     "chain calls threads",
     "cause cause_* causes findings gap_view",
     "steps memory self",

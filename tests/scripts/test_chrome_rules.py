@@ -116,10 +116,14 @@ def test_device_work_has_stream_and_correlation(file):
 def test_each_work_has_its_launch(file):
     launches = {e["args"]["correlation"]: e for e in slices(file, "cuda_driver") if "correlation" in e["args"]}
     work = slices(file, *DEVICE)
-    alone = [e["args"]["correlation"] for e in work if "graph" not in e["args"]]  # a graph's nodes have one launch together
+    several = {"graph", "pieces"}  # a graph's nodes have one launch together
+    alone = [e["args"]["correlation"] for e in work if not several & set(e["args"])]
     assert len(set(alone)) == len(alone)
-    assert not set(alone) & {e["args"]["correlation"] for e in work if "graph" in e["args"]}
+    assert not set(alone) & {e["args"]["correlation"] for e in work if several & set(e["args"])}
     for event in work:
+        if event["args"].get("launch") == "not known":
+            assert event["args"]["correlation"] not in launches
+            continue
         launch = launches[event["args"]["correlation"]]
         assert launch["ts"] <= event["ts"]
 
@@ -127,7 +131,7 @@ def test_each_work_has_its_launch(file):
 def test_flows_go_from_launch_to_work(file):
     launches = {e["args"]["correlation"]: e for e in slices(file, "cuda_driver") if "correlation" in e["args"]}
     work = {}  # the first in time of each, on each device: a graph's launch points to its first node on one of them
-    for event in sorted(slices(file, *DEVICE), key=lambda e: e["ts"]):
+    for event in sorted((e for e in slices(file, *DEVICE) if "launch" not in e["args"]), key=lambda e: e["ts"]):
         work.setdefault(event["args"]["correlation"], {}).setdefault(event["pid"], event)
     flows = [e for e in file[1]["traceEvents"] if e["ph"] in "sf"]
     assert sorted(e["id"] for e in flows if e["ph"] == "s") == sorted(work) == sorted(e["id"] for e in flows if e["ph"] == "f")
@@ -136,6 +140,22 @@ def test_flows_go_from_launch_to_work(file):
         end = launches[event["id"]] if event["ph"] == "s" else work[event["id"]][event["pid"]]
         assert (event["pid"], event["tid"], event["ts"]) == (end["pid"], end["tid"], end["ts"])
         assert ("bp" in event) == (event["ph"] == "f") and event.get("bp", "e") == "e"
+
+
+def test_measured_work_is_where_it_was_measured(files):
+    """To the nanosecond, and not as something that has bounds."""
+    names = [name for name in files if name.startswith("cupti-")]
+    assert len(names) > 5
+    for name in names:
+        trace = (GOLDEN / name / "trace.txt").read_text()
+        spans = re.findall(r"^activity t=([\d.]+)us\.\.([\d.]+)us", trace, re.M)
+        measured = sorted(round((float(end) - float(begin)) * 1000) for begin, end in spans)
+        exact = [e for e in slices(files[name], *DEVICE) if e["args"]["timing"] == "exact"]
+        assert sorted(ns(e["dur"]) for e in exact) == measured, name
+        assert all("stretch_begin_us" not in e["args"] and "error_us" in e["args"] for e in exact)
+        begins = sorted(ns(e["ts"]) for e in exact)
+        wanted = sorted(round(float(begin) * 1000) for begin, _ in spans)
+        assert [at - begins[0] for at in begins] == [at - wanted[0] for at in wanted], name
 
 
 def test_no_partial_overlap_on_a_track(file):

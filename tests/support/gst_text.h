@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gst_text.h: traces as text, one event a line, for tests that a reader can follow. `#` starts a comment.
  *
- *   process 100 [level=edges|host] [run=ID] [host=H] [start=0] [real=0] [end=5ms] [drift=20] [exited=1] [command=x]   begins a file <host>-<pid>.gst
+ *   process 100 [level=edges|host|cupti] [run=ID] [host=H] [start=0] [real=0] [end=5ms] [drift=20] [exited=1] [command=x]   begins a file <host>-<pid>.gst
  *   thread 10 [name]         what follows is of this thread: its last segment, or a new one
  *   segment                  a new segment of the same thread
  *   device 0 [uuid=7] [name=X]
@@ -16,6 +16,8 @@
  *   structure 1 t=.. [exec=9] [base=] [nodes=] [work=] [described=] [edges=] [flags=open,same,no-edges]     counts: as written so far
  *   change t=.. structure=1 node=11 [kernel=foo] [bytes=] [flags=on,off]
  *   edge 3 t=.. stream=1 covers=2 fired=150us done=160us [base=1] [kind=block|start|class|before|after]
+ *   activity t=.. [stream=1] [seq=1] [kind=kernel|copy|memset|graph] [copy=h2d-pageable] [kernel=foo] [bytes=] [node=11] [error=500ns]
+ *        [device=0]      what was measured; without seq nobody knows who asked for it
  *   poll t=.. stream=1 covers=2 ready=0|1
  *   sample t=.. syscall=0 [tid=] [arg=] [file=/data/x] [fd=file|pipe|socket] [state=S]
  *   usage t=.. cpu=1ms [delay=] [voluntary=] [involuntary=] [faults=]

@@ -55,3 +55,20 @@ void text_poll(struct parser *p)
 	word_span(p, &r.begin, &r.end);
 	record_add(p, GST_POLL, &r, sizeof(r));
 }
+
+void text_activity(struct parser *p)
+{
+	static const char *const kinds[] = { "", "kernel", "copy", "memset", "graph", NULL };
+	struct gst_activity r = { .stream = (uint32_t)word_number(p, "stream", GST_NONE),
+				  .seq = (uint32_t)word_number(p, "seq", 0),
+				  .node = word_number(p, "node", 0),
+				  .bytes = word_number(p, "bytes", 0),
+				  .name = record_name(p, GST_SPACE_KERNEL, word_value(p, "kernel")),
+				  .error_ns = (uint32_t)word_duration(p, "error", 0),
+				  .device = (uint16_t)word_number(p, "device", 0) };
+
+	r.kind = (uint8_t)word_choice(p, word_value(p, "kind"), kinds, GST_ACTIVITY_KERNEL);
+	r.copy = (uint8_t)word_choice(p, word_value(p, "copy"), word_copy_kinds, GST_COPY_UNKNOWN);
+	word_span(p, &r.begin_ns, &r.end_ns);
+	record_add(p, GST_ACTIVITY, &r, sizeof(r));
+}

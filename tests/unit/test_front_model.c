@@ -191,7 +191,7 @@ static bool one(uint64_t seed, size_t n_processes, uint32_t n_devices, bool lega
 	int64_t latest;
 
 	for (size_t k = 0; k < n_processes; k++) {
-		begin(&models[k], seed, (uint32_t)k, n_devices, legacy);
+		begin(&models[k], seed, (uint32_t)k, n_devices, legacy, false);
 		play(&models[k], seed);
 	}
 	latest = cut_all(models, traces, n_processes);

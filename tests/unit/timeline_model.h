@@ -5,6 +5,7 @@
 #pragma once
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ns.h"
@@ -13,6 +14,8 @@
 #define STREAMS 4
 #define DEVICES 3
 #define MAX 4000
+#define GRAPH_NODES 5
+#define PROCESSES 3
 #define US 1000
 
 struct truth {
@@ -21,6 +24,7 @@ struct truth {
 	bool host;
 	int stream;
 	int64_t submit;
+	bool lost; /* it was to be measured and was not */
 };
 
 struct model { /* of one process */
@@ -36,7 +40,7 @@ struct model { /* of one process */
 	struct truth ops[MAX];
 	size_t n_ops;
 	uint32_t n_devices;
-	uint32_t turn; /* the process calls physical device d number (d + turn) % n_devices */
+	uint32_t turn;               /* the process calls physical device d number (d + turn) % n_devices */
 	int64_t stream_end[STREAMS]; /* end of the last work, waits included */
 	int64_t start_after[STREAMS];
 	uint64_t seq[STREAMS], marked[STREAMS];
@@ -45,10 +49,24 @@ struct model { /* of one process */
 	uint32_t base[DEVICES];
 	int64_t base_fired[DEVICES];
 	bool edges;
+	bool exact;        /* the device's work is measured; no edges then, and no polls */
+	uint32_t lost;     /* of a thousand pieces of work so many are not measured after all, */
+	uint32_t unlinked; /* … and so many without a call */
+	struct measured measured[MAX];
+	struct graph graphs[GRAPH_NODES + 1]; /* number n has n nodes, one after the other or side by side */
+	struct graph_node nodes[GRAPH_NODES];
 	bool legacy; /* each device's first stream is its legacy default stream, and the others block with it */
 	int n_streams;
 	int64_t held[DEVICES]; /* by edges between two pieces of work: idle time too short for any record to show */
 };
+
+/* For qsort. */
+static int by_begin(const void *a, const void *b)
+{
+	const struct truth *x = a, *y = b;
+
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
 
 static uint32_t random32(struct model *m)
 {
@@ -177,12 +195,30 @@ static void mark_all(struct model *m, uint32_t device, int awaited)
 
 /* ---- the device side ---------------------------------------------------------------------------------- */
 
+static void measure(struct model *m, struct truth *op, uint64_t node)
+{
+	bool unlinked = random32(m) % 1000 < m->unlinked;
+
+	op->lost = random32(m) % 1000 < m->lost;
+	if (!op->lost)
+		m->measured[m->t.n_measured++] =
+			(struct measured){ .begin_ns = op->begin,
+					   .end_ns = op->end,
+					   .seq = unlinked ? 0 : m->seq[op->stream],
+					   .stream = unlinked ? GST_NONE : (uint32_t)op->stream,
+					   .device = m->streams[op->stream].device,
+					   .node = node,
+					   .kind = GST_ACTIVITY_KERNEL };
+}
+
 static int64_t run(struct model *m, int s, int64_t submit, int64_t latest, int64_t duration, bool host)
 {
 	int64_t start = min64(submit + between(m, 1 * US, 9 * US), latest);
 
 	start = max64(start, over(m, s));
-	m->ops[m->n_ops++] = (struct truth){ start, start + duration, device_of(m, s), host, s, submit };
+	m->ops[m->n_ops++] = (struct truth){ start, start + duration, device_of(m, s), host, s, submit, false };
+	if (m->exact && !host)
+		measure(m, &m->ops[m->n_ops - 1], 0);
 	m->stream_end[s] = start + duration;
 	return start + duration;
 }
@@ -212,6 +248,27 @@ static void launch(struct model *m, int s)
 	call(m, GST_FAMILY_LAUNCH, s, m->seq[s], m->now + spent)->flags = GST_SUBMISSION;
 }
 
+static void graph_launch(struct model *m, int s)
+{
+	uint32_t n = 1 + random32(m) % GRAPH_NODES;
+	int64_t spent = call_time(m), at = max64(m->now + between(m, 1 * US, 9 * US), over(m, s));
+	struct call *c;
+
+	m->seq[s]++;
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t end = at + duration(m);
+
+		assert_true(m->n_ops < MAX);
+		m->ops[m->n_ops++] = (struct truth){ at, end, device_of(m, s), false, s, m->now, false };
+		measure(m, &m->ops[m->n_ops - 1], i + 1);
+		m->stream_end[s] = max64(m->stream_end[s], end);
+		at = random32(m) % 2 ? between(m, at, end) : end + between(m, 0, 2 * US);
+	}
+	c = call(m, GST_FAMILY_GRAPH_LAUNCH, s, m->seq[s], m->now + spent);
+	c->flags = GST_SUBMISSION;
+	c->graph = n;
+}
+
 static void blocking_copy(struct model *m, int s)
 {
 	int64_t end;
@@ -229,7 +286,7 @@ static void blocking_copy(struct model *m, int s)
 
 static void host_function(struct model *m, int s)
 {
-	if (!m->edges)
+	if (!m->edges && !m->exact)
 		return;
 	edge(m, s, GST_EDGE_HOSTFN_BEFORE, 0);
 	m->seq[s]++;
@@ -241,8 +298,7 @@ static void host_function(struct model *m, int s)
 static void sync_stream(struct model *m, int s)
 {
 	mark_all(m, device_of(m, s), s);
-	call(m, GST_FAMILY_SYNC_STREAM, s, m->seq[s],
-	     max64(m->now + 1 * US, over(m, s)) + between(m, 500, 25 * US));
+	call(m, GST_FAMILY_SYNC_STREAM, s, m->seq[s], max64(m->now + 1 * US, over(m, s)) + between(m, 500, 25 * US));
 	harvest(m);
 }
 
@@ -291,7 +347,7 @@ static void silence(struct model *m, int64_t until)
 		for (int s = 0; s < m->n_streams; s++) {
 			struct poll *p = &m->t.polls[m->t.n_polls];
 
-			if (known[s] || m->seq[s] == 0 || m->t.n_polls + 1 >= MAX)
+			if (m->exact || known[s] || m->seq[s] == 0 || m->t.n_polls + 1 >= MAX)
 				continue;
 			known[s] = done(m, s) <= m->now;
 			*p = (struct poll){ m->now, m->now + 800, m->seq[s], (uint32_t)s, known[s] };
@@ -334,19 +390,23 @@ static void step(struct model *m)
 		sync_context(m, s);
 		break;
 	default:
-		launch(m, s);
+		if (m->exact && random32(m) % 6 == 0)
+			graph_launch(m, s);
+		else
+			launch(m, s);
 		break;
 	}
 }
 
 /* ---- a whole run -------------------------------------------------------------------------------------- */
 
-static void begin(struct model *m, uint64_t seed, uint32_t process, uint32_t n_devices, bool legacy)
+static void begin(struct model *m, uint64_t seed, uint32_t process, uint32_t n_devices, bool legacy, bool exact)
 {
 	memset(m, 0, sizeof(*m));
 	m->rng = (seed + process * 1000003) * 0x9e3779b97f4a7c15u + 1;
 	m->now = 1000000 * US;
-	m->edges = seed % 4 != 0;
+	m->exact = exact;
+	m->edges = !exact && seed % 4 != 0;
 	m->n_devices = n_devices;
 	m->legacy = legacy;
 	m->turn = process;
@@ -362,11 +422,21 @@ static void begin(struct model *m, uint64_t seed, uint32_t process, uint32_t n_d
 	m->t.threads = &m->thread;
 	m->t.n_threads = 1;
 	m->t.path = (char[]){ "model" };
-	m->t.header.device_level = m->edges ? GST_LEVEL_EDGES : GST_LEVEL_HOST;
+	m->t.graphs = m->graphs;
+	m->t.n_graphs = GRAPH_NODES + 1;
+	for (uint32_t n = 1; n <= GRAPH_NODES; n++) {
+		m->nodes[n - 1] = (struct graph_node){ .node = n };
+		m->graphs[n] = (struct graph){
+			.id = n, .counted = true, .whole = true, .work = n, .levels = n, .nodes = m->nodes, .n = n
+		};
+	}
+	m->t.measured = m->measured;
+	m->t.measured_from_ns = INT64_MIN;
+	m->t.measured_until_ns = exact ? INT64_MAX : INT64_MIN;
+	m->t.header.device_level = exact ? GST_LEVEL_CUPTI : m->edges ? GST_LEVEL_EDGES : GST_LEVEL_HOST;
 	for (uint32_t d = 0; d < n_devices; d++) {
 		m->drift[d] = (double)between(m, -60, 60) * 1e-6;
-		m->devices[d] =
-			(struct device){ .device = (d + process) % n_devices, .uuid = { (uint8_t)(d + 1) } };
+		m->devices[d] = (struct device){ .device = (d + process) % n_devices, .uuid = { (uint8_t)(d + 1) } };
 	}
 	for (int s = 0; s < STREAMS; s++)
 		m->streams[s] = (struct stream){ .id = (uint32_t)s + 1,
@@ -376,6 +446,13 @@ static void begin(struct model *m, uint64_t seed, uint32_t process, uint32_t n_d
 						 .context = 7 + device_of(m, s) };
 	m->t.begin_ns = m->now;
 	m->now += process ? between(m, 0, 3000 * US) : 0;
+}
+
+static int measured_order(const void *a, const void *b)
+{
+	const struct measured *x = a, *y = b;
+
+	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
 }
 
 static void play(struct model *m, uint64_t seed)
@@ -389,5 +466,6 @@ static void play(struct model *m, uint64_t seed)
 	for (int s = 0; s < m->n_streams; s++)
 		m->now = max64(m->now, m->stream_end[s]);
 	harvest(m);
+	qsort(m->measured, m->t.n_measured, sizeof(m->measured[0]), measured_order);
 	m->t.end_ns = m->now + 2 * US;
 }

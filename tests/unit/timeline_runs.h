@@ -6,17 +6,9 @@
 
 #include "timeline_model.h"
 
-#define PROCESSES 3
 #ifndef LAST_SEED
 #define LAST_SEED 4000
 #endif
-
-static int by_begin(const void *a, const void *b)
-{
-	const struct truth *x = a, *y = b;
-
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
 
 struct totals { /* of all runs */
 	int64_t span, idle, error, unresolved;

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "exact_work.h"
+
+#include "alloc.h"
+#include "elsewhere.h"
+#include "ns.h"
+#include "timeline.h"
+
+/* ---- collecting ------------------------------------------------------------------------------------- */
+
+static struct work work_of(struct work like, const struct measured *m)
+{
+	struct work op = like;
+
+	op.measured = m;
+	if (m->kind != GST_ACTIVITY_GRAPH) {
+		op.stalls = op.hostfn = false;
+		op.slack_ns = 0;
+	}
+	return op;
+}
+
+bool exact_add(struct stream_work *w, const struct exact *x, struct work like, uint32_t device, bool *any,
+	       uint32_t *missing)
+{
+	size_t n;
+	const struct exact_op *ops = exact_of(x, like.call, &n);
+
+	*any = n > 0;
+	*missing = exact_missing(x, like.call, ops, n);
+	for (size_t i = 0; i < n; i++) {
+		if (ops[i].measured->device != device)
+			continue;
+		if (!array_room(w->ops, w->n, w->cap))
+			return false;
+		w->ops[w->n++] = work_of(like, ops[i].measured);
+	}
+	return true;
+}
+
+bool exact_collect_loose(struct device_work *d, const struct trace *t, uint32_t device, const struct exact *x)
+{
+	struct stream_work *w = NULL;
+
+	for (size_t i = 0; i < x->n; i++) {
+		const struct exact_op *op = &x->ops[i];
+
+		if (op->measured->device != device || (i < x->n_linked && elsewhere_home(t, op->call) == device))
+			continue;
+		if (!w) {
+			if (!array_room(d->streams, d->n, d->cap))
+				return false;
+			w = &d->streams[d->n++];
+			*w = (struct stream_work){ .trace = t, .stream = GST_NONE, .ordinal = device, .loose = true };
+		}
+		if (!array_room(w->ops, w->n, w->cap))
+			return false;
+		w->ops[w->n++] = work_of((struct work){ .call = op->call }, op->measured);
+	}
+	return true;
+}
+
+/* ---- bounds ------------------------------------------------------------------------------------------ */
+
+static void set_times(struct work *op, int64_t from_ns)
+{
+	op->earliest_start_ns = op->latest_start_ns = max64(op->measured->begin_ns, from_ns);
+	op->earliest_end_ns = op->latest_end_ns = max64(op->measured->end_ns, from_ns);
+	op->known_by = BOUNDARY_MEASURED;
+}
+
+static size_t same_call(const struct stream_work *w, size_t i)
+{
+	size_t end = i + 1;
+
+	while (end < w->n && w->ops[end].call == w->ops[i].call)
+		end++;
+	return end;
+}
+
+/* What was not measured starts behind what was measured before it. */
+static void raise_starts(struct stream_work *w)
+{
+	int64_t from_ns = INT64_MIN;
+
+	for (size_t i = 0, next; i < w->n; i = next) {
+		int64_t last_ns = from_ns;
+
+		next = same_call(w, i);
+		for (size_t k = i; k < next; k++) {
+			struct work *op = &w->ops[k];
+
+			if (op->measured)
+				last_ns = max64(last_ns, op->latest_end_ns);
+			else
+				op->earliest_start_ns = max64(op->earliest_start_ns, min64(from_ns, op->latest_end_ns));
+		}
+		from_ns = last_ns;
+	}
+}
+
+/* And ends before what was measured behind it does; a host function even before that begins. Other pieces of the same call are not
+ * behind it. */
+static void lower_ends(struct stream_work *w)
+{
+	int64_t by_ns = INT64_MAX, begin_ns = INT64_MAX;
+
+	for (size_t end = w->n, first; end > 0; end = first) {
+		int64_t own_by_ns = by_ns, own_begin_ns = begin_ns;
+
+		for (first = end - 1; first > 0 && w->ops[first - 1].call == w->ops[end - 1].call;)
+			first--;
+		for (size_t i = first; i < end; i++) {
+			struct work *op = &w->ops[i];
+			int64_t limit_ns = op->hostfn ? begin_ns : by_ns;
+
+			if (op->measured) {
+				own_by_ns = min64(own_by_ns, op->latest_end_ns);
+				own_begin_ns = min64(own_begin_ns, op->earliest_start_ns);
+			} else if (limit_ns < op->latest_end_ns) {
+				op->latest_end_ns = max64(limit_ns, op->earliest_start_ns);
+				op->known_by = BOUNDARY_MEASURED;
+			}
+		}
+		by_ns = own_by_ns;
+		begin_ns = own_begin_ns;
+	}
+}
+
+void exact_bound(struct stream_work *w)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < w->n; i++) {
+		if (w->ops[i].measured)
+			set_times(&w->ops[i], w->trace->from_ns);
+		any |= w->ops[i].measured != NULL;
+	}
+	if (!any || w->loose)
+		return;
+	lower_ends(w);
+	raise_starts(w);
+}
+
+bool exact_merge(struct device_work *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		for (size_t k = 0; k < d->streams[i].n; k++) {
+			const struct work *op = &d->streams[i].ops[k];
+
+			if (work_is_solid(op) && !intervals_add(&d->measured, op->earliest_start_ns, op->latest_end_ns))
+				return false;
+		}
+	intervals_merge(&d->measured);
+	return true;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "place_kind.h"
+
+#include <string.h>
+
+/* ncclKernel_… to 2.18, ncclDevKernel_… since; mangled C++ names begin with _Z and a length */
+static bool communicates(const struct trace *t, uint32_t kernel)
+{
+	const char *name = kernel < t->n_kernels ? t->kernels[kernel] : "";
+
+	if (strncmp(name, "_Z", 2) == 0)
+		name += 2 + strspn(name + 2, "0123456789");
+	return strncmp(name, "nccl", 4) == 0;
+}
+
+enum op_class place_class_of_call(const struct call *c, const struct trace *t)
+{
+	switch (c->family) {
+	case GST_FAMILY_COPY:
+		return OP_COPY;
+	case GST_FAMILY_MEMSET:
+		return OP_MEMSET;
+	case GST_FAMILY_LAUNCH:
+		return communicates(t, c->name) ? OP_COMM : OP_KERNEL;
+	default:
+		return OP_KERNEL;
+	}
+}
+
+enum op_class place_class_of_node(const struct graph_node *n, const struct trace *t)
+{
+	if (n->type == NODE_COPY)
+		return OP_COPY;
+	if (n->type == NODE_MEMSET)
+		return OP_MEMSET;
+	return communicates(t, n->name) ? OP_COMM : OP_KERNEL;
+}
+
+enum op_class place_class_of_measured(const struct measured *m, const struct trace *t)
+{
+	if (m->kind == GST_ACTIVITY_COPY)
+		return OP_COPY;
+	if (m->kind == GST_ACTIVITY_MEMSET)
+		return OP_MEMSET;
+	return communicates(t, m->name) ? OP_COMM : OP_KERNEL;
+}
+
+const char *op_kernel(const struct op *op)
+{
+	uint32_t name = op->call->family == GST_FAMILY_LAUNCH ? op->call->name : 0;
+
+	if (op->measured && op->measured->name)
+		name = op->measured->name;
+	else if (op->node)
+		name = op->node->name;
+	return (op->class == OP_KERNEL || op->class == OP_COMM) && name < op->trace->n_kernels
+		       ? op->trace->kernels[name]
+		       : "";
+}
+
+uint64_t op_bytes(const struct op *op)
+{
+	if (op->measured && op->measured->bytes)
+		return op->measured->bytes;
+	return op->node ? op->node->arg : op->call->args[0];
+}

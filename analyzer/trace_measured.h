@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* trace_measured.h: which measured times can be, and which are taken. */
+#pragma once
+
+#include "trace.h"
+
+/* Of one record alone: it ends after it began, and means something. */
+bool measured_is_sane(const struct gst_activity *r);
+
+/* What the level in force promises to have measured. */
+void measured_promise(struct trace *t);
+
+/* Sorts; leaves out what lies outside the recording and, of a damaged file, what had not ended by the cut. end_ns: the last sign of life
+ * otherwise. Returns the last one with these. */
+int64_t measured_settle(struct trace *t, int64_t end_ns);
