@@ -129,7 +129,7 @@ static void pageable_rectangles_are_staged(void **state)
 {
 	(void)state;
 	run_in_child(staged, &truth);
-	assert_true(truth_nth(&truth, "memcpy", 0)->start_ns >= truth_find(&truth, "long__300000us")->end_ns);
+	assert_true(truth_nth(&truth, "memcpy", 0)->start_ns >= truth_find(&truth, "long__1000us")->end_ns);
 	assert_int_equal(truth_nth(&truth, "memcpy", 2)->bytes, LARGE / 2);
 }
 
