@@ -135,14 +135,15 @@ static struct plan plan_of(struct thread *t, const struct stream *s)
 static void plan(struct thread *t, struct stream *s)
 {
 	struct plan p = plan_of(t, s);
-	int64_t missing = (int64_t)p.edges - allowed();
+	int64_t missing = (int64_t)p.edges - allowed(), wait;
 
 	t->burst.drawn = missing <= 0;
 	if (t->burst.drawn) {
 		edges_reserve(t, s, p.edges); /* not when it begins: it would begin with a pause */
 		count_down(t, random_next(&t->random) % (p.edges * SHARE));
 	} else {
-		count_down(t, missing * SHARE < LOOK_AGAIN ? missing * SHARE : LOOK_AGAIN);
+		wait = missing * SHARE - (int64_t)(__atomic_load_n(&submissions, __ATOMIC_RELAXED) % SHARE);
+		count_down(t, (wait < LOOK_AGAIN ? wait : LOOK_AGAIN) - 1);
 	}
 }
 

@@ -6,178 +6,9 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "shim/capture.h"
 #include "shim/edge.c" /* its count of edges is set here */
-#include "shim/file.h"
-#include "shim/gate.h"
-#include "shim/helper.h"
 #include "shim/names.h"
-#include "shim/settings.h"
-#include "shim/stream.h"
-
-#define CONTEXT ((CUcontext)0x1000)
-#define STREAM_A ((CUstream)0xa000)
-#define STREAM_B ((CUstream)0xb000)
-#define GREEN ((CUgreenCtx)0x2000)
-#define GREEN_CONTEXT ((CUcontext)0x2800)
-#define STREAM_GREEN ((CUstream)0xc000)
-
-/* ---- the driver ------------------------------------------------------------------------------------------------------- */
-
-static struct {
-	unsigned created, queried, elapsed;
-	struct {
-		CUevent event;
-		CUstream stream;
-	} recorded[2048];
-	unsigned n_recorded;
-	CUresult query_answer;
-	CUstream capturing;
-} driver;
-
-static CUresult fake_current(CUcontext *c)
-{
-	*c = CONTEXT;
-	return CUDA_SUCCESS;
-}
-static CUresult fake_device(CUdevice *d)
-{
-	*d = 3;
-	return CUDA_SUCCESS;
-}
-static CUresult fake_stream_context(CUstream s, CUcontext *c)
-{
-	*c = s == STREAM_GREEN ? GREEN_CONTEXT : CONTEXT;
-	return CUDA_SUCCESS;
-}
-static CUresult fake_stream_device(CUstream s, CUdevice *d)
-{
-	assert_ptr_equal(s, STREAM_GREEN);
-	*d = 5;
-	return CUDA_SUCCESS;
-}
-static CUresult fake_from_green(CUcontext *c, CUgreenCtx green)
-{
-	*c = green == GREEN ? GREEN_CONTEXT : NULL;
-	return green == GREEN ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
-}
-static CUresult fake_flags(CUstream s, unsigned *f)
-{
-	(void)s;
-	*f = 0;
-	return CUDA_SUCCESS;
-}
-static CUresult fake_priority(CUstream s, int *p)
-{
-	(void)s;
-	*p = 0;
-	return CUDA_SUCCESS;
-}
-static CUresult fake_uuid(CUuuid *u, CUdevice d)
-{
-	(void)d;
-	memset(u, 7, sizeof(*u));
-	return CUDA_SUCCESS;
-}
-static CUresult fake_memory(size_t *n, CUdevice d)
-{
-	(void)d;
-	*n = 1;
-	return CUDA_SUCCESS;
-}
-static CUresult fake_name(char *n, int size, CUdevice d)
-{
-	(void)d;
-	snprintf(n, (size_t)size, "fake");
-	return CUDA_SUCCESS;
-}
-
-static CUresult fake_create(CUevent *e, unsigned flags)
-{
-	assert_int_equal(flags, CU_EVENT_DEFAULT); /* timing on, no blocking sync */
-	*e = (CUevent)(uintptr_t)(0xe000 + ++driver.created);
-	return CUDA_SUCCESS;
-}
-
-static CUresult fake_record(CUevent e, CUstream s)
-{
-	driver.recorded[driver.n_recorded].event = e;
-	driver.recorded[driver.n_recorded++].stream = s;
-	return CUDA_SUCCESS;
-}
-
-static CUresult fake_query(CUevent e)
-{
-	(void)e;
-	driver.queried++;
-	return driver.query_answer;
-}
-
-static CUresult fake_elapsed(float *ms, CUevent a, CUevent b)
-{
-	assert_ptr_not_equal(a, b);
-	*ms = 1.5f * (float)++driver.elapsed;
-	return CUDA_SUCCESS;
-}
-
-static CUresult fake_is_capturing(CUstream s, CUstreamCaptureStatus *status)
-{
-	*status = s == driver.capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
-	return CUDA_SUCCESS;
-}
-
-/* ---- around each test --------------------------------------------------------------------------------------------------- */
-
-static char directory[64];
-static struct thread *me;
-
-static int set_up(void **state)
-{
-	(void)state;
-	memset(&driver, 0, sizeof(driver));
-	real.cuCtxGetCurrent = fake_current;
-	real.cuCtxGetDevice = fake_device;
-	real.cuStreamGetCtx = fake_stream_context;
-	real.cuStreamGetDevice = fake_stream_device;
-	real.cuCtxFromGreenCtx = fake_from_green;
-	real.cuStreamGetFlags = fake_flags;
-	real.cuStreamGetPriority = fake_priority;
-	real.cuDeviceGetUuid_v2 = fake_uuid;
-	real.cuDeviceTotalMem_v2 = fake_memory;
-	real.cuDeviceGetName = fake_name;
-	real.cuEventCreate = fake_create;
-	real.cuEventRecord = fake_record;
-	real.cuEventQuery = fake_query;
-	real.cuEventElapsedTime = fake_elapsed;
-	real.cuStreamIsCapturing = fake_is_capturing;
-	snprintf(directory, sizeof(directory), "/tmp/gpushim-edge-XXXXXX");
-	assert_non_null(mkdtemp(directory));
-	settings.enabled = true;
-	settings.level = GST_LEVEL_EDGES;
-	settings.limit_bytes = 1 << 30;
-	snprintf(settings.out, sizeof(settings.out), "%s", directory);
-	helper_bell = HELPER_AWAKE; /* no thread beside these: there would be more calls than the tests make */
-	me = thread_self();
-	assert_non_null(me);
-	edges_forget();
-	streams_forget();
-	me->last_stream = NULL;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	return system(command);
-}
+#include "tests/unit/shim_driver.h"
 
 /* One launch, as the program would make it, without a helper thread. */
 static struct stream *launch(CUstream handle)
@@ -190,20 +21,6 @@ static struct stream *launch(CUstream handle)
 	s->returned++;
 	stream_submitted(s);
 	return s;
-}
-
-static unsigned recorded_on(CUstream s)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < driver.n_recorded; i++)
-		n += driver.recorded[i].stream == s;
-	return n;
-}
-
-static void forget_recorded(void)
-{
-	driver.n_recorded = 0;
 }
 
 /* ---- the rules -------------------------------------------------------------------------------------------------------- */
@@ -482,22 +299,20 @@ static void names_beyond_the_table_are_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(blocking_marks_every_stream_with_unmarked_work, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(legacy_stream_is_marked_only_when_awaited, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(nothing_is_recorded_during_a_capture, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(nothing_is_recorded_at_level_host, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(submission_in_flight_means_no_claim, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_submission_nobody_returned_from_is_on_record_and_counted, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(large_copies_get_edges_of_their_own, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_call_of_ours_that_does_not_return, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(pool_is_bounded_and_skips_are_counted, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(edges_beyond_32_bits_are_read, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_destroyed_stream_is_another_when_it_comes_back, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_green_contexts_streams_are_of_its_device_and_go_with_it, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(names_beyond_the_table_are_counted, set_up, tear_down),
+		cmocka_unit_test_setup(blocking_marks_every_stream_with_unmarked_work, set_up),
+		cmocka_unit_test_setup(legacy_stream_is_marked_only_when_awaited, set_up),
+		cmocka_unit_test_setup(nothing_is_recorded_during_a_capture, set_up),
+		cmocka_unit_test_setup(nothing_is_recorded_at_level_host, set_up),
+		cmocka_unit_test_setup(submission_in_flight_means_no_claim, set_up),
+		cmocka_unit_test_setup(a_submission_nobody_returned_from_is_on_record_and_counted, set_up),
+		cmocka_unit_test_setup(large_copies_get_edges_of_their_own, set_up),
+		cmocka_unit_test_setup(a_call_of_ours_that_does_not_return, set_up),
+		cmocka_unit_test_setup(pool_is_bounded_and_skips_are_counted, set_up),
+		cmocka_unit_test_setup(edges_beyond_32_bits_are_read, set_up),
+		cmocka_unit_test_setup(a_destroyed_stream_is_another_when_it_comes_back, set_up),
+		cmocka_unit_test_setup(a_green_contexts_streams_are_of_its_device_and_go_with_it, set_up),
+		cmocka_unit_test_setup(names_beyond_the_table_are_counted, set_up),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

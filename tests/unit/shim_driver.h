@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* shim_driver.h: a driver made of a few lines under the recorder's own parts, and a trace file of the test's own. Who includes it has
+ * included cmocka, and the shim's edge.c, whose counts are set here. */
+#pragma once
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/capture.h"
+#include "shim/file.h"
+#include "shim/gate.h"
+#include "shim/helper.h"
+#include "shim/settings.h"
+#include "shim/stream.h"
+
+#define CONTEXT ((CUcontext)0x1000)
+#define STREAM_A ((CUstream)0xa000)
+#define STREAM_B ((CUstream)0xb000)
+#define GREEN ((CUgreenCtx)0x2000)
+#define GREEN_CONTEXT ((CUcontext)0x2800)
+#define STREAM_GREEN ((CUstream)0xc000)
+
+/* ---- the driver ------------------------------------------------------------------------------------------------------- */
+
+static struct {
+	unsigned created, queried, elapsed;
+	struct {
+		CUevent event;
+		CUstream stream;
+	} recorded[1 << 16]; /* in their order; a launch (launch_whole) is among them as no event */
+	unsigned n_recorded;
+	CUresult query_answer;
+	CUstream capturing;
+} driver;
+
+static CUresult fake_current(CUcontext *c)
+{
+	*c = CONTEXT;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_device(CUdevice *d)
+{
+	*d = 3;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_stream_context(CUstream s, CUcontext *c)
+{
+	*c = s == STREAM_GREEN ? GREEN_CONTEXT : CONTEXT;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_stream_device(CUstream s, CUdevice *d)
+{
+	assert_ptr_equal(s, STREAM_GREEN);
+	*d = 5;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_from_green(CUcontext *c, CUgreenCtx green)
+{
+	*c = green == GREEN ? GREEN_CONTEXT : NULL;
+	return green == GREEN ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+static CUresult fake_flags(CUstream s, unsigned *f)
+{
+	(void)s;
+	*f = 0;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_priority(CUstream s, int *p)
+{
+	(void)s;
+	*p = 0;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_uuid(CUuuid *u, CUdevice d)
+{
+	(void)d;
+	memset(u, 7, sizeof(*u));
+	return CUDA_SUCCESS;
+}
+static CUresult fake_memory(size_t *n, CUdevice d)
+{
+	(void)d;
+	*n = 1;
+	return CUDA_SUCCESS;
+}
+static CUresult fake_name(char *n, int size, CUdevice d)
+{
+	(void)d;
+	snprintf(n, (size_t)size, "fake");
+	return CUDA_SUCCESS;
+}
+
+static CUresult fake_create(CUevent *e, unsigned flags)
+{
+	assert_int_equal(flags, CU_EVENT_DEFAULT); /* timing on, no blocking sync */
+	*e = (CUevent)(uintptr_t)(0xe000 + ++driver.created);
+	return CUDA_SUCCESS;
+}
+
+static CUresult fake_record(CUevent e, CUstream s)
+{
+	unsigned n = __atomic_fetch_add(&driver.n_recorded, 1, __ATOMIC_RELAXED);
+
+	assert_true(n < sizeof(driver.recorded) / sizeof(driver.recorded[0]));
+	driver.recorded[n].event = e;
+	driver.recorded[n].stream = s;
+	return CUDA_SUCCESS;
+}
+
+static CUresult fake_query(CUevent e)
+{
+	(void)e;
+	driver.queried++;
+	return driver.query_answer;
+}
+
+static CUresult fake_elapsed(float *ms, CUevent a, CUevent b)
+{
+	assert_ptr_not_equal(a, b);
+	*ms = 1.5f * (float)++driver.elapsed;
+	return CUDA_SUCCESS;
+}
+
+static CUresult fake_is_capturing(CUstream s, CUstreamCaptureStatus *status)
+{
+	*status = s == driver.capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+	return CUDA_SUCCESS;
+}
+
+/* ---- around each test --------------------------------------------------------------------------------------------------- */
+
+static char directory[64];
+static struct thread *me;
+
+static int make_directory(void **state)
+{
+	(void)state;
+	snprintf(directory, sizeof(directory), "/tmp/gpushim-edge-XXXXXX");
+	return mkdtemp(directory) ? 0 : -1;
+}
+
+static int remove_directory(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	return system(command);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&driver, 0, sizeof(driver));
+	real.cuCtxGetCurrent = fake_current;
+	real.cuCtxGetDevice = fake_device;
+	real.cuStreamGetCtx = fake_stream_context;
+	real.cuStreamGetDevice = fake_stream_device;
+	real.cuCtxFromGreenCtx = fake_from_green;
+	real.cuStreamGetFlags = fake_flags;
+	real.cuStreamGetPriority = fake_priority;
+	real.cuDeviceGetUuid_v2 = fake_uuid;
+	real.cuDeviceTotalMem_v2 = fake_memory;
+	real.cuDeviceGetName = fake_name;
+	real.cuEventCreate = fake_create;
+	real.cuEventRecord = fake_record;
+	real.cuEventQuery = fake_query;
+	real.cuEventElapsedTime = fake_elapsed;
+	real.cuStreamIsCapturing = fake_is_capturing;
+	settings.enabled = true;
+	settings.level = GST_LEVEL_EDGES;
+	settings.limit_bytes = 1 << 30;
+	snprintf(settings.out, sizeof(settings.out), "%s", directory);
+	helper_bell = HELPER_AWAKE; /* no thread beside these: there would be more calls than the tests make */
+	me = thread_self();
+	assert_non_null(me);
+	edges_forget();
+	streams_forget();
+	me->last_stream = NULL;
+	return 0;
+}
+
+static unsigned recorded_on(CUstream s)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < driver.n_recorded; i++)
+		n += driver.recorded[i].stream == s && driver.recorded[i].event;
+	return n;
+}
+
+static void forget_recorded(void)
+{
+	driver.n_recorded = 0;
+}
