@@ -341,13 +341,14 @@ static void place_on_chain(struct pool *p, struct slot *s)
 	}
 }
 
-static void harvest_one(struct ring *r, struct pool *p, struct slot *s)
+/* False: it has not fired. */
+static bool harvest_one(struct ring *r, struct pool *p, struct slot *s)
 {
 	CUresult rc = INJECT(cuEventQuery, s->event);
 	struct gst_edge edge;
 
 	if (rc == CUDA_ERROR_NOT_READY)
-		return;
+		return false;
 	if (rc == CUDA_SUCCESS) {
 		s->edge.done = clock_ticks();
 		if (s->stream->id == s->edge.stream)
@@ -362,16 +363,24 @@ static void harvest_one(struct ring *r, struct pool *p, struct slot *s)
 		__atomic_store_n(&s->state, SLOT_FREE, __ATOMIC_RELEASE);
 	}
 	__atomic_fetch_sub(&p->pending, 1, __ATOMIC_RELAXED);
+	return true;
 }
+
+#define STILL_BUSY 16 /* streams remembered, in which one has not fired: those behind it need not be asked */
 
 static void harvest_pool(struct ring *r, struct pool *p)
 {
+	const struct stream *busy[STILL_BUSY];
 	uint64_t after = 0;
+	unsigned n = 0, i;
 	struct slot *s;
 
 	while (__atomic_load_n(&p->pending, __ATOMIC_RELAXED) && (s = next_pending(p, after))) {
 		after = s->number;
-		harvest_one(r, p, s);
+		for (i = 0; i < n && busy[i] != s->stream; i++)
+			;
+		if (i == n && !harvest_one(r, p, s) && n < STILL_BUSY)
+			busy[n++] = s->stream;
 	}
 }
 

@@ -201,7 +201,9 @@ static void pool_is_bounded_and_skips_are_counted(void **state)
 	assert_int_equal(driver.created, 256);
 	assert_int_equal(file_counters()->edges_skipped - skipped,
 			 300 + 1 - 256); /* one start edge came with the launch */
+	driver.queried = 0;
 	edges_harvest(&me->ring, edges_context_is_current);
+	assert_int_equal(driver.queried, 1); /* one has not fired, so none behind it has */
 	assert_int_equal(edges_pending(), 256);
 	driver.query_answer = CUDA_SUCCESS;
 	edges_harvest(&me->ring, edges_context_is_current);
