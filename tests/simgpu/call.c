@@ -5,6 +5,7 @@
 #include "call_names.h"
 #include "capture.h"
 #include "context.h"
+#include "observer.h"
 #include "settings.h"
 #include "timeline.h"
 #include "truth_log.h"
@@ -95,6 +96,7 @@ CUresult call_enter(struct call *call, unsigned call_id, unsigned needs, bool pe
 	const struct failure *failure;
 
 	truth_log_count(call_id);
+	observer_enter(call_name(call_id));
 	call->entry_ns = clock_now_ns();
 	call->per_thread = per_thread;
 	call->context = NULL;

@@ -94,6 +94,7 @@ static void connect(CUgraph graph, const struct launch *launch, bool first, stru
 
 		stamp(node->begin, launch);
 		stamp(node->end, launch);
+		node->begin->node = node->end->node = (uintptr_t)node;
 		if (does_work(node->begin) && !(first && !node->before.count))
 			node->begin->gap_ns = GRAPH_GAP_NS;
 		if (!node->before.count)

@@ -3,6 +3,7 @@
 #include "op.h"
 
 #include "kernel_run.h"
+#include "observer.h"
 
 #include <stdlib.h>
 
@@ -28,6 +29,7 @@ struct op *op_new(enum op_kind kind, int device)
 			   .device = device,
 			   .refs = 1,
 			   .sequence = ++sequence,
+			   .correlation = observer_correlation(),
 			   .waiters = waiters,
 			   .waiter_room = room };
 	return op;

@@ -6,6 +6,7 @@
 #include "timeline.h"
 
 #include "driver_thread.h"
+#include "observer.h"
 #include "op.h"
 #include "op_wait.h"
 #include "settings.h"
@@ -275,6 +276,7 @@ static void finish(struct op *op)
 		devices[op->device].outstanding--;
 	op->stage = STAGE_DONE;
 	truth_log_op(op);
+	observer_op(op);
 }
 
 static void take_steps(uint64_t now_ns)

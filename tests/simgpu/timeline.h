@@ -71,6 +71,8 @@ struct op {
 	struct engine *engine;
 	uint8_t gate; /* of a moment to look again: what for (turns.c) */
 	unsigned graph; /* the executable graph it was a node of; 0: none */
+	uint64_t node;  /* … and which */
+	uint32_t correlation; /* of the call that made it (observer.h) */
 	const char *name;
 	struct transfer transfer;
 	struct host_call call;
