@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "cupti.h"
 #include "file_system.h"
 #include "glibc.h"
 #include "process_info.h"
@@ -93,7 +94,7 @@ static void fill_header(struct gst_file_header *h)
 	h->segment_capacity = GST_SEGMENT_CAPACITY;
 	h->clock = clock_kind;
 	h->machine = ARCH_MACHINE;
-	h->device_level = settings.level;
+	h->device_level = cupti_level();
 	h->call_cost_ps = ring_calibrate_ps();
 	process_info_fill(h);
 	file_counters()->limit_bytes = settings.limit_bytes;

@@ -92,7 +92,8 @@ struct gst_counters {
 	uint64_t own_timed; /* of them, those that were timed */
 	uint64_t attach_ns; /* its threads' first calls: our file, their segments, the first names */
 	uint64_t names_untracked; /* records of kernels and files without a name: the tables of names are full */
-	uint64_t zero[5];
+	uint64_t activities_dropped; /* that CUPTI, or the memory we gave it, had no room for, and those without a time */
+	uint64_t zero[4];
 	uint64_t injected[GST_HOOK_MAX]; /* driver calls we added, by hook id */
 };
 _Static_assert(sizeof(struct gst_counters) == GST_COUNTERS_BYTES, "counters");
@@ -174,6 +175,7 @@ enum gst_type {
 	GST_KEPT = 15,
 	GST_BURST = 16,
 	GST_ACTIVITY = 17,
+	GST_LEVEL = 18,
 	GST_COMM = 20,
 	GST_NCCL = 21,
 };
@@ -182,7 +184,7 @@ enum gst_type {
 static inline int gst_is_definition(uint16_t type)
 {
 	return type == GST_NAME || type == GST_STREAM || type == GST_DEVICE || type == GST_COMM || type == GST_GRAPH ||
-	       type == GST_GRAPH_NODES || type == GST_GRAPH_EDGES;
+	       type == GST_GRAPH_NODES || type == GST_GRAPH_EDGES || type == GST_LEVEL;
 }
 
 /* What a call does; decides the meaning of gst_call.seq, detail, name and args (FORMAT.md, "Families"). */
@@ -350,6 +352,26 @@ struct gst_activity {
 	uint32_t zero;
 };
 _Static_assert(sizeof(struct gst_activity) == 64, "activity");
+
+enum gst_level_why {
+	GST_LEVEL_AS_ASKED = 0,
+	GST_LEVEL_NO_LIBRARY = 1, /* there is no libcupti */
+	GST_LEVEL_HELD = 2,       /* another tool is its subscriber, or is about to be */
+	GST_LEVEL_REFUSED = 3,    /* it said `result` */
+	GST_LEVEL_YIELDED = 4,    /* the program's own profiler wants it */
+	GST_LEVEL_FORKED = 5,     /* a child; CUPTI was its parent's */
+	GST_LEVEL_ENDS = 6,       /* exit() */
+};
+
+struct gst_level { /* where another level was asked for than `auto` and may not be had: at first, and when it changes */
+	struct gst_record record;
+	uint64_t ticks;
+	uint32_t level; /* enum gst_device_level in force from `ticks` on */
+	uint32_t why;   /* enum gst_level_why */
+	int32_t result; /* CUptiResult, 0 none */
+	uint32_t asked; /* enum gst_device_level */
+};
+_Static_assert(sizeof(struct gst_level) == 32, "level");
 
 struct gst_poll { /* the helper's query of a silent stream */
 	struct gst_record record;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "burst.h"
+#include "cupti.h"
 #include "edge.h"
 #include "file.h"
 #include "gate.h"
@@ -196,6 +197,7 @@ static void helper_main(void)
 		harvest();
 		if (settings.level >= GST_LEVEL_EDGES)
 			polls_silent(&self->ring, make_current);
+		cupti_attend(self);
 		samples_ask(clock_ticks_in(SILENCE_NS));
 		end_if_alone(clock_mono_ns());
 	}

@@ -11,6 +11,7 @@
 #include "busy.h"
 #include "captures.h"
 #include "clock.h"
+#include "cupti.h"
 #include "driver.h"
 #include "edge.h"
 #include "file.h"
@@ -93,6 +94,7 @@ static void forget_parent(void)
 	unknown_forget();
 	graphs_forget();
 	captures_forget();
+	cupti_forget();
 	nccl_forget();
 	rings_forget();
 	stock_forget();
@@ -141,7 +143,7 @@ static bool too_early(void)
 
 bool process_may_arm(void)
 {
-	if (!settings.enabled || __atomic_load_n(&impossible, __ATOMIC_RELAXED))
+	if (!settings.enabled || __atomic_load_n(&impossible, __ATOMIC_RELAXED) || cupti_is_starting())
 		return false;
 	if (!too_early())
 		return true;
@@ -153,6 +155,7 @@ bool process_arm(void)
 {
 	if (generation && !*process_generation)
 		__atomic_store_n(&arming.done, 0, __ATOMIC_RELEASE); /* a child: what the parent armed is not ours */
+	cupti_start();
 	if (once_begin(&arming)) {
 		int rc = *process_generation ? 0 : start_recording();
 		bool later = rc == EMFILE || rc == ENFILE;

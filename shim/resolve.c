@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "arch.h"
+#include "cupti.h"
+#include "cupti_hooks.h"
 #include "driver.h"
 #include "elf_object.h"
 #include "glibc.h"
@@ -40,7 +42,7 @@ static bool started;
 static struct once resolving;
 static struct driver driver;
 static void *by_name; /* the loader's handle of what libcuda.so.1 means: the driver, in the twin we */
-static struct resolve_range of_driver, of_us;
+static struct resolve_range of_driver, of_us, of_tool;
 
 /* NULL: the process has none, and whoever comes to ask for a symbol brings it (glibc before 2.34). */
 static dlsym_fn *real_dlsym(void)
@@ -254,7 +256,12 @@ static bool is_upper(char c)
 
 bool resolve_is_driver(const void *p)
 {
-	return lies_in(&of_driver, (uintptr_t)p);
+	return lies_in(&of_driver, (uintptr_t)p) || lies_in(&of_tool, (uintptr_t)p);
+}
+
+void resolve_add_tool(const void *inside)
+{
+	of_tool = resolve_range_of(inside);
 }
 
 /* libnccl's plugins have names of the same form: the table decides. */
@@ -274,6 +281,21 @@ static struct dlsym_answer nccl_answer(void *handle, const char *name, uintptr_t
 	return (struct dlsym_answer){ p ? nccl_bind(p, id) : NULL, 1 };
 }
 
+/* Names that we export as libcupti does: what the asker would find without us. */
+static struct dlsym_answer cupti_answer(void *handle, const char *name, uintptr_t caller)
+{
+	const void *ours = cupti_own(name);
+	void *p;
+
+	if (!ours || handle == RTLD_NEXT || resolve_is_driver((void *)caller))
+		return pass;
+	cupti_yield();
+	p = real_dlsym()(handle == RTLD_DEFAULT ? RTLD_NEXT : handle, name);
+	if (p == ours)
+		p = real_dlsym()(RTLD_NEXT, name);
+	return (struct dlsym_answer){ p, p || handle == RTLD_DEFAULT };
+}
+
 /* To the twin a handle of libcuda.so.1 is its own. What the driver lacks must look absent, what only the driver has must be found, and
  * who looks for functions of the driver without being recorded, as the driver itself, must not get ours. */
 static struct dlsym_answer twin_answer(void *handle, const char *name, uintptr_t caller)
@@ -285,7 +307,7 @@ static struct dlsym_answer twin_answer(void *handle, const char *name, uintptr_t
 		return (struct dlsym_answer){ resolve_swap(p), p != NULL };
 	if (driver.handle) /* where it has none, its error text is what dlerror gives next */
 		p = real_dlsym()(driver.handle, name);
-	return (struct dlsym_answer){ lies_in(&of_driver, caller) ? p : resolve_swap(p), 1 };
+	return (struct dlsym_answer){ resolve_is_driver((void *)caller) || cupti_is_starting() ? p : resolve_swap(p), 1 };
 }
 
 struct dlsym_answer gpushim_dlsym_hook(void *handle, const char *name, uintptr_t caller)
@@ -299,12 +321,14 @@ struct dlsym_answer gpushim_dlsym_hook(void *handle, const char *name, uintptr_t
 		return pass;
 	if (name[0] == 'n' && name[1] == 'c' && name[2] == 'c' && name[3] == 'l' && is_upper(name[4]))
 		return nccl_answer(handle, name, caller);
+	if (strncmp(name, "cupti", 5) == 0)
+		return cupti_answer(handle, name, caller);
 	if (name[0] != 'c' || name[1] != 'u' || !is_upper(name[2]))
 		return pass;
 	if (driver_is_twin)
 		return handle == RTLD_NEXT ? pass : twin_answer(handle, name, caller);
 	h = hook_by_name(name);
-	if (!h || handle == RTLD_NEXT || lies_in(&of_driver, caller))
+	if (!h || handle == RTLD_NEXT || resolve_is_driver((void *)caller) || cupti_is_starting())
 		return pass;
 	/* By default: what it would find without us, in the objects behind us. */
 	p = real_dlsym()(handle == RTLD_DEFAULT ? RTLD_NEXT : handle, name);

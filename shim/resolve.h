@@ -24,8 +24,11 @@ void resolve_driver(void);
 /* The driver's own function of this name, NULL if it has none. */
 void *resolve_in_driver(const char *name);
 
-/* Does p lie in the driver's own code? */
+/* Does p lie in the driver's own code, or in a tool's? */
 bool resolve_is_driver(const void *p);
+
+/* The library with this address is a tool that we use: what it asks the driver for is not the program's doing. One, for good. */
+void resolve_add_tool(const void *inside);
 
 /* Constructor: before this, dlsym only passes through. */
 void resolve_start(void);

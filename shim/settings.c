@@ -81,13 +81,14 @@ void settings_read(void)
 {
 	const char *off = getenv("GPUSHIM"), *log = getenv("GPUSHIM_LOG"), *out = getenv("GPUSHIM_OUT");
 	const char *limit = getenv("GPUSHIM_LIMIT"), *run = getenv("GPUSHIM_RUN");
-	const char *local = getenv("GPUSHIM_LOCAL"), *tmpdir = getenv("TMPDIR");
+	const char *level = getenv("GPUSHIM_DEVICE"), *local = getenv("GPUSHIM_LOCAL"), *tmpdir = getenv("TMPDIR");
 	const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
 
 	settings.enabled = !(off && strcmp(off, "off") == 0);
 	settings.log = log && strcmp(log, "1") == 0;
 	one_queue = connections && strtoul(connections, NULL, 10) == 1;
-	settings.level = parse_level(getenv("GPUSHIM_DEVICE"));
+	settings.level = parse_level(level);
+	settings.cupti = level && strcmp(level, "cupti") == 0;
 	settings.limit_bytes = limit ? parse_bytes(limit) : 0;
 	if (!settings.limit_bytes)
 		settings.limit_bytes = LIMIT_DEFAULT;

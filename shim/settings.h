@@ -12,7 +12,8 @@
 struct settings {
 	bool enabled;                 /* GPUSHIM is not "off" */
 	bool log;                     /* GPUSHIM_LOG=1 */
-	enum gst_device_level level;  /* GPUSHIM_DEVICE, `auto` already decided */
+	enum gst_device_level level;  /* GPUSHIM_DEVICE, `auto` already decided; changes once at most, if CUPTI begins or ends (cupti.h) */
+	bool cupti;                   /* GPUSHIM_DEVICE=cupti */
 	uint64_t limit_bytes;         /* GPUSHIM_LIMIT */
 	char out[PATH_MAX];           /* GPUSHIM_OUT, absolute */
 	char run_id[64];              /* GPUSHIM_RUN */

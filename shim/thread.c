@@ -15,6 +15,7 @@
 #include "burst.h"
 #include "glibc.h"
 #include "call.h"
+#include "cupti.h"
 #include "file.h"
 #include "hooks.h"
 #include "names.h"
@@ -122,6 +123,7 @@ static struct thread *attach(struct thread *t)
 	t->generation = *process_generation;
 	announce(t);
 	names_begin(t);
+	cupti_announce(t);
 	watch_for_end(t);
 	return t;
 }
