@@ -277,7 +277,7 @@ $(BUILD)/obj/%.o: %.S $(FLAGS_FILE)
 
 # ---- what to call --------------------------------------------------------------------------------------
 PRODUCTS := $(SHIM_SO) $(TWIN_SO) $(GPUSHIM) $(SIM_SO)
-TESTS    := $(UNIT) $(WL) $(WL_PLUGIN) $(TOOLS) $(BENCH) $(NCCL_SO) $(NCCL_CLIENTS) $(REPLAY)
+TESTS    := $(UNIT) $(WL) $(WL_PLUGIN) $(TOOLS) $(BENCH) $(NCCL_SO) $(NCCL_CLIENTS) $(CUPTI_SO) $(CUPTI_CLIENTS) $(REPLAY)
 
 .PHONY: all static tests workloads fuzz check unit demo lint format install clean help compile_commands.json
 
@@ -315,7 +315,11 @@ $(BUILD)/setup-hta: scripts/setup.sh tests/scripts/hta-requirements.txt $(BUILD)
 $(BUILD)/setup-nccl: scripts/setup.sh $(BUILD)/setup-test
 	$(Q)BUILD=$(BUILD) scripts/setup.sh nccl
 
-check: tests static $(BUILD)/setup-test $(BUILD)/setup-clients $(BUILD)/setup-hta $(BUILD)/setup-nccl ## run every test; ends with "N passed, N failed"
+# Headers of NVIDIA's CUPTI, whose numbers and layouts ours are compared with; likewise.
+$(BUILD)/setup-cupti: scripts/setup.sh $(BUILD)/setup-test
+	$(Q)BUILD=$(BUILD) scripts/setup.sh cupti
+
+check: tests static $(BUILD)/setup-test $(BUILD)/setup-clients $(BUILD)/setup-hta $(BUILD)/setup-nccl $(BUILD)/setup-cupti ## run every test; ends with "N passed, N failed"
 	$(Q)BUILD=$(BUILD) SAN=$(SAN) $(PYTHON) scripts/check.py $(CHECK)
 
 demo: all workloads ## record a real training script and print its report

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# setup.sh build|test|clients|hta|nccl|lint|fuzz|bench: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
+# setup.sh build|test|clients|hta|nccl|cupti|lint|fuzz|bench: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
 #   build    compiler, libraries, CUDA headers          → $BUILD/setup.mk
 #   test     pytest; Debian's keys, for packages of older suites → $BUILD/venv, $BUILD/setup-test
 #   clients  other people's software, to record         → $BUILD/venv, $BUILD/setup-clients; its tests are skipped where it cannot be had
 #   hta      HolisticTraceAnalysis, to read our traces  → $BUILD/hta, $BUILD/setup-hta; likewise
 #   nccl     NVIDIA's NCCL, to compare ours with        → $BUILD/nccl-wheel (220 MB), $BUILD/setup-nccl; likewise
+#   cupti    headers of NVIDIA's CUPTI 12 and 13, to compare ours with → $BUILD/cupti-wheels (23 MB fetched), $BUILD/setup-cupti; likewise
 #   lint     clang-format, cppcheck, shellcheck
 #   fuzz     clang and its libFuzzer
 #   bench    LTTng-UST, for scripts/bench-hooks
@@ -18,6 +19,7 @@ build=${BUILD:-build}
 cuda_wheels=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-profiler-api==13.0.85)
 
 nccl_wheel=nvidia-nccl-cu13==2.28.9
+cupti_wheels=(nvidia-cuda-cupti-cu12==12.9.79 nvidia-cuda-cupti==13.5.25)
 
 say() { echo "setup: $*"; }
 die() { echo "setup: $*" >&2; exit 1; }
@@ -174,6 +176,36 @@ nccl)
 		say "without NVIDIA's NCCL, which $(tail -1 "$build/nccl.log")"
 	fi
 	;;
+cupti)
+	if [ "$(cat "$build/cupti-wheels/versions" 2>/dev/null)" = "${cupti_wheels[*]}" ]; then
+		touch "$build/setup-cupti"
+		exit 0
+	fi
+	venv
+	rm -rf "$build/cupti-wheels"
+	mkdir -p "$build/cupti-wheels"
+	# Of the wheels only the headers stay, each version's in a folder of its own.
+	if pip --retries 1 download --no-deps --no-cache-dir --dest "$build/cupti-wheels" "${cupti_wheels[@]}" 2>"$build/cupti.log" &&
+		python3 - "$build/cupti-wheels" 2>>"$build/cupti.log" <<-'end'; then
+			import pathlib, sys, zipfile
+			folder = pathlib.Path(sys.argv[1])
+			for wheel in folder.glob("*.whl"):
+			    into = folder / wheel.name.split("-")[1].split(".")[0]
+			    with zipfile.ZipFile(wheel) as archive:
+			        for name in archive.namelist():
+			            if "/include/" in name and name.endswith(".h"):
+			                path = into / name.split("/include/", 1)[1]
+			                path.parent.mkdir(parents=True, exist_ok=True)
+			                path.write_bytes(archive.read(name))
+			    wheel.unlink()
+		end
+		echo "${cupti_wheels[*]}" >"$build/cupti-wheels/versions"
+		touch "$build/setup-cupti"
+	else
+		rm -rf "$build/cupti-wheels"
+		say "without NVIDIA's CUPTI, which $(tail -1 "$build/cupti.log")"
+	fi
+	;;
 lint)
 	need clang-format has clang-format
 	need cppcheck has cppcheck
@@ -191,6 +223,6 @@ bench)
 	install_missing
 	;;
 *)
-	die "usage: scripts/setup.sh build|test|clients|hta|nccl|lint|fuzz|bench"
+	die "usage: scripts/setup.sh build|test|clients|hta|nccl|cupti|lint|fuzz|bench"
 	;;
 esac

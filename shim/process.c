@@ -127,7 +127,8 @@ static int start_recording(void)
 		*process_generation = ++generation;
 		file_count_dropped(DROP_DISK, missed);
 		file_counters()->drop_errno = missed ? (uint64_t)missed_why : 0;
-		settings_log_level();
+		if (cupti_level() != GST_LEVEL_CUPTI)
+			settings_log_level();
 		again_ticks = missed = 0;
 	}
 	errno = saved_errno;
