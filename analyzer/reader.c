@@ -72,6 +72,7 @@ static uint16_t type_size(uint16_t type)
 		[GST_BUSY] = sizeof(struct gst_busy),
 		[GST_KEPT] = sizeof(struct gst_kept),
 		[GST_ACTIVITY] = sizeof(struct gst_activity),
+		[GST_BURST] = sizeof(struct gst_burst),
 		[GST_COMM] = sizeof(struct gst_comm),
 		[GST_NCCL] = sizeof(struct gst_nccl),
 	};
@@ -99,6 +100,8 @@ static uint64_t record_ticks(const struct gst_record *h)
 		return ((const struct gst_busy *)h)->ticks;
 	case GST_NCCL:
 		return ((const struct gst_nccl *)h)->end;
+	case GST_BURST:
+		return ((const struct gst_burst *)h)->end;
 	default:
 		return 0;
 	}

@@ -28,6 +28,7 @@ static const struct {
 	[GST_GRAPH_EDGES] = { "list of dependencies", "lists of dependencies" },
 	[GST_BUSY] = { "list of busy streams", "lists of busy streams" },
 	[GST_ACTIVITY] = { "activity", "activities" },
+	[GST_BURST] = { "burst", "bursts" },
 	[GST_COMM] = { "communicator", "communicators" },
 	[GST_NCCL] = { "NCCL call", "NCCL calls" },
 };

@@ -89,6 +89,35 @@ static void partition(struct json *j, const struct summary_device *d)
 	json_map_end(j);
 }
 
+/* Only where bursts ran. */
+static void estimate(struct json *j, const struct summary_device *d)
+{
+	const struct estimate *e = &d->timeline->estimate;
+
+	if (!e->made)
+		return;
+	json_key_int(j, "unresolved_idle_ns", e->unresolved.ns);
+	json_key_int(j, "unresolved_idle_low_ns", e->unresolved.low_ns);
+	json_key_int(j, "unresolved_idle_high_ns", e->unresolved.high_ns);
+	json_key_int(j, "likely_idle_ns", e->whole.ns);
+	json_key_int(j, "likely_idle_low_ns", e->whole.low_ns);
+	json_key_int(j, "likely_idle_high_ns", e->whole.high_ns);
+	json_key_map(j, "unresolved_causes");
+	for (int i = 0; i < CAUSE_COUNT; i++)
+		json_key_int(j, cause_name(i), d->unresolved_causes[i]);
+	json_map_end(j);
+	json_key_map(j, "bursts");
+	json_key_text(j, "basis", e->measured ? "measured" : "too few bursts");
+	json_key_int(j, "bursts", (int64_t)e->bursts);
+	json_key_int(j, "bracketed", (int64_t)e->bracketed);
+	json_key_int(j, "passed", (int64_t)e->passed);
+	json_key_int(j, "submissions", (int64_t)e->works);
+	json_key_int(j, "submissions_of_measured_kinds", (int64_t)e->sampled_works);
+	json_key_int(j, "inside_graphs_ns", e->inside_ns);
+	json_key_int(j, "cost_ns", e->cost_ns);
+	json_map_end(j);
+}
+
 /* listed: by gap number, NULL for all. */
 static void device(struct json *j, const struct summary_device *d, const bool *listed)
 {
@@ -98,6 +127,7 @@ static void device(struct json *j, const struct summary_device *d, const bool *l
 	json_key_int(j, "rank", d->rank);
 	json_key_text(j, "name", d->name);
 	partition(j, d);
+	estimate(j, d);
 	json_key_int(j, "operations", (int64_t)d->timeline->operations);
 	json_key_int(j, "streams", d->timeline->n_streams);
 	json_key_array(j, "gaps");

@@ -146,6 +146,35 @@ static void cause_rows(const struct page *p, const struct totals *t)
 		    t->span, t->idle);
 }
 
+static void cause_list(const int64_t causes[CAUSE_COUNT], int64_t whole, char *buf, size_t size);
+
+/* What bursts say of the time that is not proven either way, beside what is. */
+static void estimate(const struct page *p, const struct summary_device *d)
+{
+	const struct estimate *e = &d->timeline->estimate;
+	char unresolved[TEXT_SHORT], idle[TEXT_SHORT], low[TEXT_SHORT], high[TEXT_SHORT], line[512];
+	size_t used;
+
+	if (!e->made || !d->timeline->unresolved_ns)
+		return;
+	text_duration(unresolved, d->timeline->unresolved_ns);
+	if (!e->measured) {
+		snprintf(line, sizeof(line),
+			 "of the %s that cannot be told busy from idle nobody knows how much: too few bursts (%" PRIu64
+			 ")",
+			 unresolved, e->bursts);
+	} else {
+		used = (size_t)snprintf(line, sizeof(line),
+					"of the %s that cannot be told, about %s (%s to %s, 95 %%) idle", unresolved,
+					text_duration(idle, e->unresolved.ns), text_duration(low, e->unresolved.low_ns),
+					text_duration(high, e->unresolved.high_ns));
+		if (e->unresolved.ns)
+			cause_list(d->unresolved_causes, e->unresolved.ns, line + used, sizeof(line) - used);
+	}
+	fputs("  ", p->out);
+	page_wrap(p, INK_DIM, 2, 4, line);
+}
+
 static void stack(const struct page *p, const struct summary_device *d, unsigned width)
 {
 	static const enum ink inks[] = { INK_COMPUTE, INK_COMM, INK_COPY, INK_IDLE };
@@ -191,6 +220,7 @@ static void few_devices(const struct page *p, const struct summary *s)
 		add_device(&one, &s->devices[i]);
 		partition(p, &one);
 		cause_rows(p, &one);
+		estimate(p, &s->devices[i]);
 	}
 }
 
@@ -228,6 +258,22 @@ static void why_line(const struct gap_story *g, char *buf, size_t size)
 					 100.0 * (double)t.causes[order[i]] / whole);
 	if (n > 2 && used < size)
 		snprintf(buf + used, size - used, ", +%d", n - 2);
+}
+
+/* ": launch-bound 1.0 s, host-compute 0.1 s": the first few */
+static void cause_list(const int64_t causes[CAUSE_COUNT], int64_t whole, char *buf, size_t size)
+{
+	struct totals t = { 0 };
+	enum cause_id order[CAUSE_COUNT];
+	char length[TEXT_SHORT];
+	size_t used = 0;
+	int n;
+
+	memcpy(t.causes, causes, sizeof(t.causes));
+	n = rank_causes(&t, order);
+	for (int i = 0; i < n && i < 3 && used < size && t.causes[order[i]] >= whole / 50; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%s %s %s", i ? "," : ":", cause_name(order[i]),
+					 text_duration(length, t.causes[order[i]]));
 }
 
 /* The evidence of the longest interval of a gap, or of one cause in it. */

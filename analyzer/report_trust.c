@@ -36,6 +36,8 @@ static const char *timing(const struct summary *s, char buf[96])
 		return "host: from what the host saw finish, no device work added";
 	if (strcmp(s->device_timing, "edges") == 0)
 		return "edges: timing events where the host blocks, queries in between";
+	if (strcmp(s->device_timing, "bursts") == 0)
+		return "bursts: as edges, and now and then a few submissions timed one by one";
 	return s->device_timing;
 }
 
@@ -56,6 +58,33 @@ static void idle_bounds(const struct page *p, const struct summary *s)
 	     "between %s and %s; %s (%s of the span) cannot be told busy from idle and counts as compute",
 	     text_duration(low, idle > error ? idle - error : 0), text_duration(high, idle + error + unresolved),
 	     text_duration(unclear, unresolved), text_percent(share, unresolved, span));
+}
+
+/* All idle time, if bursts say so; many devices' have no line of their own. */
+static void likely_idle(const struct page *p, const struct summary *s)
+{
+	int64_t idle = 0, low = 0, high = 0;
+	uint64_t bursts = 0, bracketed = 0, works = 0, sampled = 0;
+	char at[TEXT_SHORT], from[TEXT_SHORT], to[TEXT_SHORT], n[TEXT_SHORT];
+
+	for (size_t i = 0; i < s->n_devices; i++) {
+		const struct device_timeline *d = s->devices[i].timeline;
+		const struct estimate *e = &d->estimate;
+
+		idle += e->made ? e->whole.ns : d->idle_ns;
+		low += e->made ? e->whole.low_ns : d->idle_ns - d->idle_error_ns;
+		high += e->made ? e->whole.high_ns : d->idle_ns + d->idle_error_ns + d->unresolved_ns;
+		bursts += e->bursts;
+		bracketed += e->bracketed;
+		works += e->made ? e->works : 0;
+		sampled += e->sampled_works;
+	}
+	if (!bursts)
+		return;
+	line(p, INK_PLAIN, "likely",
+	     "idle for %s in all (%s to %s): %s submissions were timed one by one, and %.0f %% of all are of kinds among them",
+	     text_duration(at, idle), text_duration(from, low), text_duration(to, high), text_count(n, bracketed),
+	     works ? 100.0 * (double)sampled / (double)works : 0);
 }
 
 /* Is what is analysed less than what the processes did? Then that is said elsewhere. */
@@ -233,6 +262,7 @@ void report_trust(const struct page *p, const struct summary *s)
 	line(p, INK_PLAIN, "device times", "%s", timing(s, how));
 	if (s->n_devices)
 		idle_bounds(p, s);
+	likely_idle(p, s);
 	beginning(p, s);
 	losses(p, s);
 	measured(p, s);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "estimate_cause.h"
 #include "memory.h"
 #include "text.h"
 
@@ -69,6 +70,9 @@ static enum err_kind add_devices(struct summary *s, struct error *e)
 		if (kind)
 			return kind;
 		s->n_devices++;
+		kind = estimate_causes(d->unresolved_causes, d->timeline, &s->threads, e);
+		if (kind)
+			return kind;
 		d->first_gap = s->n_gaps;
 		s->n_gaps += d->attribution.n_gaps;
 		s->operations_unlinked += d->timeline->operations_unlinked;

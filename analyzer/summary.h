@@ -9,6 +9,7 @@
 struct summary_device {
 	const struct device_timeline *timeline; /* borrowed */
 	struct attribution attribution;
+	int64_t unresolved_causes[CAUSE_COUNT]; /* of the estimate; sums to timeline->estimate.unresolved.ns */
 	uint32_t number;   /* "device" in every listing: its ordinal, or its place in the list where ordinals clash */
 	uint32_t rank;
 	char name[64];     /* clean */

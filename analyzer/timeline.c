@@ -28,6 +28,7 @@ struct builder {
 	const struct run *run;
 	struct exact *exact; /* one per trace, and so are the facts */
 	struct facts *facts;
+	struct firing **firings; /* an array for each, like its edges */
 	struct group *groups;
 	struct device_work *works; /* like groups */
 	size_t n_groups, cap_groups;
@@ -240,14 +241,12 @@ static enum err_kind build_device(struct device_timeline *out, const struct buil
 static enum err_kind build_facts(struct builder *b, struct error *e)
 {
 	for (size_t i = 0; i < b->run->n_traces; i++) {
-		struct firing *firings;
-		enum err_kind kind = device_clock_map(&firings, b->run->traces[i], e);
+		enum err_kind kind = device_clock_map(&b->firings[i], b->run->traces[i], e);
 
 		if (!kind)
 			kind = exact_link(&b->exact[i], b->run->traces[i], e);
 		if (!kind)
-			kind = facts_build(&b->facts[i], b->run->traces[i], firings, &b->exact[i], e);
-		free(firings);
+			kind = facts_build(&b->facts[i], b->run->traces[i], b->firings[i], &b->exact[i], e);
 		if (kind)
 			return kind;
 	}
@@ -284,21 +283,25 @@ static enum err_kind build_all(struct timeline *out, struct builder *b, struct e
 		out->n_devices++;
 		kind = build_device(&out->devices[i], b, i, e);
 	}
-	return kind;
+	return kind ? kind : estimate_build(out, b->works, b->firings, e);
 }
 
 enum err_kind timeline_build(struct timeline *out, const struct run *run, struct error *e)
 {
 	struct builder b = { .run = run,
 			     .exact = array_new(run->n_traces, sizeof(*b.exact)),
-			     .facts = array_new(run->n_traces, sizeof(*b.facts)) };
+			     .facts = array_new(run->n_traces, sizeof(*b.facts)),
+			     .firings = array_new(run->n_traces, sizeof(*b.firings)) };
 	enum err_kind kind;
 
 	*out = (struct timeline){ .run = run, .exact = b.exact };
-	kind = b.facts && b.exact ? build_all(out, &b, e) : no_memory(e);
+	kind = b.facts && b.firings && b.exact ? build_all(out, &b, e) : no_memory(e);
 	for (size_t i = 0; b.facts && i < run->n_traces; i++)
 		facts_free(&b.facts[i]);
+	for (size_t i = 0; b.firings && i < run->n_traces; i++)
+		free(b.firings[i]);
 	free(b.facts);
+	free(b.firings);
 	for (size_t i = 0; i < b.n_groups; i++)
 		free(b.groups[i].members);
 	for (size_t i = 0; b.works && i < b.n_groups; i++)
@@ -317,6 +320,7 @@ void timeline_free(struct timeline *t)
 		free(t->devices[i].gaps);
 		free(t->devices[i].unresolved);
 		free(t->devices[i].undrawn);
+		estimate_free(&t->devices[i].estimate);
 	}
 	free(t->devices);
 	for (size_t i = 0; t->exact && i < t->run->n_traces; i++)

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "exact.h"
+#include "estimate.h"
 #include "interval.h"
 #include "run.h"
 #include "trace.h"
@@ -83,6 +84,7 @@ struct device_timeline {
 	int64_t idle_ns, idle_error_ns, unresolved_ns; /* idle_error: the gaps' errors and what the first work's start may hide */
 	int64_t latency_ns; /* what it takes to start work that is ready, as seen in this run (lower quartile); 0: too seldom seen */
 	uint32_t n_latencies;
+	struct estimate estimate; /* of unresolved_ns */
 	int64_t settled_ns; /* until then work from before the records begin may have run (front.h); INT64_MIN none */
 	double clock_offset_error_ns; /* half width of the device-to-host mapping, worst used */
 };

@@ -28,6 +28,7 @@ static int thread_by_tid(const void *a, const void *b)
 BY_TIME(edge_by_time, edge, begin_ns)
 BY_TIME(nccl_by_time, nccl_call, begin_ns)
 BY_TIME(poll_by_time, poll, begin_ns)
+BY_TIME(burst_by_time, burst, begin_ns)
 BY_TIME(sample_by_time, sample, time_ns)
 BY_TIME(usage_by_time, usage, time_ns)
 BY_TIME(busy_by_time, busy_list, time_ns)
@@ -46,6 +47,7 @@ static void sort_all(struct trace *t)
 	array_sort(t->calls, t->n_calls, sizeof(*t->calls), call_by_time);
 	array_sort(t->nccl, t->n_nccl, sizeof(*t->nccl), nccl_by_time);
 	array_sort(t->edges, t->n_edges, sizeof(*t->edges), edge_by_time);
+	array_sort(t->bursts, t->n_bursts, sizeof(*t->bursts), burst_by_time);
 	array_sort(t->polls, t->n_polls, sizeof(*t->polls), poll_by_time);
 	array_sort(t->samples, t->n_samples, sizeof(*t->samples), sample_by_time);
 	array_sort(t->usages, t->n_usages, sizeof(*t->usages), usage_by_time);
@@ -62,6 +64,8 @@ static void apply_cut(struct trace *t)
 		t->n_nccl--;
 	while (t->n_edges && t->edges[t->n_edges - 1].begin_ns > t->cut_ns)
 		t->n_edges--;
+	while (t->n_bursts && t->bursts[t->n_bursts - 1].begin_ns > t->cut_ns)
+		t->n_bursts--;
 	while (t->n_polls && t->polls[t->n_polls - 1].begin_ns > t->cut_ns)
 		t->n_polls--;
 	while (t->n_samples && t->samples[t->n_samples - 1].time_ns > t->cut_ns)
@@ -239,6 +243,7 @@ void trace_free(struct trace *t)
 	free(t->calls);
 	free(t->edges);
 	free(t->measured);
+	free(t->bursts);
 	free(t->polls);
 	free(t->samples);
 	free(t->usages);

@@ -63,6 +63,14 @@ struct edge {
 	uint32_t root;   /* the edge that device_ns counts from: only edges of one root can be compared */
 	uint16_t device, kind;
 	uint32_t tid; /* thread that recorded it, 0 unknown */
+	uint32_t burst; /* number of the burst it belongs to, 0 none */
+};
+
+/* A sampled window in which submissions were put between two edges; fields as in FORMAT.md. Numbers need not be whole or unique. */
+struct burst {
+	int64_t begin_ns, end_ns;
+	int64_t cost_ns;
+	uint32_t number, submissions, edges, passed;
 };
 
 /* One thing the device did, and when, as CUPTI or another tool measured it. */
@@ -140,6 +148,7 @@ struct trace {
 	struct error damage;        /* kind ERR_NONE if sound */
 	struct call *calls;         size_t n_calls;   /* by begin_ns; begin_ns > cut_ns dropped */
 	struct edge *edges;         size_t n_edges;   /* by begin_ns */
+	struct burst *bursts;       size_t n_bursts;  /* by begin_ns */
 	struct poll *polls;         size_t n_polls;
 	struct measured *measured;  size_t n_measured; /* by begin_ns */
 	int64_t measured_from_ns, measured_until_ns; /* what was submitted in between was to be measured; equal: nothing was */

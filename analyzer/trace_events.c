@@ -124,10 +124,33 @@ static bool add_edge(struct decoder *d, const struct gst_edge *r)
 			       .elapsed_ms = r->elapsed_ms,
 			       .device = r->device,
 			       .kind = r->kind,
-			       .tid = r->tid };
+			       .tid = r->tid,
+			       .burst = r->burst };
 	edge->end_ns = end_ns(d, edge->begin_ns, r->end);
 	if (edge->done_ns < edge->begin_ns)
 		edge->done_ns = edge->begin_ns;
+	return true;
+}
+
+static bool add_burst(struct decoder *d, const struct gst_burst *r)
+{
+	struct trace *t = d->t;
+	struct burst *b;
+	uint64_t cost = r->cost_ticks < r->end - r->begin ? r->cost_ticks : r->end - r->begin;
+
+	if (came_later(t, clock_ns(d->clock, r->end)))
+		return true;
+	if (!array_room(t->bursts, t->n_bursts, d->bursts))
+		return false;
+	b = &t->bursts[t->n_bursts++];
+	*b = (struct burst){ .begin_ns = clock_ns(d->clock, r->begin),
+			     .number = r->burst,
+			     .submissions = r->submissions,
+			     .edges = r->edges,
+			     .passed = r->passed };
+	b->end_ns = end_ns(d, b->begin_ns, r->end);
+	/* several threads may have paid at once, but none for longer than the burst */
+	b->cost_ns = r->end > r->begin ? clock_ns(d->clock, r->begin + cost) - b->begin_ns : 0;
 	return true;
 }
 
@@ -258,6 +281,9 @@ enum err_kind trace_events(struct decoder *d, struct error *e)
 			break;
 		case GST_EDGE:
 			ok = add_edge(d, (const struct gst_edge *)v.record);
+			break;
+		case GST_BURST:
+			ok = add_burst(d, (const struct gst_burst *)v.record);
 			break;
 		case GST_POLL:
 			ok = add_poll(d, (const struct gst_poll *)v.record);

@@ -29,11 +29,11 @@ FOLDERS = [
 STAGES = [
     "error alloc arena interval ns duration text json gzip syscall_names",  # tools, of no stage
     "reader reader_* segment_order import_*",
-    "trace trace_* front life clock device_clock edge_done names sequence graphs graph_* comms busy_lists",
+    "trace trace_* front life clock device_clock edge_done names sequence graphs graph_* comms busy_lists burst_samples idle_piece",
     "run run_files staged",
-    "accounts exact exact_* facts facts_* latency bounds carried elsewhere legacy waits links busy sharing slack stretches place place_* depend gaps timeline timeline_*",
+    "accounts exact exact_* facts facts_* latency bounds carried elsewhere legacy waits links busy sharing slack stretches place place_* depend gaps work_class replay inside estimate timeline timeline_*",
     "chain calls threads",
-    "cause cause_* causes findings gap_view",
+    "cause cause_* causes findings gap_view estimate_cause",
     "steps memory self",
     "summary",
     "report report_* export export_* diff",

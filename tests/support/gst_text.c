@@ -17,7 +17,7 @@ static const struct {
 	{ "depends", text_depends },     { "structure", text_structure }, { "edge", text_edge },
 	{ "poll", text_poll },           { "busy", text_busy },           { "sample", text_sample },
 	{ "usage", text_usage },         { "comm", text_comm },           { "nccl", text_nccl },
-	{ "untracked", text_untracked }, { "activity", text_activity },
+	{ "untracked", text_untracked }, { "activity", text_activity },   { "burst", text_burst },
 };
 
 static void add_event(struct parser *p)

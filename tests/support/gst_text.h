@@ -16,6 +16,8 @@
  *   structure 1 t=.. [exec=9] [base=] [nodes=] [work=] [described=] [edges=] [flags=open,same,no-edges]     counts: as written so far
  *   change t=.. structure=1 node=11 [kernel=foo] [bytes=] [flags=on,off]
  *   edge 3 t=.. stream=1 covers=2 fired=150us done=160us [base=1] [kind=block|start|class|before|after]
+ *        [kind=burst-before|burst-after|burst-null burst=1]
+ *   burst 1 t=.. [submissions=] [edges=] [passed=] [cost=3us]
  *   activity t=.. [stream=1] [seq=1] [kind=kernel|copy|memset|graph] [copy=h2d-pageable] [kernel=foo] [bytes=] [node=11] [error=500ns]
  *        [device=0]      what was measured; without seq nobody knows who asked for it
  *   poll t=.. stream=1 covers=2 ready=0|1

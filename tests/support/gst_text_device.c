@@ -22,13 +22,15 @@ void text_busy(struct parser *p)
 
 void text_edge(struct parser *p)
 {
-	static const char *const kinds[] = { "", "block", "start", "class", "before", "after", NULL };
+	static const char *const kinds[] = { "",      "block",        "start",       "class",      "before",
+					     "after", "burst-before", "burst-after", "burst-null", NULL };
 	struct gst_edge r = { .edge = p->n_words > 1 ? (uint32_t)atoi(p->words[1]) : 0,
 			      .stream = (uint32_t)word_number(p, "stream", 0),
 			      .covers = (uint32_t)word_number(p, "covers", 0),
 			      .device = (uint16_t)word_number(p, "device", 0),
 			      .kind = (uint16_t)word_choice(p, word_value(p, "kind"), kinds, GST_EDGE_BLOCK),
-			      .tid = p->tid };
+			      .tid = p->tid,
+			      .burst = (uint32_t)word_number(p, "burst", 0) };
 	double device_ns = (double)word_instant(p, "fired") * (1 + p->drift);
 
 	word_span(p, &r.begin, &r.end);
@@ -44,6 +46,18 @@ void text_edge(struct parser *p)
 	if (r.base < EDGES && word_value(p, "fired"))
 		r.elapsed_ms = (float)(p->fired_ms[r.edge] - p->fired_ms[r.base]);
 	record_add(p, GST_EDGE, &r, sizeof(r));
+}
+
+void text_burst(struct parser *p)
+{
+	struct gst_burst r = { .burst = p->n_words > 1 ? (uint32_t)atoi(p->words[1]) : 0,
+			       .submissions = (uint32_t)word_number(p, "submissions", 0),
+			       .edges = (uint32_t)word_number(p, "edges", 0),
+			       .passed = (uint32_t)word_number(p, "passed", 0),
+			       .cost_ticks = word_duration(p, "cost", 0) };
+
+	word_span(p, &r.begin, &r.end);
+	record_add(p, GST_BURST, &r, sizeof(r));
 }
 
 void text_poll(struct parser *p)

@@ -64,6 +64,7 @@ void text_node(struct parser *p); /* gst_text_graph.c */
 void text_depends(struct parser *p);
 void text_structure(struct parser *p);
 void text_edge(struct parser *p); /* gst_text_device.c: what the device did */
+void text_burst(struct parser *p);
 void text_poll(struct parser *p);
 void text_activity(struct parser *p);
 void text_busy(struct parser *p);
