@@ -24,6 +24,16 @@ static uint32_t full;          /* errno of the last growth in vain, 0 none */
 static uint32_t grow_again_at; /* … and it is not tried again before this many were given up */
 static uint32_t given_up;
 
+/* Places that were claimed and could not be filled while others were claimed behind them. Whoever comes next takes one of these, with the
+ * tick of its first claim: what is said of a segment's begin_ticks then holds for it. More of them than this stay unused. */
+#define HOLES 64
+static struct hole {
+	uint32_t state; /* whoever changes it to HOLE_CHANGING owns it until its next state */
+	uint32_t index;
+	uint64_t begin_ticks;
+} holes[HOLES];
+enum hole_state { HOLE_NONE, HOLE_CHANGING, HOLE_THERE };
+
 struct mapping {
 	struct segment *segment;
 	bool allocate;
@@ -94,21 +104,61 @@ bool segments_gone(void)
 	return __atomic_load_n(&gone, __ATOMIC_RELAXED);
 }
 
+static struct hole *hole_find(uint32_t state)
+{
+	for (unsigned i = 0; i < HOLES; i++) {
+		uint32_t found = __atomic_load_n(&holes[i].state, __ATOMIC_RELAXED);
+
+		if (found == state && __atomic_compare_exchange_n(&holes[i].state, &found, HOLE_CHANGING, false,
+								  __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return &holes[i];
+	}
+	return NULL;
+}
+
+static struct segment place_claim(void)
+{
+	struct segment s = { .begin_ticks = clock_ticks() };
+	struct hole *hole = hole_find(HOLE_THERE);
+
+	if (hole) {
+		s.index = hole->index;
+		s.begin_ticks = hole->begin_ticks;
+		__atomic_store_n(&hole->state, HOLE_NONE, __ATOMIC_RELEASE);
+	} else {
+		s.index = __atomic_fetch_add(&next_segment, 1, __ATOMIC_SEQ_CST);
+	}
+	return s;
+}
+
+/* Who tries often uses none up. */
+static void place_give_back(const struct segment *s)
+{
+	uint32_t next = s->index + 1;
+	struct hole *hole;
+
+	if (__atomic_compare_exchange_n(&next_segment, &next, s->index, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED) ||
+	    s->index >= limit_segments())
+		return;
+	hole = hole_find(HOLE_NONE);
+	if (!hole)
+		return;
+	hole->index = s->index;
+	hole->begin_ticks = s->begin_ticks;
+	__atomic_store_n(&hole->state, HOLE_THERE, __ATOMIC_RELEASE);
+}
+
 /* 0, or an errno. */
 static int grow(struct segment *out)
 {
-	struct segment s = { .begin_ticks = clock_ticks() };
-	uint32_t next;
+	struct segment s = place_claim();
 	int rc = EFBIG;
 
-	s.index = __atomic_fetch_add(&next_segment, 1, __ATOMIC_SEQ_CST);
 	if (s.index < limit_segments() && file_may_grow_to(GST_SEGMENTS_OFFSET + (s.index + 1ull) * GST_SEGMENT_BYTES))
 		rc = segment_map(&s, true);
-	if (rc) { /* its place is given back, unless others were claimed behind it: who tries often uses none up */
-		next = s.index + 1;
-		__atomic_compare_exchange_n(&next_segment, &next, s.index, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
-	}
-	if (rc == 0)
+	if (rc)
+		place_give_back(&s);
+	else
 		*out = s;
 	return rc;
 }
@@ -129,8 +179,10 @@ static bool remains_after_the_keeper(struct segment *s)
 		reserve = &another;
 	if (keeper_take(reserve))
 		return reserve != s;
-	if (reserve != s) /* another thread gave one meanwhile: this place stays unused */
+	if (reserve != s) { /* another thread gave one meanwhile */
 		segment_release(reserve->base);
+		place_give_back(reserve);
+	}
 	return true;
 }
 
@@ -179,12 +231,12 @@ static bool is_a_moment(int rc)
 	return rc == EAGAIN || rc == EMFILE || rc == ENFILE;
 }
 
-/* What will last says more than what passed. */
+/* What will last says more than what passed, and what the system says more than our own limit. */
 static void note_why_dropped(int rc)
 {
 	uint64_t *why = &file_counters()->drop_errno;
 
-	if (!is_a_moment(rc) || !__atomic_load_n(why, __ATOMIC_RELAXED))
+	if ((!is_a_moment(rc) && rc != EFBIG) || !__atomic_load_n(why, __ATOMIC_RELAXED))
 		__atomic_store_n(why, (uint64_t)rc, __ATOMIC_RELAXED);
 }
 
@@ -262,5 +314,6 @@ void segments_forget(void)
 	keeper_forget();
 	segment_table_forget(segments_used());
 	gone_why = 0;
+	memset(holes, 0, sizeof(holes));
 	next_segment = gone = full = grow_again_at = given_up = 0;
 }

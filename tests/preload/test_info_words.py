@@ -24,7 +24,7 @@ assert lib.cuStreamSynchronize(stream) == 0
 if sys.argv[2:] == ["poor"]:
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, limit[1]))
-    for i in range(20000):
+    for i in range(10000):
         lib.cuMemsetD8Async(memory, 0, 16, stream)
     resource.setrlimit(resource.RLIMIT_NOFILE, limit)
     for i in range(60000):
