@@ -14,6 +14,7 @@
 #define SUBMISSIONS 8
 #define SUBMISSIONS_MAX 24
 #define SUBMISSIONS_FIRST 2
+#define MARKS_MAX 32 /* other streams with work that a burst's begin marks: its edges fit into a pool several times */
 
 /* Of every so many submissions one edge may be a burst's; of every so many any edge at all, or else two for each stream
  * with work and blocking call. */
@@ -94,7 +95,7 @@ static int64_t allowed(void)
 struct others {
 	struct thread *thread;
 	const struct stream *own;
-	uint32_t n;
+	uint32_t n, marked; /* all; those to be marked, or not yet */
 };
 
 /* A stream with work that another one's burst may mark: never the legacy stream, nor one whose launches may overlap. */
@@ -108,7 +109,8 @@ static void count_other(struct stream *s, void *arg)
 {
 	struct others *o = arg;
 
-	o->n += may_mark(s, o);
+	o->n += s != o->own;
+	o->marked += o->marked < MARKS_MAX && may_mark(s, o);
 }
 
 struct plan {
@@ -120,13 +122,13 @@ static struct plan plan_of(struct thread *t, const struct stream *s)
 {
 	uint32_t begun = number_of(__atomic_load_n(&window, __ATOMIC_RELAXED));
 	struct plan p = { .submissions = begun < 2 ? SUBMISSIONS_FIRST << begun : SUBMISSIONS };
-	struct others o = { t, s, 0 };
+	struct others o = { t, s, 0, 0 };
 
 	streams_each_unmarked(count_other, &o);
 	p.submissions += begun < 2 ? 0 : o.n;
 	if (p.submissions > SUBMISSIONS_MAX)
 		p.submissions = SUBMISSIONS_MAX;
-	p.edges = 2 * p.submissions + o.n + 1;
+	p.edges = 2 * p.submissions + o.marked + 1;
 	return p;
 }
 
@@ -170,7 +172,7 @@ static bool put(struct thread *t, struct stream *s, enum gst_edge_kind kind, uin
 static bool stands_behind(const struct thread *t, const struct stream *s)
 {
 	return t->burst.behind == s && __atomic_load_n(&s->entered, __ATOMIC_RELAXED) == t->burst.covers &&
-	       s->id == t->burst.behind_id && s->others == t->burst.others;
+	       s->id == t->burst.behind_id && __atomic_load_n(&s->others, __ATOMIC_RELAXED) == t->burst.others;
 }
 
 static void stand_behind(struct thread *t, struct stream *s, uint64_t covers)
@@ -178,7 +180,7 @@ static void stand_behind(struct thread *t, struct stream *s, uint64_t covers)
 	t->burst.behind = s;
 	t->burst.behind_id = s->id;
 	t->burst.covers = covers;
-	t->burst.others = s->others;
+	t->burst.others = __atomic_load_n(&s->others, __ATOMIC_RELAXED);
 }
 
 /* By the last one inside. */
@@ -195,7 +197,7 @@ static void write_down(struct thread *t)
 	r.passed = now.passed;
 	r.cost_ticks = now.cost;
 	memset(&now, 0, sizeof(now));
-	if (r.edges)
+	if (r.edges || r.passed)
 		ring_append(&t->ring, GST_BURST, sizeof(r), &r);
 }
 
@@ -252,15 +254,15 @@ static void mark_other(struct stream *s, void *arg)
 	struct others *o = arg;
 	uint64_t covers = stream_covers(s);
 
-	if (may_mark(s, o) && covers && o->n)
-		o->n -= put(o->thread, s, GST_EDGE_BURST_AFTER, covers);
+	if (may_mark(s, o) && covers && o->marked)
+		o->marked -= put(o->thread, s, GST_EDGE_BURST_AFTER, covers);
 }
 
 static bool begin(struct thread *t, struct stream *s)
 {
 	uint64_t w = __atomic_load_n(&window, __ATOMIC_ACQUIRE);
 	struct plan p = plan_of(t, s);
-	struct others o = { t, s, p.edges - 2 * p.submissions - 1 };
+	struct others o = { t, s, 0, p.edges - 2 * p.submissions - 1 };
 
 	if (left_of(w) || inside_of(w) || allowed() < (int64_t)p.edges ||
 	    __atomic_load_n(&gate.captures, __ATOMIC_RELAXED) ||

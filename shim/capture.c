@@ -254,7 +254,7 @@ void record_event(struct call *c, CUstream handle, CUevent e)
 	if (!s)
 		return;
 	set_stream(c, s);
-	s->others++;
+	stream_others(s);
 	if (being_captured(s))
 		c->record.flags |= GST_CAPTURED;
 	else
@@ -268,7 +268,7 @@ void wait_value(struct call *c, CUstream handle)
 	if (!s)
 		return;
 	set_stream(c, s);
-	s->others++;
+	stream_others(s);
 	if (being_captured(s))
 		c->record.flags |= GST_CAPTURED;
 }

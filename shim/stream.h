@@ -89,6 +89,12 @@ static inline void stream_return(struct thread *t, struct stream *s)
 	bias_count(&s->bias, t->slot, &s->returned);
 }
 
+/* Something was put into it that is no submission. */
+static inline void stream_others(struct stream *s)
+{
+	__atomic_store_n(&s->others, __atomic_load_n(&s->others, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+}
+
 /* Everything up to covers has finished. */
 void stream_finished(struct stream *s, uint64_t covers);
 /* Everything up to covers lies before an edge. */
