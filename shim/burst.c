@@ -23,8 +23,9 @@
 #define RESERVE 2 /* edges to come before the next look */
 
 #define SLOW_NS 1000000000ull /* a program that takes longer over it has no need of a burst's end */
-#define LOOK_AGAIN 4096       /* submissions, at most, until the budget is looked at again */
-#define OTHER_LEVEL 65536     /* … until the level is */
+#define GOES_ON_NS 5000000ull
+#define LOOK_AGAIN 4096   /* submissions, at most, until the budget is looked at again */
+#define OTHER_LEVEL 65536 /* … until the level is */
 
 int64_t burst_floor;
 
@@ -64,6 +65,12 @@ static bool window_change(uint64_t *from, uint64_t to)
 static void raise_floor(bool on)
 {
 	__atomic_store_n(&burst_floor, on ? INT64_MAX : 0, __ATOMIC_RELAXED);
+}
+
+bool burst_goes_on(void)
+{
+	return left_of(__atomic_load_n(&window, __ATOMIC_RELAXED)) &&
+	       clock_ticks() - __atomic_load_n(&now.end, __ATOMIC_RELAXED) < clock_ticks_in(GOES_ON_NS);
 }
 
 /* ---- the budget ------------------------------------------------------------------------------------------------------ */

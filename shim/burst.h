@@ -25,6 +25,9 @@ static inline bool burst_before_submit(struct call *c, struct stream *s, uint32_
 /* The call of which that was true has returned, and its record is written. */
 void burst_after_submit(struct call *c, bool ok);
 
+/* One is on, and had an edge some milliseconds ago at most. */
+bool burst_goes_on(void);
+
 /* The thread left the calls it was in. */
 void burst_abandon(struct thread *t);
 /* It ends. */

@@ -148,8 +148,8 @@ static void helper_sleep(void)
 	uint64_t since = clock_ticks() - a.last_end;
 	struct timespec t = { 0, TICK_UNMARKED_NS };
 
-	if (settings.level >= GST_LEVEL_EDGES && streams_any_unmarked())
-		slept(nanosleep(&t, NULL));
+	if (settings.level >= GST_LEVEL_EDGES && (streams_any_unmarked() || burst_goes_on()))
+		slept(nanosleep(&t, NULL)); /* in a burst all work is marked at once: the next launch would have to ring */
 	else if (a.any && a.all_in_call && since > clock_ticks_in(SAMPLE_NS_MIN))
 		bell_wait(TICK_BLOCKED_NS);
 	else
@@ -218,7 +218,8 @@ void helper_start(void)
 	static const struct own_thread helper = { "gpushim", helper_main };
 
 	if (once_is_done(&started) || too_early() || !once_begin(&started)) {
-		helper_ring();
+		if (settings.level >= GST_LEVEL_EDGES) /* else every launch would wake it, and it has nothing to do about work */
+			helper_ring();
 		return;
 	}
 	__atomic_store_n(&helper_bell, HELPER_AWAKE, __ATOMIC_RELAXED);
