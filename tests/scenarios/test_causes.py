@@ -2,15 +2,20 @@
 """A training script with one known mistake: the report must name it, and give it about the time it really takes.
 
 Shares are of the idle time inside the span. The margins leave room for what the script loses elsewhere (loss read back, a
-checkpoint, a module loaded late) and for a busy machine, not for a wrong answer."""
+checkpoint, a module loaded late), not for a wrong answer. A neighbour that takes the CPU from the script makes idle time of another cause: so
+one of three runs must be within them."""
+
+import functools
 
 import pytest
 from conservation import check
+from truth import each_time, once_in
 
 MS = 1_000_000
 STEPS = 20
 
 
+@each_time
 def record(recorder, *options):
     run = recorder.run(recorder.command("train.py", "--steps", STEPS, "--checkpoint-every", 0, *options))
     assert run.status == 0, run.stderr
@@ -28,6 +33,13 @@ def told(device):
     return {cause: f"{ns / device['idle_ns']:.1%}" for cause, ns in device["causes"].items() if ns}
 
 
+def on_a_busy_machine(test):
+    @functools.wraps(test)
+    def repeated(**fixtures):
+        once_in(3, lambda: test(**fixtures))
+    return repeated
+
+
 @pytest.fixture(scope="module")
 def sound(recorder):
     """Without any mistake."""
@@ -39,6 +51,7 @@ def test_without_mistake(sound):
     assert sound["idle_ns"] < 0.1 * sound["span_ns"], told(sound)
 
 
+@on_a_busy_machine
 def test_slow_loader(recorder):
     """One worker that needs 150 ms for a batch which the device works off in about 75 ms."""
     device = record(recorder, "--workers", 1, "--slow-loader", 150)
@@ -46,6 +59,7 @@ def test_slow_loader(recorder):
     assert share(device, "input-wait") > 0.85, told(device)
 
 
+@on_a_busy_machine
 def test_sleep(recorder):
     device = record(recorder, "--sleep-ms", 20)
     slept = (STEPS - 1) * 20 * MS  # the last is after the device's last work
@@ -53,6 +67,7 @@ def test_sleep(recorder):
     assert share(device, "host-sleep") > 0.8, told(device)
 
 
+@on_a_busy_machine
 def test_compute(recorder):
     device = record(recorder, "--compute-ms", 20)
     computed = (STEPS - 1) * 20 * MS
@@ -60,6 +75,7 @@ def test_compute(recorder):
     assert share(device, "host-compute") > 0.7, told(device)
 
 
+@on_a_busy_machine
 def test_item_each_layer(recorder, sound):
     """Twelve read-backs a step, after each of which the device is idle until the next launch arrives. Part of that time the host
     provably computes: the interpreter on its way from the read-back to the launch."""
@@ -69,6 +85,7 @@ def test_item_each_layer(recorder, sound):
     assert device["causes"]["sync-bubble"] > 2 * sound["causes"]["sync-bubble"], (told(device), told(sound))
 
 
+@on_a_busy_machine
 def test_allocations(recorder):
     """An allocation of 8 MiB takes the simulated driver 60 us."""
     device = record(recorder, "--allocs", 100)
@@ -77,6 +94,7 @@ def test_allocations(recorder):
     assert share(device, "allocator") > 0.6, told(device)
 
 
+@on_a_busy_machine
 def test_module_loads(recorder):
     """A module load takes the simulated driver 200 us."""
     device = record(recorder, "--module-loads", 40)

@@ -35,9 +35,11 @@ def check(run, devices, processes=1):
 
 
 def missed_pauses(report, true, rounds):
-    """Every pause is a gap, on every device: the report claims at least the middle of it. Those of which that is not so."""
+    """Every pause is a gap, on every device: the report claims at least the middle of it. Those of which that is not so. No pause is what a
+    device waits while the next ones are set up: that is short, but on a busy machine, and nothing is waited for before it."""
+    set_up = max(min(op.start for op in true.ops if op.device == device) for device in true.devices())
     for device in report["devices"]:
-        pauses = [gap for gap in true.gaps(device["device"]) if gap.end - gap.begin > GAP]
+        pauses = [gap for gap in true.gaps(device["device"]) if gap.end - gap.begin > GAP and gap.begin >= set_up]
         assert len(pauses) >= rounds - 1
         for pause in pauses:
             middle = (pause.begin + pause.end) // 2

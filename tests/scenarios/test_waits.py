@@ -5,9 +5,12 @@ import pytest
 import truth
 
 ROUNDS = 20
-HELD_UP = 2  # of them, in which the machine keeps the program from submitting in time: the pause is shorter, or the host's
+LONG = 1_000_000
+TRIES = 6  # a run takes a tenth of a second
+HELD_UP = 2  # of the rounds, in which the machine keeps the recorder from looking
 
 
+@truth.each_time
 def record(recorder, case, rounds=ROUNDS, **settings):
     """Its report by device, and the truth it agrees with."""
     run = recorder.run(recorder.command("waits_linked", case, rounds), env=settings, realtime=True)
@@ -21,31 +24,30 @@ def told(device):
     return {cause: ns for cause, ns in device["causes"].items() if ns}
 
 
-def long_causes(device, at_least=1_000_000):
+def long_causes(device, at_least=LONG):
     """Of each gap of 1 ms and more, the cause that owns most of it."""
     return [max(gap["causes"], key=lambda cause: cause["end_ns"] - cause["begin_ns"])
             for gap in device["gaps"] if gap["end_ns"] - gap["begin_ns"] >= at_least]
 
 
-def check_dependency(device, true, evidence):
-    """1.4 ms of each round, in which the other device works: observed, and with its name."""
-    assert 0.9 * true.idle(device["device"]) < device["causes"]["device-dependency"], (told(device), true.idle(device["device"]))
+def check_waited(device, true, share):
+    """Of the time in which work was queued and waited, by the driver's own log; what the host was late with is not the dependency's.
+    -> the causes that own most of the long gaps, and are it."""
+    waited = true.waited(device["device"])
+    rounds = sum(ns >= LONG for _, ns in waited)
+    assert rounds >= ROUNDS / 2, "this machine has no time for the program"
+    assert share * sum(ns for _, ns in waited) < device["causes"]["device-dependency"], (told(device), waited)
     causes = long_causes(device)
     dependencies = [cause for cause in causes if cause["id"] == "device-dependency"]
-    assert len(dependencies) >= ROUNDS - HELD_UP, causes
-    for cause in dependencies:
+    assert len(dependencies) >= rounds - HELD_UP, causes
+    return dependencies
+
+
+def check_dependency(device, true, evidence):
+    """1.4 ms of each round, in which the other device works: observed, and with its name."""
+    for cause in check_waited(device, true, 0.9):
         assert cause["confidence"] == "observed"
         assert any(evidence in text for text in cause["evidence"]), cause
-
-
-def once_in_three(check):
-    """How much is told depends on the machine: a thread that gets no CPU for a while is told of as such."""
-    for left in (2, 1, 0):
-        try:
-            return check()
-        except AssertionError:
-            if not left:
-                raise
 
 
 def test_between_devices(recorder):
@@ -53,7 +55,7 @@ def test_between_devices(recorder):
         devices, true = record(recorder, "devices", SIMGPU_DEVICES=2)
         assert "device-dependency" not in told(devices[0])
         check_dependency(devices[1], true, "behind longer__1500us in stream")
-    once_in_three(check)
+    truth.once_in(TRIES, check)
 
 
 def test_through_a_third_device(recorder):
@@ -62,16 +64,16 @@ def test_through_a_third_device(recorder):
         devices, true = record(recorder, "relay", SIMGPU_DEVICES=3)
         assert sorted(devices) == [0, 2]
         check_dependency(devices[2], true, "of device 0")
-    once_in_three(check)
+    truth.once_in(TRIES, check)
 
 
 def test_between_streams(recorder):
     """There is one context, so that its waits get no edges of their own: of the recorder's events, each round has those around the host
     function and before the synchronise."""
-    devices, true = record(recorder, "streams")
-    device = devices[0]
-    assert device["causes"]["device-dependency"] > 0.85 * true.idle(0), (told(device), true.idle(0))
-    assert [cause["id"] for cause in long_causes(device)].count("device-dependency") >= ROUNDS - HELD_UP
+    def check():
+        devices, true = record(recorder, "streams")
+        check_waited(devices[0], true, 0.85)
+    truth.once_in(TRIES, check)
 
 
 @pytest.mark.parametrize("latency", [100, 700])

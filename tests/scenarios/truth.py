@@ -7,6 +7,7 @@ can widen a bound in one run.
 """
 
 import bisect
+import functools
 import json
 from collections import Counter
 from typing import NamedTuple
@@ -109,6 +110,11 @@ class Truth:
 
     def idle(self, device):
         return sum(gap.end - gap.begin for gap in self.gaps(device))
+
+    def waited(self, device):
+        """(gap, ns): of each gap the part in which the work that ends it was queued already. What is before that, the host was late with."""
+        next_submit = {op.start: op.submit for op in self.ops if op.device == device}
+        return [(gap, max(0, gap.end - max(gap.begin, next_submit[gap.end]))) for gap in self.gaps(device)]
 
     def silences(self):
         """Where no thread is in a driver call: sorted, disjoint. Empty where the calls are unknown."""
@@ -293,6 +299,31 @@ def complaints(report, truth):
         wrong += complain_idle_error(device, truth)
         wrong += complain_unresolved(device, truth)
     return wrong
+
+
+class Unsound(Exception):
+    """No matter of the machine: not to be tried again."""
+
+
+def each_time(record):
+    """What this asserts of a run holds for every one, within once_in as well."""
+    @functools.wraps(record)
+    def insist(*args, **how):
+        try:
+            return record(*args, **how)
+        except AssertionError as error:
+            raise Unsound(str(error)) from error
+    return insist
+
+
+def once_in(tries, check):
+    """What a machine that is busy elsewhere can spoil in one run: right once, and sound each time."""
+    for left in reversed(range(tries)):
+        try:
+            return check()
+        except AssertionError:
+            if not left:
+                raise
 
 
 # ---- runs -------------------------------------------------------------------------------------------------------------------
