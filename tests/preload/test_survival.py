@@ -295,12 +295,23 @@ def sanitized(request, recorder, root, tmp_path_factory):
 def test_sanitized_client(recorder, sanitized):
     """No report of the sanitizer's, the same output, the same calls. A runtime that is a library of its own wants to come first."""
     client, runtime = sanitized
+    check_sanitized(recorder, client, f"{runtime}:{recorder.shim}" if runtime else str(recorder.shim))
+
+
+def test_sanitized_client_behind_the_shim(recorder, sanitized):
+    """The other order, where the runtime is told not to mind."""
+    client, runtime = sanitized
+    if not runtime:
+        pytest.skip("the runtime is in the program")
+    check_sanitized(recorder, client, f"{recorder.shim}:{runtime}", ":verify_asan_link_order=0")
+
+
+def check_sanitized(recorder, client, preload, options=""):
     command = ["setarch", os.uname().machine, "-R", str(client), "--seed", "5", "--threads", "2", "--actions", "150"]
-    env = {"ASAN_OPTIONS": "detect_leaks=0"}
+    env = {"ASAN_OPTIONS": "detect_leaks=0" + options}
     plain = recorder.run(command, shim=False, env=env)
     if plain.status != 0:
         pytest.skip(f"does not run without the shim either: {plain.stderr[-300:]}")
-    preload = f"{runtime}:{recorder.shim}" if runtime else str(recorder.shim)
     done = recorder.run(command, env={**env, "LD_PRELOAD": preload})
     assert survival.outcome(done) == survival.outcome(plain)
     assert survival.recorded_calls(done)["cuLaunchKernel"] > 50
