@@ -4,6 +4,7 @@ it for itself, the run goes on without."""
 
 import json
 import struct
+import sys
 from collections import Counter
 from typing import NamedTuple
 
@@ -273,6 +274,22 @@ def test_a_program_that_only_could_profile(program, how):
     run, trace = program.trace(program.client(how, "never"))
     assert [level.why for level in trace.levels()] == [AS_ASKED, ENDS]
     assert Counter(map(of_trace, trace.activities())) == Counter(map(of_truth, truth(run)))
+
+
+NAMES = ["cuptiSubscribe", "cuptiSubscribe_v2", "cuptiActivityRegisterCallbacks", "cuptiActivityRegisterCallbacks_v2", "cuptiFinalize"]
+
+
+@pytest.mark.parametrize("level", ["cupti", "host"])
+def test_where_there_is_no_libcupti_its_names_are_not_there(program, level):
+    """We export some of them; by dlsym they are found where they would be without us."""
+    looks = (f"import ctypes\ncuda = ctypes.CDLL('libcuda.so.1')\ncuda.cuInit(0)\nhandles = [ctypes.CDLL(None), cuda]\n"
+             f"print([name for name in {NAMES} for library in handles if hasattr(library, name)])\n"
+             "cupti = ctypes.CDLL('libcupti.so.13')\n"
+             f"print([hasattr(cupti, name) for name in {NAMES}])")
+    command = [sys.executable, "-c", looks]
+    plain, recorded = program.run(command, shim=False), program.run(command, GPUSHIM_DEVICE=level)
+    assert (recorded.status, recorded.stdout, recorded.stderr) == (0, plain.stdout, "")
+    assert plain.stdout == "[]\n[True, False, True, False, False]\n"
 
 
 FORKS = {"fork-cuda": 2, "fork-after": 2, "fork": 1, "vfork-exec": 1, "spawn": 2, "clone": 4, "fork-amid": 51, "handler": 2}
