@@ -50,6 +50,7 @@ def main():
         # Its beginning was given up, beside a process of the same device whose was not.
         "recycled": [(seed("recycled-host-100"), 0, b"id\0host\0python train.py"),
                      (seeds["two-processes-host-200"], 0, b"id\0host\0python train.py")],
+        "bursts": [(seed("bursts-launch-bound"), 0, b""), (seed("bursts-too-few"), 0, b"")],
         "same-process-again": [(seed("overlap-two-streams"), 0, b""), (seed("overlap-two-streams"), 0, b"")],
         "two-runs": [(seed("sync-then-silence"), 0, b""), (seed("cause-input-wait-host"), 200, b"second")],
         "three-hostile-names": [(seed("first-launch"), 0, HOSTILE + b"\0" + HOSTILE + b"\0" + HOSTILE * 3),

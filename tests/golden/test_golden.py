@@ -51,6 +51,16 @@ def compare(want, have, where):
         assert have == want, where
 
 
+def conserve_estimate(device):
+    """Where there were bursts."""
+    if "unresolved_idle_ns" not in device:
+        return
+    low, idle, high = (device[f"unresolved_idle{part}_ns"] for part in ("_low", "", "_high"))
+    assert 0 <= low <= idle <= high <= device["unresolved_ns"]
+    assert device["likely_idle_low_ns"] <= device["likely_idle_ns"] <= device["likely_idle_high_ns"] <= device["span_ns"]
+    assert sum(device["unresolved_causes"].values()) == idle and set(device["unresolved_causes"]) == set(device["causes"])
+
+
 def conserve(device):
     """Exact, in whole nanoseconds."""
     assert device["span_ns"] == device["end_ns"] - device["begin_ns"]
@@ -75,6 +85,7 @@ def conserve(device):
         assert at == gap["end_ns"]
         last = at
     assert owned == device["causes"]
+    conserve_estimate(device)
 
 
 @pytest.mark.parametrize("name", CASES)
