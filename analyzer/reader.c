@@ -73,6 +73,7 @@ static uint16_t type_size(uint16_t type)
 		[GST_KEPT] = sizeof(struct gst_kept),
 		[GST_ACTIVITY] = sizeof(struct gst_activity),
 		[GST_BURST] = sizeof(struct gst_burst),
+		[GST_LEVEL] = sizeof(struct gst_level),
 		[GST_COMM] = sizeof(struct gst_comm),
 		[GST_NCCL] = sizeof(struct gst_nccl),
 	};

@@ -160,6 +160,8 @@ static void not_seen(struct words *w)
 		  " or copies of libnccl beyond the recorder's table." },
 		{ c->edges_skipped, INK_PLAIN, "", "timing event", "timing events",
 		  ": some gaps' ends are less exact." },
+		{ c->activities_dropped, INK_WARN, "When ", "operation", "operations",
+		  " ran: CUPTI, or the memory it was given, had no room. Their time is unresolved, none of it idle." },
 		{ t->measured_bad, INK_WARN, "", "measured operation", "measured operations",
 		  " with times that cannot be." },
 		{ t->names_missing, INK_PLAIN, "The names of ", "call's kernel", "calls' kernels", "." },

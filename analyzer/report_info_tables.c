@@ -6,6 +6,7 @@
 
 #include "alloc.h"
 #include "text.h"
+#include "trace_measured.h"
 
 #define TOP_CALLS 8
 
@@ -27,6 +28,7 @@ static const struct {
 	[GST_GRAPH_NODES] = { "list of nodes", "lists of nodes" },
 	[GST_GRAPH_EDGES] = { "list of dependencies", "lists of dependencies" },
 	[GST_BUSY] = { "list of busy streams", "lists of busy streams" },
+	[GST_LEVEL] = { "level", "levels" },
 	[GST_ACTIVITY] = { "activity", "activities" },
 	[GST_BURST] = { "burst", "bursts" },
 	[GST_COMM] = { "communicator", "communicators" },
@@ -56,6 +58,10 @@ static void head(const struct page *p, const struct trace *t)
 	snprintf(text, sizeof(text), "clock %s, device timing %s, recorder %s", clocks[h->clock < 4 ? h->clock : 0],
 		 levels[h->device_level < 5 ? h->device_level : 0], h->shim[0] ? h->shim : "unnamed");
 	line(p, "how", text);
+	if (measured_why_not(t)) {
+		snprintf(text, sizeof(text), "asked for; not used, or not to the end: %s", measured_why_not(t));
+		line(p, "cupti", text);
+	}
 }
 
 static void devices(const struct page *p, const struct trace *t)

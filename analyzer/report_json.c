@@ -179,6 +179,7 @@ static void run(struct json *j, const struct summary *s)
 	json_key_int(j, "index", s->run->index);
 	json_key_int(j, "runs", s->run->count);
 	json_key_text(j, "device_timing", s->device_timing);
+	json_key_int(j, "activities", (int64_t)s->activities);
 	json_key_text(j, "host_probes", s->host_probes);
 	json_map_end(j);
 }
@@ -189,6 +190,7 @@ static void losses(struct json *j, const struct summary *s)
 	json_key_int(j, "records_dropped", (int64_t)s->records_dropped);
 	json_key_int(j, "operations_unlinked", (int64_t)s->operations_unlinked);
 	json_key_int(j, "operations_lost", (int64_t)s->operations_lost);
+	json_key_int(j, "activities_dropped", (int64_t)s->activities_dropped);
 	json_key_int(j, "entry_points_unknown", (int64_t)s->entry_points_unknown);
 	json_key_array(j, "entry_points");
 	for (size_t i = 0; i < s->run->n_traces; i++)

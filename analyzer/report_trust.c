@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "text.h"
+#include "trace_measured.h"
 
 #define LABEL 15
 
@@ -115,23 +116,6 @@ static void losses(const struct page *p, const struct summary *s)
 		     text_count(dropped, s->entry_points_unknown));
 }
 
-/* Where the device's own record has holes. */
-static void measured(const struct page *p, const struct summary *s)
-{
-	char count[TEXT_SHORT];
-
-	if (s->operations_lost)
-		line(p, INK_WARN, "not measured",
-		     "%s operations of processes whose work CUPTI measured: when they ran is unresolved, never idle; what touches them is an inference",
-		     text_count(count, s->operations_lost));
-	if (s->measured_unlinked)
-		line(p, INK_WARN, "no call",
-		     "%s measured operations that no recorded call asked for: busy time; the gaps beside them are inferences",
-		     text_count(count, s->measured_unlinked));
-	if (s->activities_bad)
-		line(p, INK_WARN, "left out", "%s measured times that cannot be", text_count(count, s->activities_bad));
-}
-
 static void beginning(const struct page *p, const struct summary *s)
 {
 	char gone[TEXT_SHORT], records[TEXT_SHORT];
@@ -218,6 +202,34 @@ static const char *processes(const struct summary *s, char buf[48], size_t n)
 		return "the process";
 	snprintf(buf, 48, "%zu of %zu processes", n, s->run->n_traces);
 	return buf;
+}
+
+/* Where the device's own record has holes. */
+static void measured(const struct page *p, const struct summary *s)
+{
+	char count[TEXT_SHORT], buf[48];
+	const char *why = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->run->n_traces; i++) {
+		const char *own = measured_why_not(s->run->traces[i]);
+
+		n += own != NULL;
+		why = why ? why : own;
+	}
+	if (why)
+		line(p, INK_WARN, "cupti", "asked for; not used, or not to the end, in %s: %s", processes(s, buf, n),
+		     why);
+	if (s->operations_lost)
+		line(p, INK_WARN, "not measured",
+		     "CUPTI has no record of %s of the operations: when they ran is unresolved, never idle; what touches them is an inference",
+		     text_count(count, s->operations_lost));
+	if (s->measured_unlinked)
+		line(p, INK_WARN, "no call",
+		     "%s measured operations that no recorded call asked for: busy time; the gaps beside them are inferences",
+		     text_count(count, s->measured_unlinked));
+	if (s->activities_bad)
+		line(p, INK_WARN, "left out", "%s measured times that cannot be", text_count(count, s->activities_bad));
 }
 
 static void end(const struct page *p, const struct summary *s)

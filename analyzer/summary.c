@@ -9,6 +9,7 @@
 #include "estimate_cause.h"
 #include "memory.h"
 #include "text.h"
+#include "trace_measured.h"
 
 static enum err_kind no_memory(struct error *e)
 {
@@ -225,8 +226,8 @@ static void add_recording(struct summary *s)
 	for (size_t i = 0; i < s->run->n_traces; i++) {
 		const struct trace *t = s->run->traces[i];
 
-		if (t->header.device_level < level)
-			level = t->header.device_level;
+		if (measured_level(t) < level)
+			level = measured_level(t);
 		if (t->n_samples || t->n_usages)
 			s->host_probes = "proc";
 		s->running += t->life == LIFE_RUNNING;
@@ -236,6 +237,7 @@ static void add_recording(struct summary *s)
 		s->entry_points_unknown += t->counters.entry_points_unknown;
 		s->activities += t->n_measured;
 		s->activities_bad += t->measured_bad;
+		s->activities_dropped += t->counters.activities_dropped;
 		s->streams_untracked += t->counters.streams_untracked;
 		s->edges_skipped += t->counters.edges_skipped;
 		s->names_missing += t->names_missing;

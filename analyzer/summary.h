@@ -37,7 +37,7 @@ struct summary {
 	const char *host_probes;
 	size_t running, cut, unknown; /* processes, by how they ended (enum life); the others did regularly */
 	uint64_t records_dropped, operations_unlinked, entry_points_unknown; /* losses */
-	uint64_t activities, activities_bad; /* measured work; of it, left out because its times cannot be */
+	uint64_t activities, activities_bad, activities_dropped; /* measured work; left out as its times cannot be; without room */
 	uint64_t operations_lost, measured_unlinked; /* as in the timeline */
 	uint64_t streams_untracked, edges_skipped, names_missing, unfinished;
 	size_t recycled; /* processes whose oldest records were given up, or left out because another's were */

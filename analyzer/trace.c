@@ -170,6 +170,8 @@ static enum err_kind decode(struct decoder *d, int64_t now_ns, struct error *e)
 		return trace_no_memory(d->t, e);
 	comms_publish(d->t, d->names);
 	set_life(d, now_ns);
+	for (size_t i = 0; i < d->t->n_levels; i++)
+		d->t->levels[i].time_ns = clock_ns(d->clock, (uint64_t)d->t->levels[i].time_ns);
 	measured_promise(d->t);
 	if ((kind = trace_events(d, e)))
 		return kind;
@@ -244,6 +246,7 @@ void trace_free(struct trace *t)
 	free(t->edges);
 	free(t->measured);
 	free(t->bursts);
+	free(t->levels);
 	free(t->polls);
 	free(t->samples);
 	free(t->usages);

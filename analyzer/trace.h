@@ -86,6 +86,14 @@ struct measured {
 	uint8_t kind, copy; /* enum gst_activity_kind, gst_copy_kind */
 };
 
+/* Which level of device timing was in force from time_ns on; only where CUPTI was asked for. */
+struct level {
+	int64_t time_ns;
+	uint32_t level; /* enum gst_device_level */
+	uint32_t why;   /* enum gst_level_why */
+	int32_t result;
+};
+
 struct poll {
 	int64_t begin_ns, end_ns;
 	uint64_t covers;
@@ -151,6 +159,7 @@ struct trace {
 	struct burst *bursts;       size_t n_bursts;  /* by begin_ns */
 	struct poll *polls;         size_t n_polls;
 	struct measured *measured;  size_t n_measured; /* by begin_ns */
+	struct level *levels;       size_t n_levels;   /* by time_ns */
 	int64_t measured_from_ns, measured_until_ns; /* what was submitted in between was to be measured; equal: nothing was */
 	struct sample *samples;     size_t n_samples;
 	struct usage *usages;       size_t n_usages;

@@ -14,7 +14,7 @@ struct decoder {
 	struct clock *clock;
 	struct names *names;
 	struct graphs *graphs;
-	size_t calls, measured, edges, polls, samples, usages, streams, devices, threads, busy, busy_streams, bursts; /* capacities */
+	size_t calls, measured, levels, edges, polls, samples, usages, streams, devices, threads, busy, busy_streams, bursts; /* capacities */
 	struct comms_room comms;
 };
 

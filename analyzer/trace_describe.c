@@ -56,6 +56,17 @@ static bool add_thread(struct decoder *d, uint32_t tid, const char name[16])
 	return true;
 }
 
+/* Its time is in ticks until the clock is known. */
+static bool add_level(struct decoder *d, const struct gst_level *r)
+{
+	struct trace *t = d->t;
+
+	if (!array_room(t->levels, t->n_levels, d->levels))
+		return false;
+	t->levels[t->n_levels++] = (struct level){ (int64_t)r->ticks, r->level, r->why, r->result };
+	return true;
+}
+
 static int stream_by_id(const void *a, const void *b)
 {
 	const struct stream *x = a, *y = b;
@@ -110,6 +121,9 @@ enum err_kind trace_describe(struct decoder *d, struct error *e)
 		case GST_CALL: /* of a kept one, to say that it happened */
 			if (v.kept && ((const struct gst_call *)v.record)->family == GST_FAMILY_GRAPH_CHANGE)
 				ok = ok && graphs_unsure(d->graphs, ((const struct gst_call *)v.record)->seq);
+			break;
+		case GST_LEVEL:
+			ok = ok && add_level(d, (const struct gst_level *)v.record);
 			break;
 		case GST_COMM:
 			ok = ok && comms_add(d->t, &d->comms, (const struct gst_comm *)v.record);

@@ -17,12 +17,49 @@ bool measured_is_sane(const struct gst_activity *r)
 	       r->kind <= GST_ACTIVITY_GRAPH;
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const struct level *x = a, *y = b;
+
+	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
+/* From the beginning, as the recorder had CUPTI before it made the file, until it is given up. */
 void measured_promise(struct trace *t)
 {
-	bool all = t->header.device_level == GST_LEVEL_CUPTI;
+	array_sort(t->levels, t->n_levels, sizeof(*t->levels), by_time);
+	t->measured_from_ns = t->measured_until_ns = INT64_MIN;
+	if (t->header.device_level == GST_LEVEL_CUPTI)
+		t->measured_until_ns = INT64_MAX;
+	for (size_t i = 0; i < t->n_levels; i++)
+		if (t->levels[i].level != GST_LEVEL_CUPTI || t->levels[i].why != GST_LEVEL_AS_ASKED)
+			t->measured_until_ns = min64(t->measured_until_ns, t->levels[i].time_ns);
+}
 
-	t->measured_from_ns = INT64_MIN;
-	t->measured_until_ns = all ? INT64_MAX : INT64_MIN;
+uint32_t measured_level(const struct trace *t)
+{
+	uint32_t level = t->header.device_level;
+
+	for (size_t i = 0; i < t->n_levels; i++)
+		if (t->levels[i].why != GST_LEVEL_ENDS && t->levels[i].level < level)
+			level = t->levels[i].level;
+	return level;
+}
+
+const char *measured_why_not(const struct trace *t)
+{
+	static const char *const whys[] = {
+		[GST_LEVEL_NO_LIBRARY] = "there is no libcupti",
+		[GST_LEVEL_HELD] = "another tool has it, or is about to",
+		[GST_LEVEL_REFUSED] = "it refused",
+		[GST_LEVEL_YIELDED] = "given up to the program's own profiler",
+		[GST_LEVEL_FORKED] = "the process was forked, and CUPTI was its parent's",
+	};
+
+	for (size_t i = 0; i < t->n_levels; i++)
+		if (t->levels[i].why && t->levels[i].why < sizeof(whys) / sizeof(whys[0]))
+			return whys[t->levels[i].why];
+	return NULL;
 }
 
 static int by_begin(const void *a, const void *b)

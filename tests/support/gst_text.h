@@ -20,6 +20,7 @@
  *   burst 1 t=.. [submissions=] [edges=] [passed=] [cost=3us]
  *   activity t=.. [stream=1] [seq=1] [kind=kernel|copy|memset|graph] [copy=h2d-pageable] [kernel=foo] [bytes=] [node=11] [error=500ns]
  *        [device=0]      what was measured; without seq nobody knows who asked for it
+ *   level cupti t=.. [why=as-asked|no-library|held|refused|yielded|forked|ends] [result=]      where cupti was asked for: what is in force
  *   poll t=.. stream=1 covers=2 ready=0|1
  *   sample t=.. syscall=0 [tid=] [arg=] [file=/data/x] [fd=file|pipe|socket] [state=S]
  *   usage t=.. cpu=1ms [delay=] [voluntary=] [involuntary=] [faults=]
@@ -27,7 +28,7 @@
  *        [library=/path] [version=22809]      a communicator
  *   nccl all-reduce t=.. [hook=ncclAllReduce] [comm=1] [stream=] [group=] [seq=] [count=] [type=float32] [op=sum] [peer=] [opened=1ms]
  *        [flags=inner,ours]   kinds: as in format.h, in small letters with dashes
- *   drop 3 [first=1ms last=2ms] [disk=] [limit=] [busy=] [errno=28]       records_dropped, when and why
+ *   drop 3 [first=1ms last=2ms] [disk=] [limit=] [busy=] [errno=28] [activities=]      records_dropped, when and why
  *   untracked [names=] [streams=] [graphs=] [nccl=]       what found no place in the recorder's tables
  *   recycled until=5ms [segments=] [records=] [calls=] [lost=] [limit=] [errno=]      the beginning was given up; then segments stand where others did:
  *   thread 10 main recycles=1 number=3      segment recycles=1 number=4        and copies of definitions in:  kept    kept segment=0 recycles=0

@@ -86,3 +86,18 @@ void text_activity(struct parser *p)
 	word_span(p, &r.begin_ns, &r.end_ns);
 	record_add(p, GST_ACTIVITY, &r, sizeof(r));
 }
+
+void text_level(struct parser *p)
+{
+	static const char *const levels[] = { "", "host", "edges", "bursts", "cupti", NULL };
+	static const char *const whys[] = { "as-asked", "no-library", "held", "refused",
+					    "yielded",  "forked",     "ends", NULL };
+	struct gst_level r = { .level = word_choice(p, p->n_words > 1 ? p->words[1] : NULL, levels, GST_LEVEL_CUPTI),
+			       .asked = GST_LEVEL_CUPTI };
+	uint64_t end;
+
+	word_span(p, &r.ticks, &end);
+	r.why = word_choice(p, word_value(p, "why"), whys, GST_LEVEL_AS_ASKED);
+	r.result = (int32_t)word_number(p, "result", 0);
+	record_add(p, GST_LEVEL, &r, sizeof(r));
+}

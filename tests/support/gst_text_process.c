@@ -132,5 +132,6 @@ void text_drop(struct parser *p)
 	c->drop_errno = word_number(p, "errno", 0);
 	c->dropped_disk = word_number(p, "disk", 0);
 	c->dropped_limit = word_number(p, "limit", 0);
+	c->activities_dropped = word_number(p, "activities", 0);
 	c->dropped_busy = word_number(p, "busy", 0);
 }

@@ -67,6 +67,7 @@ void text_edge(struct parser *p); /* gst_text_device.c: what the device did */
 void text_burst(struct parser *p);
 void text_poll(struct parser *p);
 void text_activity(struct parser *p);
+void text_level(struct parser *p);
 void text_busy(struct parser *p);
 void text_sample(struct parser *p); /* gst_text_host.c: what the host did */
 void text_usage(struct parser *p);
