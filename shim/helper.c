@@ -91,23 +91,25 @@ static void slept(long rc)
 	can_sleep = rc == 0 || errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT;
 }
 
-static void bell_wait(uint64_t ns)
+/* bell: what shall wake it. Who puts in work while it rests makes no system call. */
+static void bell_wait(enum helper_bell bell, uint64_t ns)
 {
 	struct timespec t = { 0, (long)ns };
 
-	__atomic_store_n(&helper_bell, HELPER_ASLEEP, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&helper_bell, bell, __ATOMIC_SEQ_CST);
 	bias_fence(); /* who counted work before it could see the bell: the count is seen here */
 	if (settings.level < GST_LEVEL_EDGES ||
 	    !streams_any_unmarked()) /* work that came before the bell was up did not ring */
-		slept(syscall(SYS_futex, &helper_bell, FUTEX_WAIT_PRIVATE, HELPER_ASLEEP, &t, NULL, 0));
+		slept(syscall(SYS_futex, &helper_bell, FUTEX_WAIT_PRIVATE, bell, &t, NULL, 0));
 	__atomic_store_n(&helper_bell, HELPER_AWAKE, __ATOMIC_RELAXED);
 }
 
 void helper_ring(void)
 {
-	uint32_t asleep = HELPER_ASLEEP;
+	uint32_t bell = __atomic_load_n(&helper_bell, __ATOMIC_RELAXED);
 
-	if (__atomic_compare_exchange_n(&helper_bell, &asleep, HELPER_AWAKE, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+	if ((bell == HELPER_RESTS || bell == HELPER_ASLEEP) &&
+	    __atomic_compare_exchange_n(&helper_bell, &bell, HELPER_AWAKE, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		syscall(SYS_futex, &helper_bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
@@ -146,14 +148,15 @@ static void helper_sleep(void)
 {
 	struct activity a = look_around();
 	uint64_t since = clock_ticks() - a.last_end;
+	uint64_t ns = sample_interval_ns(since);
 	struct timespec t = { 0, TICK_UNMARKED_NS };
 
 	if (settings.level >= GST_LEVEL_EDGES && (streams_any_unmarked() || burst_goes_on()))
 		slept(nanosleep(&t, NULL)); /* in a burst all work is marked at once: the next launch would have to ring */
 	else if (a.any && a.all_in_call && since > clock_ticks_in(SAMPLE_NS_MIN))
-		bell_wait(TICK_BLOCKED_NS);
-	else
-		bell_wait(sample_interval_ns(since));
+		bell_wait(HELPER_ASLEEP, TICK_BLOCKED_NS);
+	else /* a thread that goes on putting work in would ring at each launch: the next look is soon enough */
+		bell_wait(settings.level < GST_LEVEL_EDGES && ns == SAMPLE_NS_MIN ? HELPER_RESTS : HELPER_ASLEEP, ns);
 }
 
 /* A program whose main thread went by pthread_exit ends with the last of the others. That one cannot know that we are none of them. */

@@ -8,8 +8,9 @@
 /* What it takes to have the helper's attention. */
 enum helper_bell {
 	HELPER_AWAKE = 0,  /* nothing: it looks by itself (or there is none to be had) */
-	HELPER_ASLEEP = 1, /* it sleeps until somebody rings */
-	HELPER_NONE = 2,   /* not started: the first work for a device starts it */
+	HELPER_RESTS = 1,  /* a blocking call's return is worth a ring, work is not */
+	HELPER_ASLEEP = 2, /* both are */
+	HELPER_NONE = 3,   /* not started: the first work for a device starts it */
 };
 extern uint32_t helper_bell;
 
@@ -19,14 +20,16 @@ void helper_start(void); /* starts it if it was not yet, else wakes it */
 /* A blocking call has returned: what the thread does next is worth a look. */
 static inline void helper_wake(void)
 {
-	if (__atomic_load_n(&helper_bell, __ATOMIC_RELAXED) == HELPER_ASLEEP)
+	uint32_t bell = __atomic_load_n(&helper_bell, __ATOMIC_RELAXED);
+
+	if (bell == HELPER_RESTS || bell == HELPER_ASLEEP)
 		helper_ring();
 }
 
 /* Work was put into a stream. */
 static inline void helper_watch(void)
 {
-	if (__builtin_expect(__atomic_load_n(&helper_bell, __ATOMIC_RELAXED) != HELPER_AWAKE, 0))
+	if (__builtin_expect(__atomic_load_n(&helper_bell, __ATOMIC_RELAXED) >= HELPER_ASLEEP, 0))
 		helper_start();
 }
 

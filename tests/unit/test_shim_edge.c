@@ -298,6 +298,20 @@ static void names_beyond_the_table_are_counted(void **state)
 	names_forget();
 }
 
+/* A thread that goes on putting work in makes no system call for a helper that looks by itself. */
+static void work_does_not_wake_a_helper_that_rests(void **state)
+{
+	(void)state;
+	helper_bell = HELPER_RESTS;
+	helper_watch();
+	assert_int_equal(helper_bell, HELPER_RESTS);
+	helper_wake();
+	assert_int_equal(helper_bell, HELPER_AWAKE);
+	helper_bell = HELPER_ASLEEP;
+	helper_wake();
+	assert_int_equal(helper_bell, HELPER_AWAKE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +328,7 @@ int main(void)
 		cmocka_unit_test_setup(a_destroyed_stream_is_another_when_it_comes_back, set_up),
 		cmocka_unit_test_setup(a_green_contexts_streams_are_of_its_device_and_go_with_it, set_up),
 		cmocka_unit_test_setup(names_beyond_the_table_are_counted, set_up),
+		cmocka_unit_test_setup(work_does_not_wake_a_helper_that_rests, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);
