@@ -46,6 +46,7 @@ def main():
         "one": [(seed("cause-sync-bubble-host"), 0, b"")],
         "one-device-two-processes": [(seeds["two-processes-host-100"], 0, b"id\0host\0python train.py"),
                                      (seeds["two-processes-host-200"], 0, b"id\0host\0python train.py")],
+        "measured": [(seed("cupti-graph-part"), 0, b""), (seed("cupti-unlinked"), 0, b""), (seed("cupti-yielded"), 0, b"")],
         "communicators": [(seeds["nccl-host-100"], 0, b""), (seeds["nccl-host-200"], 0, b"")],
         # Its beginning was given up, beside a process of the same device whose was not.
         "recycled": [(seed("recycled-host-100"), 0, b"id\0host\0python train.py"),
