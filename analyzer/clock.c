@@ -6,27 +6,34 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* CLOCK_MONOTONIC may be slewed by 500 ppm (adjtime); an anchor further off than that, and than a long scheduling pause
- * between its reads, is not an anchor. */
+/* CLOCK_MONOTONIC may be slewed by 500 ppm (adjtime); an anchor further off its neighbours than that, and than a long scheduling
+ * pause between its reads, is no anchor, or the machine slept in between. */
 #define SLEW_LIMIT 1e-3
 #define PAUSE_NS 1e6
 #define BASELINE_NS 1e7 /* shorter distances say nothing about the rate */
 #define RATE_MIN 1e-3   /* ns per tick: 1 THz … 10 kHz holds every counter there is */
 #define RATE_MAX 1e5
+#define OPEN_GROUPS 8 /* nonsense anchors in a row that do not hide what they stand among */
+#define GROUP_MIN 3   /* anchors that agree with each other, and not with those before: the machine slept */
 
 struct point {
 	uint64_t ticks;
-	double ns; /* since the file's start: keeps doubles exact far beyond a trace's length */
+	double ns;      /* since the file's start: keeps doubles exact far beyond a trace's length */
+	double half_ns; /* its own uncertainty */
+	uint32_t group; /* of anchors that agree with each other */
+	uint32_t width_ticks;
 };
 
 struct clock {
 	bool identity; /* ticks are nanoseconds already */
 	uint64_t start_ticks;
 	int64_t start_ns;     /* CLOCK_MONOTONIC */
-	struct point *points; /* by ticks; [0] is the file header's own, which its check value guards */
+	struct point *points; /* by ticks and by ns; [0] is the file header's own, which its check value guards */
 	size_t n, cap;
 	double rate; /* over the longest baseline, ns per tick */
+	double bend; /* the furthest that the rate between two anchors was from that, relative */
 	size_t last; /* where the last question was answered */
 };
 
@@ -42,7 +49,7 @@ enum err_kind clock_new(struct clock **out, const struct gst_file_header *header
 	c->identity = header->clock == GST_CLOCK_MONOTONIC;
 	c->start_ticks = header->start_ticks;
 	c->start_ns = header->start_mono_ns < (uint64_t)CLOCK_MAX_NS ? (int64_t)header->start_mono_ns : CLOCK_MAX_NS;
-	c->points[c->n++] = (struct point){ header->start_ticks, 0 };
+	c->points[c->n++] = (struct point){ .ticks = header->start_ticks };
 	c->rate = 1;
 	*out = c;
 	return ERR_NONE;
@@ -62,7 +69,9 @@ enum err_kind clock_add(struct clock *c, const struct gst_anchor *a, struct erro
 		return ERR_NONE;
 	if (!array_room(c->points, c->n, c->cap))
 		return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
-	c->points[c->n++] = (struct point){ a->ticks, (double)((int64_t)a->mono_ns - c->start_ns) };
+	c->points[c->n++] = (struct point){ .ticks = a->ticks,
+					    .ns = (double)((int64_t)a->mono_ns - c->start_ns),
+					    .width_ticks = a->width_ticks };
 	return ERR_NONE;
 }
 
@@ -80,22 +89,17 @@ static int by_double(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double ticks_since_start(const struct clock *c, uint64_t ticks)
-{
-	return (double)(int64_t)(ticks - c->start_ticks);
-}
-
-/* The median of the rates from the start to each anchor: half the anchors may be nonsense. `rates` is room for them. */
+/* The median of the rates from each anchor to the next: a nonsense one spoils two. `rates` is room for them. */
 static double median_rate(const struct clock *c, double baseline_ns, double *rates)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->n; i++) {
-		double ticks = ticks_since_start(c, c->points[i].ticks);
+	for (size_t i = 1; i < c->n; i++) {
+		double ticks = (double)(c->points[i].ticks - c->points[i - 1].ticks);
+		double ns = c->points[i].ns - c->points[i - 1].ns;
 
-		if (ticks > 0 && c->points[i].ns > baseline_ns && c->points[i].ns / ticks >= RATE_MIN &&
-		    c->points[i].ns / ticks <= RATE_MAX)
-			rates[n++] = c->points[i].ns / ticks;
+		if (ticks > 0 && ns > baseline_ns && ns / ticks >= RATE_MIN && ns / ticks <= RATE_MAX)
+			rates[n++] = ns / ticks;
 	}
 	if (n == 0)
 		return 0;
@@ -103,22 +107,91 @@ static double median_rate(const struct clock *c, double baseline_ns, double *rat
 	return rates[n / 2];
 }
 
-/* Leaves out the anchors that lie off the median rate, or that would make time run backwards. */
-static void keep_consistent(struct clock *c, double rate)
+static bool agree(const struct point *before, const struct point *p, double rate)
+{
+	double ns = p->ns - before->ns, ticks = (double)(p->ticks - before->ticks);
+
+	return p->ticks > before->ticks && ns > 0 && fabs(ns - ticks * rate) <= PAUSE_NS + SLEW_LIMIT * ns;
+}
+
+/* Anchors that agree are a group. `sizes` is room for how many each has. Returns how many groups there are. */
+static uint32_t find_groups(struct clock *c, double rate, uint32_t *sizes)
+{
+	size_t open[OPEN_GROUPS]; /* the last anchor of each, the latest group last */
+	uint32_t n_open = 0, n = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct point *p = &c->points[i];
+		uint32_t k = n_open;
+
+		while (k > 0 && !agree(&c->points[open[k - 1]], p, rate))
+			k--;
+		if (k > 0) {
+			p->group = c->points[open[k - 1]].group;
+			open[k - 1] = i;
+		} else {
+			p->group = n++;
+			sizes[p->group] = 0;
+			if (n_open == OPEN_GROUPS)
+				memmove(open, open + 1, --n_open * sizeof(*open));
+			open[n_open++] = i;
+		}
+		sizes[p->group]++;
+	}
+	return n;
+}
+
+/* Leaves out the anchors that few others agree with, or that would make time run backwards. start: the group of the header's own. */
+static void keep_consistent(struct clock *c, const uint32_t *sizes, uint32_t start)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
 		const struct point *p = &c->points[i];
-		double ticks = ticks_since_start(c, p->ticks);
 
-		if (fabs(p->ns - ticks * rate) > PAUSE_NS + SLEW_LIMIT * fabs(p->ns))
+		if (p->group != start && (sizes[p->group] < GROUP_MIN || p->ticks < c->start_ticks))
 			continue;
 		if (kept && (p->ticks <= c->points[kept - 1].ticks || p->ns <= c->points[kept - 1].ns))
 			continue;
 		c->points[kept++] = *p;
 	}
 	c->n = kept;
+}
+
+static double rate_after(const struct clock *c, size_t i)
+{
+	return (c->points[i + 1].ns - c->points[i].ns) / (double)(c->points[i + 1].ticks - c->points[i].ticks);
+}
+
+/* The longest baseline has the best rate, if the machine did not sleep on the way. */
+static void set_rate(struct clock *c, double median)
+{
+	const struct point *first = &c->points[0], *last = &c->points[c->n - 1];
+
+	c->rate = median;
+	if (c->n >= 2 && first->group == last->group && last->ns - first->ns > BASELINE_NS)
+		c->rate = (last->ns - first->ns) / (double)(last->ticks - first->ticks);
+	for (size_t i = 0; i < c->n; i++)
+		c->points[i].half_ns = c->points[i].width_ticks * c->rate / 2;
+	for (size_t i = 0; i + 1 < c->n; i++)
+		if (c->points[i + 1].ns - c->points[i].ns > BASELINE_NS && c->points[i].group == c->points[i + 1].group)
+			c->bend = fmax(c->bend, fabs(rate_after(c, i) / c->rate - 1));
+}
+
+static enum err_kind settle(struct clock *c, double rate, struct error *e)
+{
+	uint32_t *sizes = array_new(c->n, sizeof(*sizes)), start = 0;
+
+	if (!sizes)
+		return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
+	find_groups(c, rate, sizes);
+	for (size_t i = 0; i < c->n; i++)
+		if (c->points[i].ticks == c->start_ticks && c->points[i].ns == 0)
+			start = c->points[i].group;
+	keep_consistent(c, sizes, start);
+	free(sizes);
+	set_rate(c, rate);
+	return ERR_NONE;
 }
 
 enum err_kind clock_ready(struct clock *c, struct error *e)
@@ -133,16 +206,11 @@ enum err_kind clock_ready(struct clock *c, struct error *e)
 	if (rate == 0)
 		rate = median_rate(c, 0, rates);
 	free(rates);
-	if (rate == 0) { /* no usable anchor: the start is right, the rest is a guess of the order of magnitude */
-		c->points[0] = (struct point){ c->start_ticks, 0 };
-		c->n = 1;
-		return ERR_NONE;
-	}
-	keep_consistent(c, rate);
-	c->rate = rate;
-	if (c->n >= 2 && c->points[c->n - 1].ns - c->points[0].ns > BASELINE_NS)
-		c->rate = (c->points[c->n - 1].ns - c->points[0].ns) /
-			  (double)(c->points[c->n - 1].ticks - c->points[0].ticks);
+	if (rate != 0)
+		return settle(c, rate, e);
+	/* no usable anchor: the start is right, the rest is a guess of the order of magnitude */
+	c->points[0] = (struct point){ .ticks = c->start_ticks };
+	c->n = 1;
 	return ERR_NONE;
 }
 
@@ -164,6 +232,13 @@ static size_t find_point(struct clock *c, uint64_t ticks)
 	return c->last = low;
 }
 
+static int64_t in_range(const struct clock *c, double since)
+{
+	if (!(since > -(double)c->start_ns))
+		return 0;
+	return since < (double)(CLOCK_MAX_NS - c->start_ns) ? c->start_ns + (int64_t)floor(since) : CLOCK_MAX_NS;
+}
+
 int64_t clock_ns(struct clock *c, uint64_t ticks)
 {
 	const struct point *p;
@@ -175,7 +250,93 @@ int64_t clock_ns(struct clock *c, uint64_t ticks)
 	if (p + 1 < c->points + c->n && ticks >= p->ticks)
 		rate = (p[1].ns - p->ns) / (double)(p[1].ticks - p->ticks);
 	since = p->ns + (double)(int64_t)(ticks - p->ticks) * rate;
-	if (!(since > -(double)c->start_ns))
+	return in_range(c, since);
+}
+
+/* ---- by nanoseconds ------------------------------------------------------------------------------------------------- */
+
+/* The last point at or before this many nanoseconds since the start, or 0. */
+static size_t point_before(const struct clock *c, double since)
+{
+	size_t low = 0, high = c->n;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->points[middle].ns <= since)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* How much the rate behind point i differs from that behind point `other`, its neighbour, beyond what the anchors' own errors explain. */
+static double bend_against(const struct clock *c, size_t i, size_t other)
+{
+	const struct point *p = &c->points[i], *q = &c->points[other];
+	double noise = (p[0].half_ns + p[1].half_ns) / (p[1].ns - p[0].ns) +
+		       (q[0].half_ns + q[1].half_ns) / (q[1].ns - q[0].ns);
+
+	return fmax(0, fabs(1 - rate_after(c, other) / rate_after(c, i)) - noise);
+}
+
+/* A rate that changed once between two anchors, or for a while, or a clock that stood still, strays from the line between them by no more
+ * than the line strays from the neighbours' rate. */
+int64_t clock_error_ns(const struct clock *c, int64_t ns)
+{
+	double since = (double)(ns - c->start_ns), bend = 0, error;
+	const struct point *p;
+	size_t i;
+
+	if (c->identity)
 		return 0;
-	return since < (double)(CLOCK_MAX_NS - c->start_ns) ? c->start_ns + (int64_t)floor(since) : CLOCK_MAX_NS;
+	i = point_before(c, since);
+	p = &c->points[i];
+	if (i + 1 == c->n || since < p->ns) {
+		error = p->half_ns + fabs(since - p->ns) * c->bend;
+	} else {
+		if (i > 0)
+			bend = bend_against(c, i, i - 1);
+		if (i + 2 < c->n)
+			bend = fmax(bend, bend_against(c, i, i + 1));
+		error = fmax(p->half_ns, p[1].half_ns) + fmin(bend, 1) * (p[1].ns - p->ns);
+	}
+	return error < (double)CLOCK_MAX_NS ? (int64_t)ceil(error) : CLOCK_MAX_NS;
+}
+
+double clock_steady(const struct clock *c, int64_t ns)
+{
+	double since = (double)(ns - c->start_ns);
+	const struct point *p;
+	size_t i;
+
+	if (c->identity || c->n < 2)
+		return since;
+	i = point_before(c, since);
+	p = &c->points[i];
+	if (i + 1 == c->n || since < p->ns)
+		return (double)(int64_t)(p->ticks - c->start_ticks) * c->rate + since - p->ns;
+	return ((double)(int64_t)(p->ticks - c->start_ticks) + (since - p->ns) / rate_after(c, i)) * c->rate;
+}
+
+int64_t clock_from_steady(const struct clock *c, double steady)
+{
+	double since = steady, ticks = steady / c->rate;
+	const struct point *p = c->points;
+	size_t low = 0, high = c->n;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if ((double)(int64_t)(p[middle].ticks - c->start_ticks) <= ticks)
+			low = middle;
+		else
+			high = middle;
+	}
+	if (!c->identity && c->n >= 2) {
+		ticks -= (double)(int64_t)(p[low].ticks - c->start_ticks);
+		since = p[low].ns + ticks * (low + 1 < c->n && ticks >= 0 ? rate_after(c, low) : c->rate);
+	}
+	return in_range(c, since);
 }

@@ -21,3 +21,12 @@ enum err_kind clock_add(struct clock *c, const struct gst_anchor *anchor, struct
 enum err_kind clock_ready(struct clock *c, struct error *e);
 
 int64_t clock_ns(struct clock *c, uint64_t ticks);
+
+/* At this instant the answer is off by no more: the anchors' widths, and how far the rate can have bent between them. 0 where ticks are
+ * CLOCK_MONOTONIC itself. */
+int64_t clock_error_ns(const struct clock *c, int64_t ns);
+
+/* The same instants on a scale without CLOCK_MONOTONIC's slewing, in nanoseconds since the file's start: ticks times one rate. A device's clock
+ * drifts steadily against it. */
+double clock_steady(const struct clock *c, int64_t ns);
+int64_t clock_from_steady(const struct clock *c, double steady);

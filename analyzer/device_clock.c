@@ -3,32 +3,16 @@
 
 #include "alloc.h"
 #include "clock.h"
+#include "device_rate.h"
 #include "edge_done.h"
+#include "ns.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define DRIFT_LIMIT 100e-6 /* crystals are within ± 50 ppm of nominal each */
-#define DRIFT_WANDER \
-	1e-6 /* how much a rate changes with temperature while a trace runs; covers the floats' roundings too */
-#define EVENT_STEP_NS 500.0 /* events tick in 0.5 us */
-#define BUCKETS 256         /* the rate is estimated between this many places of a trace */
-
-struct point { /* one edge; offset = host - device */
-	double device_ns;
-	double low, high; /* bounds on the offset from the trace's begin, ±INFINITY where there is none */
-	uint32_t edge;
-	uint32_t root;
-	uint16_t device;
-};
-
-struct rates { /* bounds on the drift: offset change per device nanosecond */
-	double low, high;
-};
-
 static int by_group_and_time(const void *a, const void *b)
 {
-	const struct point *x = a, *y = b;
+	const struct clock_point *x = a, *y = b;
 
 	if (x->device != y->device)
 		return x->device < y->device ? -1 : 1;
@@ -39,89 +23,59 @@ static int by_group_and_time(const void *a, const void *b)
 	return (x->edge > y->edge) - (x->edge < y->edge);
 }
 
-/* Carries every bound to every edge, loosened by what the clock can have drifted in between. */
-static void propagate(struct point *p, size_t n, struct rates r)
+/* Nanoseconds since the trace's begin on a scale that nobody slews. */
+static double to_steady(const struct trace *t, int64_t ns)
 {
-	for (size_t i = 1; i < n; i++) {
-		double dt = p[i].device_ns - p[i - 1].device_ns;
-
-		p[i].low = fmax(p[i].low, p[i - 1].low + r.low * dt);
-		p[i].high = fmin(p[i].high, p[i - 1].high + r.high * dt);
-	}
-	for (size_t i = n; i-- > 1;) {
-		double dt = p[i].device_ns - p[i - 1].device_ns;
-
-		p[i - 1].low = fmax(p[i - 1].low, p[i].low - r.high * dt);
-		p[i - 1].high = fmin(p[i - 1].high, p[i].high - r.low * dt);
-	}
+	return t->clock ? clock_steady(t->clock, ns) : (double)(ns - t->begin_ns);
 }
 
-/* Bounds on the rate from every pair of up to BUCKETS edges spread over the trace: a line through both windows. */
-static struct rates estimate(const struct point *p, size_t n)
+static int64_t from_steady(const struct trace *t, double steady)
 {
-	struct rates r = { -DRIFT_LIMIT, DRIFT_LIMIT };
-	size_t step = n / BUCKETS + 1;
-	double middle, half;
-
-	for (size_t i = 0; i < n; i += step) {
-		for (size_t j = i + step; j < n; j += step) {
-			double dt = p[j].device_ns - p[i].device_ns;
-
-			if (dt <= 0)
-				continue;
-			r.low = fmax(r.low, (p[j].low - p[i].high - 2 * EVENT_STEP_NS) / dt);
-			r.high = fmin(r.high, (p[j].high - p[i].low + 2 * EVENT_STEP_NS) / dt);
-		}
-	}
-	/* Contradicting bounds (low > high) are noise: the width then says how much. */
-	middle = (r.low + r.high) / 2;
-	half = fabs(r.high - r.low) / 2 + DRIFT_WANDER;
-	return (struct rates){ fmax(middle - half, -DRIFT_LIMIT), fmin(middle + half, DRIFT_LIMIT) };
+	return t->clock ? clock_from_steady(t->clock, steady) : t->begin_ns + (int64_t)steady;
 }
 
-/* One clock: edges of one device and root, by device time. */
-static void map_group(struct point *p, size_t n, struct firing *out, const struct trace *t)
-{
-	propagate(p, n, (struct rates){ -DRIFT_LIMIT, DRIFT_LIMIT });
-	propagate(p, n, estimate(p, n));
-	for (size_t i = 0; i < n; i++) {
-		struct firing *f = &out[p[i].edge];
-		double offset = (p[i].low + p[i].high) / 2, half = fabs(p[i].high - p[i].low) / 2;
-		double at = p[i].device_ns + offset; /* since the trace's begin */
-		double error = half + EVENT_STEP_NS + t->edges[p[i].edge].step_ns;
-
-		if (!isfinite(at) || !isfinite(error) || fabs(at) > (double)CLOCK_MAX_NS ||
-		    error > (double)CLOCK_MAX_NS)
-			continue;
-		f->time_ns = t->begin_ns + (int64_t)at;
-		if (f->time_ns < 0 || f->time_ns > CLOCK_MAX_NS) {
-			f->time_ns = t->edges[p[i].edge].done_ns;
-			continue;
-		}
-		f->error_ns = (int64_t)error + 1;
-		f->exact = true;
-	}
-}
-
-static struct point point_of(const struct trace *t, size_t i, int64_t done_ns)
+static struct clock_point point_of(const struct trace *t, size_t i, int64_t done_ns)
 {
 	const struct edge *edge = &t->edges[i];
+	double low = to_steady(t, edge->begin_ns) - edge->device_ns;
+	double high = done_ns == INT64_MAX ? INFINITY : to_steady(t, done_ns) - edge->device_ns;
 
-	return (struct point){ .device_ns = edge->device_ns,
-			       .low = (double)(edge->begin_ns - t->begin_ns) - edge->device_ns,
-			       .high = done_ns == INT64_MAX ? INFINITY
-							    : (double)(done_ns - t->begin_ns) - edge->device_ns,
-			       .edge = (uint32_t)i,
-			       .root = edge->root,
-			       .device = edge->device };
+	return (struct clock_point){ .device_ns = edge->device_ns,
+				     .low = low - edge->step_ns,
+				     .high = high + edge->step_ns,
+				     .loose_ns = edge->step_ns,
+				     .link_ns = edge->link_ns,
+				     .edge = (uint32_t)i,
+				     .root = edge->root,
+				     .section = edge->section,
+				     .device = edge->device };
+}
+
+/* The sum of FORMAT.md's "Error budget" for one edge. */
+static void place(struct firing *f, const struct clock_point *p, const struct trace *t)
+{
+	double at = p->device_ns + (p->low + p->high) / 2;
+	double error = fabs(p->high - p->low) / 2 + EVENT_STEP_NS + p->loose_ns;
+	int64_t time_ns;
+
+	f->residual_ns = p->residual_ns < (double)CLOCK_MAX_NS ? (int64_t)p->residual_ns : CLOCK_MAX_NS;
+	if (!isfinite(at) || !isfinite(error) || fabs(at) > (double)CLOCK_MAX_NS || error > (double)CLOCK_MAX_NS)
+		return;
+	time_ns = from_steady(t, at);
+	if (time_ns < 0 || time_ns > CLOCK_MAX_NS)
+		return;
+	f->time_ns = time_ns;
+	f->error_ns = (int64_t)error + 1;
+	f->exact = true;
 }
 
 enum err_kind device_clock_map(struct firing **out, const struct trace *t, struct error *e)
 {
 	struct firing *firings = array_new(t->n_edges, sizeof(*firings));
-	struct point *points = array_new(t->n_edges, sizeof(*points));
+	struct clock_point *points = array_new(t->n_edges, sizeof(*points));
 	int64_t *done = NULL;
 	size_t n = 0, first = 0;
+	bool ok = true;
 
 	*out = NULL;
 	if (!firings || !points || edge_done_find(&done, t, e)) {
@@ -136,13 +90,74 @@ enum err_kind device_clock_map(struct firing **out, const struct trace *t, struc
 	}
 	free(done);
 	array_sort(points, n, sizeof(*points), by_group_and_time);
-	for (size_t i = 1; i <= n; i++) {
+	for (size_t i = 1; i <= n && ok; i++) {
 		if (i < n && points[i].device == points[first].device && points[i].root == points[first].root)
 			continue;
-		map_group(points + first, i - first, firings, t);
+		ok = device_rate_fit(points + first, i - first);
 		first = i;
 	}
+	for (size_t i = 0; i < n && ok; i++)
+		place(&firings[points[i].edge], &points[i], t);
 	free(points);
+	if (!ok) {
+		free(firings);
+		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
+	}
 	*out = firings;
 	return ERR_NONE;
+}
+
+/* ---- how well ------------------------------------------------------------------------------------------------------- */
+
+static int by_length(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+struct span { /* of one chain: its first and last edge */
+	const struct edge *first, *last;
+	int64_t first_ns, last_ns;
+};
+
+static double span_length(const struct span *s)
+{
+	return s->first ? s->last->device_ns - s->first->device_ns : 0;
+}
+
+static void note_edge(struct device_fit *fit, struct span *now, struct span *longest, const struct edge *edge,
+		      const struct firing *f)
+{
+	if (!now->first || now->first->root != edge->root)
+		*now = (struct span){ edge, edge, f->time_ns, f->time_ns };
+	now->last = edge;
+	now->last_ns = f->time_ns;
+	if (span_length(now) > span_length(longest))
+		*longest = *now;
+	fit->error_ns = max64(fit->error_ns, f->error_ns);
+	fit->residual_ns = max64(fit->residual_ns, f->residual_ns);
+}
+
+bool device_clock_fit(struct device_fit *out, const struct trace *t, const struct firing *firings, uint32_t device)
+{
+	int64_t *errors = array_new(t->n_edges, sizeof(*errors));
+	struct span now = { 0 }, longest = { 0 };
+
+	*out = (struct device_fit){ 0 };
+	if (!errors)
+		return false;
+	for (size_t i = 0; i < t->n_edges; i++) {
+		if (!firings[i].exact || t->edges[i].device != device)
+			continue;
+		errors[out->edges++] = firings[i].error_ns;
+		note_edge(out, &now, &longest, &t->edges[i], &firings[i]);
+	}
+	array_sort(errors, out->edges, sizeof(*errors), by_length);
+	if (out->edges)
+		out->median_error_ns = errors[out->edges / 2];
+	free(errors);
+	if (longest.last_ns > longest.first_ns)
+		out->drift = span_length(&longest) / (double)(longest.last_ns - longest.first_ns) - 1;
+	return true;
 }

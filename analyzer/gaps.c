@@ -2,6 +2,7 @@
 #include "gaps.h"
 
 #include "alloc.h"
+#include "clock.h"
 #include "ns.h"
 
 #include <stdlib.h>
@@ -284,6 +285,34 @@ static bool walk(struct sweep *w)
 	return true;
 }
 
+/* What all times of a process share: how well its anchors tell CLOCK_MONOTONIC. */
+static int64_t host_error_ns(const struct device_work *d, int64_t time_ns)
+{
+	const struct trace *seen = NULL;
+	int64_t error_ns = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct trace *t = d->streams[i].trace;
+
+		if (t != seen && t->clock)
+			error_ns = max64(error_ns, clock_error_ns(t->clock, time_ns));
+		seen = t;
+	}
+	return error_ns;
+}
+
+static void add_host_errors(struct device_timeline *out, const struct device_work *d)
+{
+	for (size_t i = 0; i < out->n_gaps; i++) {
+		struct gap *gap = &out->gaps[i];
+		int64_t begin_ns = host_error_ns(d, gap->begin_ns), end_ns = host_error_ns(d, gap->end_ns);
+
+		gap->begin_error_ns += begin_ns;
+		gap->end_error_ns += end_ns;
+		out->host_error_ns = max64(out->host_error_ns, max64(begin_ns, end_ns));
+	}
+}
+
 static void sum_up(struct device_timeline *out)
 {
 	for (size_t i = 0; i < out->n_gaps; i++) {
@@ -335,6 +364,7 @@ enum err_kind gaps_build(struct device_timeline *out, const struct device_work *
 	intervals_free(&w.unresolved);
 	if (!ok)
 		return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
+	add_host_errors(out, d);
 	sum_up(out);
 	return ERR_NONE;
 }

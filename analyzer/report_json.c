@@ -118,6 +118,16 @@ static void estimate(struct json *j, const struct summary_device *d)
 	json_map_end(j);
 }
 
+static void clocks(struct json *j, const struct device_timeline *t)
+{
+	json_key_int(j, "clock_edges", (int64_t)t->clock.edges);
+	json_key_int(j, "clock_error_ns", t->clock.error_ns);
+	json_key_int(j, "clock_error_median_ns", t->clock.median_error_ns);
+	json_key_int(j, "clock_residual_ns", t->clock.residual_ns);
+	json_key_double(j, "clock_drift_ppm", t->clock.drift * 1e6);
+	json_key_int(j, "clock_host_error_ns", t->host_error_ns);
+}
+
 /* listed: by gap number, NULL for all. */
 static void device(struct json *j, const struct summary_device *d, const bool *listed)
 {
@@ -130,6 +140,7 @@ static void device(struct json *j, const struct summary_device *d, const bool *l
 	estimate(j, d);
 	json_key_int(j, "operations", (int64_t)d->timeline->operations);
 	json_key_int(j, "streams", d->timeline->n_streams);
+	clocks(j, d->timeline);
 	json_key_array(j, "gaps");
 	for (size_t i = 0; i < d->attribution.n_gaps; i++) {
 		if (!listed || listed[d->first_gap + i])

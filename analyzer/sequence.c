@@ -9,6 +9,9 @@
 /* Of a trace whose beginning is gone: numbers may have gone round already, and the first one seen need not be the lowest. */
 #define LATER (1ull << 32)
 
+#define LINK_MS \
+	4200.0f /* bases are renewed before; at a larger distance a float of milliseconds has steps of 0.5 us and more */
+
 /* The number nearest to *last whose low 32 bits are `low`. 0 stays 0: "not known". */
 static uint64_t unwrap(uint64_t *last, uint64_t low)
 {
@@ -84,40 +87,89 @@ static uint32_t find_edge(const struct by_id *order, size_t n, uint32_t id)
 	return at < n && order[at].id == id ? order[at].edge : GST_NONE;
 }
 
-/* One edge from its base, which must be done. A base has a smaller id, so one pass in the order of ids meets it first. */
-static void place_edge(struct trace *t, struct edge *edge, uint32_t base)
+/* One edge from its base, which must be done. NULL: its record was given up; the edges that share it count from it all the same.
+ * is_base: of others. What is measured from there on is as exact as ever, and only so far from what was before. */
+static void place_edge(struct edge *edge, const struct edge *from, bool is_base)
 {
-	const struct edge *from = base == GST_NONE ? NULL : &t->edges[base];
-	double elapsed_ns = (double)edge->elapsed_ms * 1e6;
+	double elapsed_ns = (double)edge->elapsed_ms * 1e6, step_ns;
 
 	if (edge->base == edge->id) {
 		edge->device_ns = 0;
-		edge->root = edge->id;
+		edge->root = edge->section = edge->id;
 		return;
 	}
 	/* a week: beyond any base's life, and far from where doubles lose nanoseconds */
-	if (!from || edge->done_ns == INT64_MAX || edge->base > edge->id || isnan(from->device_ns) ||
-	    from->device != edge->device || !(fabs(elapsed_ns) < 6.048e14))
+	if (edge->done_ns == INT64_MAX || !(fabs(elapsed_ns) < 6.048e14) ||
+	    (from && (isnan(from->device_ns) || from->device != edge->device)))
 		return;
-	edge->device_ns = from->device_ns + elapsed_ns;
-	edge->root = from->root;
-	edge->step_ns = (double)(nextafterf(fabsf(edge->elapsed_ms), INFINITY) - fabsf(edge->elapsed_ms)) * 1e6;
+	step_ns = (double)(nextafterf(fabsf(edge->elapsed_ms), INFINITY) - fabsf(edge->elapsed_ms)) * 1e6;
+	edge->device_ns = from ? from->device_ns + elapsed_ns : elapsed_ns;
+	edge->root = from ? from->root : edge->base;
+	if (is_base || fabsf(edge->elapsed_ms) > LINK_MS) {
+		edge->section = edge->id;
+		edge->link_ns = step_ns;
+	} else {
+		edge->section = edge->base;
+		edge->link_ns = from ? from->link_ns : 0;
+		edge->step_ns = step_ns;
+	}
+}
+
+struct placing {
+	const struct by_id *order;
+	uint32_t *base_of; /* per edge: its base, GST_NONE: not there */
+	uint32_t *way;     /* from an edge to its first base that is placed */
+	bool *seen, *is_base;
+};
+
+/* Bases first, whatever their number: an edge may fire after one that was recorded later. */
+static void place_from(struct trace *t, struct placing *p, uint32_t at)
+{
+	size_t n = 0;
+
+	for (; at != GST_NONE && !p->seen[at];
+	     at = p->base_of[at]) { /* a base that is on this way already is nobody's */
+		p->seen[at] = true;
+		p->way[n++] = at;
+	}
+	while (n-- > 0) {
+		uint32_t edge = p->way[n], base = p->base_of[edge];
+
+		place_edge(&t->edges[edge], base == GST_NONE ? NULL : &t->edges[base], p->is_base[edge]);
+	}
+}
+
+static void place_edges(struct trace *t, struct placing *p)
+{
+	for (size_t i = 0; i < t->n_edges; i++) {
+		p->base_of[i] = find_edge(p->order, t->n_edges, t->edges[i].base);
+		if (p->base_of[i] != GST_NONE && p->base_of[i] != i)
+			p->is_base[p->base_of[i]] = true;
+	}
+	for (size_t i = 0; i < t->n_edges; i++)
+		place_from(t, p, p->order[i].edge);
 }
 
 enum err_kind sequence_edges(struct trace *t, struct error *e)
 {
 	struct by_id *order = array_new(t->n_edges, sizeof(*order));
+	struct placing p = { .order = order,
+			     .base_of = array_new(t->n_edges, sizeof(*p.base_of)),
+			     .way = array_new(t->n_edges, sizeof(*p.way)),
+			     .seen = array_new(t->n_edges, sizeof(*p.seen)),
+			     .is_base = array_new(t->n_edges, sizeof(*p.is_base)) };
+	bool ok = order && p.base_of && p.way && p.seen && p.is_base;
 
-	if (!order)
-		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
-	for (size_t i = 0; i < t->n_edges; i++)
-		order[i] = (struct by_id){ t->edges[i].id, (uint32_t)i };
-	array_sort(order, t->n_edges, sizeof(*order), compare_id);
-	for (size_t i = 0; i < t->n_edges; i++) {
-		struct edge *edge = &t->edges[order[i].edge];
-
-		place_edge(t, edge, find_edge(order, t->n_edges, edge->base));
+	if (ok) {
+		for (size_t i = 0; i < t->n_edges; i++)
+			order[i] = (struct by_id){ t->edges[i].id, (uint32_t)i };
+		array_sort(order, t->n_edges, sizeof(*order), compare_id);
+		place_edges(t, &p);
 	}
 	free(order);
-	return ERR_NONE;
+	free(p.base_of);
+	free(p.way);
+	free(p.seen);
+	free(p.is_base);
+	return ok ? ERR_NONE : err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
 }

@@ -26,7 +26,7 @@ struct group { /* one physical device */
 
 struct builder {
 	const struct run *run;
-	struct exact *exact; /* one per trace, and so are the facts */
+	struct exact *exact;     /* one per trace, and so are the facts */
 	struct facts *facts;
 	struct firing **firings; /* an array for each, like its edges */
 	struct group *groups;
@@ -211,6 +211,28 @@ static bool set_latency(struct device_timeline *out, const struct builder *b, co
 	return ok;
 }
 
+/* Of all processes on the device: the worst, and the drift that the one with the most edges found. */
+static bool set_clock(struct device_timeline *out, const struct builder *b, const struct group *g)
+{
+	struct device_fit *all = &out->clock, fit;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < g->n; i++) {
+		size_t trace = g->members[i].trace;
+
+		if (!device_clock_fit(&fit, b->run->traces[trace], b->firings[trace], g->members[i].ordinal))
+			return false;
+		all->edges += fit.edges;
+		all->error_ns = max64(all->error_ns, fit.error_ns);
+		all->residual_ns = max64(all->residual_ns, fit.residual_ns);
+		all->median_error_ns = max64(all->median_error_ns, fit.median_error_ns);
+		if (fit.edges > most)
+			all->drift = fit.drift;
+		most = fit.edges > most ? fit.edges : most;
+	}
+	return true;
+}
+
 static enum err_kind build_device(struct device_timeline *out, const struct builder *b, size_t i, struct error *e)
 {
 	const struct group *g = &b->groups[i];
@@ -228,11 +250,10 @@ static enum err_kind build_device(struct device_timeline *out, const struct buil
 	kind = gaps_build(out, work, e);
 	if (!kind)
 		kind = place_ops(out, work, e);
-	if (!kind && (!depend_find(out, b->works, i) || !set_latency(out, b, g)))
+	if (!kind && (!depend_find(out, b->works, i) || !set_latency(out, b, g) || !set_clock(out, b, g)))
 		kind = no_memory(e);
 	for (size_t k = 0; k < work->n; k++)
 		out->n_streams += work->streams[k].n > 0 && !work->streams[k].elsewhere;
-	out->clock_offset_error_ns = (double)work->worst_edge_error_ns;
 	return kind;
 }
 

@@ -12,6 +12,7 @@
  * A gap's stated ends lie midway between inner and outer, its errors are half the distance. */
 #pragma once
 
+#include "device_clock.h"
 #include "exact.h"
 #include "estimate.h"
 #include "interval.h"
@@ -86,7 +87,8 @@ struct device_timeline {
 	uint32_t n_latencies;
 	struct estimate estimate; /* of unresolved_ns */
 	int64_t settled_ns; /* until then work from before the records begin may have run (front.h); INT64_MIN none */
-	double clock_offset_error_ns; /* half width of the device-to-host mapping, worst used */
+	struct device_fit clock; /* how its clock is tied to the host's */
+	int64_t host_error_ns;   /* of the host's own times on CLOCK_MONOTONIC, the worst at any gap's end */
 };
 
 struct timeline {

@@ -207,14 +207,15 @@ static enum err_kind trace_read(struct trace **out, struct reader *reader, const
 	} else {
 		err_set(e, ERR_SYSTEM, name, ERR_NO_BYTE, "out of memory");
 	}
-	clock_free(d.clock);
 	names_free(d.names);
 	graphs_free(d.graphs);
 	reader_free(reader);
 	if (kind != ERR_NONE) {
+		clock_free(d.clock);
 		trace_free(d.t);
 		return kind;
 	}
+	d.t->clock = d.clock;
 	*out = d.t;
 	return ERR_NONE;
 }
@@ -242,6 +243,7 @@ void trace_free(struct trace *t)
 	if (!t)
 		return;
 	free(t->path);
+	clock_free(t->clock);
 	free(t->calls);
 	free(t->edges);
 	free(t->measured);

@@ -55,12 +55,14 @@ struct edge {
 	int64_t begin_ns, end_ns;
 	int64_t done_ns; /* INT64_MAX = never seen complete */
 	double device_ns; /* on the device's own clock, from the chain of bases; NAN if its chain is broken */
-	double step_ns;   /* rounding of the driver's float milliseconds at this distance from the base */
+	double step_ns;   /* rounding of the driver's float milliseconds, against other edges of its section */
+	double link_ns;   /* … of its section against the one before it */
 	uint64_t covers;
 	uint32_t stream; /* index, or GST_NONE */
 	uint32_t id, base;
 	float elapsed_ms; /* since the base */
 	uint32_t root;   /* the edge that device_ns counts from: only edges of one root can be compared */
+	uint32_t section; /* the base that it and its neighbours are measured from */
 	uint16_t device, kind;
 	uint32_t tid; /* thread that recorded it, 0 unknown */
 	uint32_t burst; /* number of the burst it belongs to, 0 none */
@@ -143,6 +145,7 @@ struct trace {
 	char *path;
 	int64_t begin_ns, end_ns;   /* first and last sign of life in the file */
 	double ns_per_tick;         /* on the average */
+	struct clock *clock;        /* how its ticks became nanoseconds; NULL: they were nanoseconds */
 	int64_t process_start_ns;   /* or begin_ns where unknown */
 	int64_t drop_first_ns, drop_last_ns; /* of the records that were dropped; 0 not known */
 	int64_t cut_ns;             /* INT64_MAX, or: damaged; nothing is known after this (everything later was dropped) */

@@ -107,6 +107,144 @@ static void no_anchor_still_answers(void **state)
 	clock_free(c);
 }
 
+/* ---- how far it may be off --------------------------------------------------------------------------------------------- */
+
+static void add_wide(struct clock *c, double ticks, double ns, uint32_t width_ticks)
+{
+	struct gst_anchor a = { .ticks = START_TICKS + (uint64_t)ticks,
+				.mono_ns = START_NS + (uint64_t)ns,
+				.width_ticks = width_ticks };
+
+	assert_int_equal(clock_add(c, &a, NULL), ERR_NONE);
+}
+
+/* Each second from there on, three ticks a nanosecond, and CLOCK_MONOTONIC as `truth` says. */
+static void add_seconds(struct clock *c, double (*truth)(double s), double first, double last, uint32_t width_ticks)
+{
+	for (double s = first; s <= last; s++)
+		add_wide(c, s * 3e9, truth(s) * 1e9, width_ticks);
+}
+
+/* Nowhere off by more than is stated; the most that is stated, in nanoseconds. */
+static int64_t assert_within_error(struct clock *c, double (*truth)(double s), double last)
+{
+	int64_t most = 0;
+
+	for (double s = 0; s < last; s += 0.0137) {
+		int64_t ns = clock_ns(c, START_TICKS + (uint64_t)(s * 3e9)), error = clock_error_ns(c, ns);
+		double off = (double)(ns - (int64_t)START_NS) - truth(s) * 1e9;
+
+		if (!(off <= (double)error + 2 && off >= -(double)error - 2))
+			fail_msg("at %.3f s off by %.0f ns, stated %lld", s, off, (long long)error);
+		most = error > most ? error : most;
+	}
+	return most;
+}
+
+static double steady(double s)
+{
+	return s;
+}
+
+static void an_anchors_width_is_an_error(void **state)
+{
+	struct clock *c = new_clock(GST_CLOCK_TSC);
+
+	(void)state;
+	add_seconds(c, steady, 0, 20, 600); /* 200 ns */
+	assert_int_equal(clock_ready(c, NULL), ERR_NONE);
+	assert_in_range(clock_error_ns(c, START_NS + 5000000000), 99, 101);
+	assert_in_range(clock_error_ns(c, START_NS + 5700000000), 99, 101);
+	clock_free(c);
+	c = new_clock(GST_CLOCK_MONOTONIC);
+	add_seconds(c, steady, 0, 20, 600);
+	assert_int_equal(clock_ready(c, NULL), ERR_NONE);
+	assert_int_equal(clock_error_ns(c, START_NS + 5000000000), 0);
+	clock_free(c);
+}
+
+static double slewed(double s)
+{
+	return s + (s > 5.31 ? 500e-6 * (s - 5.31) : 0) - (s > 9.82 ? 500e-6 * (s - 9.82) : 0);
+}
+
+static double slewed_for_a_moment(double s)
+{
+	return s + (s > 5.31 ? 500e-6 * (s - 5.31) : 0) - (s > 5.43 ? 500e-6 * (s - 5.43) : 0);
+}
+
+static void slewing_between_anchors_is_an_error(void **state)
+{
+	struct clock *c = new_clock(GST_CLOCK_TSC);
+
+	(void)state;
+	add_seconds(c, slewed, 0, 20, 0);
+	assert_int_equal(clock_ready(c, NULL), ERR_NONE);
+	assert_in_range(assert_within_error(c, slewed, 20), 100000, 500000);
+	assert_int_equal(clock_error_ns(c, START_NS + 2500000000), 0); /* where there was none */
+	clock_free(c);
+	c = new_clock(GST_CLOCK_TSC);
+	add_seconds(c, slewed_for_a_moment, 0, 20, 0);
+	assert_int_equal(clock_ready(c, NULL), ERR_NONE);
+	assert_in_range(assert_within_error(c, slewed_for_a_moment, 20), 30000, 61000);
+	clock_free(c);
+}
+
+/* The recorder's thread did not run for seven seconds, and the process was killed two seconds behind the last one. */
+static void missed_anchors(void **state)
+{
+	struct clock *c = new_clock(GST_CLOCK_TSC);
+
+	(void)state;
+	add_seconds(c, slewed, 0, 3, 0);
+	add_seconds(c, slewed, 11, 18, 0);
+	assert_int_equal(clock_ready(c, NULL), ERR_NONE);
+	assert_true(assert_within_error(c, slewed, 20) <= 2500000);
+	clock_free(c);
+}
+
+/* The counter goes on for an hour of which CLOCK_MONOTONIC knows nothing. */
+static double suspended(double s)
+{
+	return s < 6.4 ? s : s < 3606.4 ? 6.4 : s - 3600;
+}
+
+static void a_suspended_machine(void **state)
+{
+	struct clock *c = new_clock(GST_CLOCK_TSC);
+
+	(void)state;
+	add_seconds(c, suspended, 0, 6, 60);
+	add_seconds(c, suspended, 3607, 3630, 60);
+	add(c, (uint64_t)5.5e9, 900000000000); /* nonsense besides */
+	assert_int_equal(clock_ready(c, NULL), ERR_NONE);
+	assert_in_range(assert_within_error(c, suspended, 3630), 900000000,
+			1100000000); /* all of the second it happened in */
+	assert_true(clock_error_ns(c, START_NS + 3500000000) <= 11);
+	assert_true(clock_error_ns(c, START_NS + 12500000000) <= 11);
+	clock_free(c);
+}
+
+/* There and back, to the nanosecond, whatever CLOCK_MONOTONIC was made to do. */
+static void the_steady_scale_is_ticks(void **state)
+{
+	struct clock *c = new_clock(GST_CLOCK_TSC);
+	double first;
+
+	(void)state;
+	add_seconds(c, slewed, 0, 20, 0);
+	assert_int_equal(clock_ready(c, NULL), ERR_NONE);
+	first = clock_steady(c, clock_ns(c, START_TICKS + 3000000000)) / 1e9;
+	for (double s = 0.1; s < 25; s += 0.37) {
+		int64_t ns = clock_ns(c, START_TICKS + (uint64_t)(s * 3e9));
+		double steady_ns = clock_steady(c, ns);
+
+		assert_true(steady_ns / (s * 1e9) > first - 1e-8 && steady_ns / (s * 1e9) < first + 1e-8);
+		assert_in_range(clock_from_steady(c, steady_ns), ns - 1, ns + 1);
+	}
+	clock_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -115,6 +253,11 @@ int main(void)
 		cmocka_unit_test(monotonic_ticks_are_nanoseconds),
 		cmocka_unit_test(every_answer_is_in_range_and_in_order),
 		cmocka_unit_test(no_anchor_still_answers),
+		cmocka_unit_test(an_anchors_width_is_an_error),
+		cmocka_unit_test(slewing_between_anchors_is_an_error),
+		cmocka_unit_test(missed_anchors),
+		cmocka_unit_test(a_suspended_machine),
+		cmocka_unit_test(the_steady_scale_is_ticks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
