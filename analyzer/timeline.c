@@ -26,7 +26,7 @@ struct group { /* one physical device */
 
 struct builder {
 	const struct run *run;
-	struct exact *exact;     /* one per trace, and so are the facts */
+	struct exact *exact; /* one per trace, and so are the facts */
 	struct facts *facts;
 	struct firing **firings; /* an array for each, like its edges */
 	struct group *groups;

@@ -314,7 +314,7 @@ static bool bracket(struct call *c, struct stream *s, uint32_t large)
 		return false;
 	}
 	t->burst.before = entered;
-	s->last_class = large;
+	__atomic_store_n(&s->last_class, large, __ATOMIC_RELAXED);
 	c->edge_after = GST_EDGE_BURST_AFTER;
 	return true;
 }

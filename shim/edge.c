@@ -12,7 +12,9 @@
 #define POOL_EVENTS 256
 #define ANCHOR_NS 100000000ull /* a stream known empty gets a start edge this often: enough to hold the device clock */
 #define FIRST_ANCHORS 8        /* … and the first few at once, so that a short run has some */
-#define BASE_NS 2000000000ull  /* a float of milliseconds keeps 0.25 us up to 4 s: change the base well before */
+#define BASE_MS 2000           /* a float of milliseconds keeps 0.25 us up to 4 s: change the base well before */
+#define SILENCE_NS \
+	2000000000ull /* … and have an edge to change it to; as many anchors again as at first where there was none */
 
 enum slot_state { SLOT_NEW, /* no event yet */ SLOT_FREE, SLOT_TAKEN, SLOT_PENDING, SLOT_BASE };
 
@@ -33,6 +35,7 @@ static struct pool {      /* of one context */
 	uint32_t pending;
 	uint32_t anchors;
 	uint64_t last_anchor; /* ticks */
+	uint64_t last_edge;   /* ticks */
 	struct slot *base;    /* harvester's own */
 } pools[POOLS];
 
@@ -154,6 +157,7 @@ static bool record(struct thread *t, struct stream *s, const struct order *o)
 		slot->covers = o->covers;
 		if (o->ref)
 			*o->ref = (struct edge_ref){ slot, slot->number };
+		__atomic_store_n(&p->last_edge, begin, __ATOMIC_RELAXED);
 		__atomic_fetch_add(&p->pending, 1, __ATOMIC_RELAXED);
 		__atomic_store_n(&slot->state, SLOT_PENDING, __ATOMIC_RELEASE);
 		stream_marked(s, o->covers);
@@ -267,26 +271,58 @@ void edges_before_block(struct thread *t, const struct stream *awaited)
 	streams_each_unmarked(mark_before_block, &b);
 }
 
+/* An edge on a stream known empty, now? The first few at once, and again behind a silence: then they hold the clock by themselves. */
+static bool anchor_is_due(struct pool *p, uint64_t now)
+{
+	uint64_t since = now - __atomic_load_n(&p->last_anchor, __ATOMIC_RELAXED);
+	uint32_t anchors = __atomic_load_n(&p->anchors, __ATOMIC_RELAXED);
+
+	if (since > clock_ticks_in(SILENCE_NS))
+		anchors = 0;
+	if (since <= clock_ticks_in(ANCHOR_NS) && anchors >= FIRST_ANCHORS)
+		return false;
+	__atomic_store_n(&p->last_anchor, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->anchors, anchors + 1, __ATOMIC_RELAXED);
+	return true;
+}
+
 void edge_before_change(struct thread *t, struct stream *s, uint32_t large)
 {
-	uint64_t entered = __atomic_load_n(&s->entered, __ATOMIC_RELAXED), now;
+	uint64_t entered = __atomic_load_n(&s->entered, __ATOMIC_RELAXED);
+	uint32_t last_class = stream_last_class(s);
 	struct pool *p;
 
 	if (large == EDGE_PROGRAMMATIC) {
-		s->programmatic = true;
+		__atomic_store_n(&s->programmatic, true, __ATOMIC_RELAXED);
 	} else if (stream_is_empty(s)) {
-		now = clock_ticks();
 		p = pool_of(s->context);
-		if (p && (now - p->last_anchor > clock_ticks_in(ANCHOR_NS) || p->anchors < FIRST_ANCHORS)) {
-			p->last_anchor = now;
-			p->anchors++;
+		if (p && anchor_is_due(p, clock_ticks()))
 			edge_record(t, s, GST_EDGE_START, entered);
-		}
-	} else if (large != s->last_class && (large || s->last_class != EDGE_PROGRAMMATIC) && s->marked < entered &&
+	} else if (large != last_class && (large || last_class != EDGE_PROGRAMMATIC) && s->marked < entered &&
 		   stream_covers(s) == entered) {
 		edge_record(t, s, GST_EDGE_CLASS, entered);
 	}
-	s->last_class = large;
+	__atomic_store_n(&s->last_class, large, __ATOMIC_RELAXED);
+}
+
+static void want_edge(struct stream *s, void *context)
+{
+	if (s->context == *(const uint64_t *)context && !__atomic_load_n(&s->programmatic, __ATOMIC_RELAXED))
+		__atomic_store_n(&s->last_class, EDGE_WANTED, __ATOMIC_RELAXED);
+}
+
+void edges_want(void)
+{
+	uint64_t now = clock_ticks(), silence = clock_ticks_in(SILENCE_NS);
+
+	for (unsigned i = 0; i < POOLS; i++) {
+		uint64_t context = __atomic_load_n(&pools[i].context, __ATOMIC_ACQUIRE);
+
+		if (!context)
+			break;
+		if (context != POOL_GONE && now - __atomic_load_n(&pools[i].last_edge, __ATOMIC_RELAXED) > silence)
+			streams_each_unmarked(want_edge, &context);
+	}
 }
 
 /* ---- reading them --------------------------------------------------------------------------------------------------- */
@@ -318,7 +354,8 @@ static struct slot *next_pending(struct pool *p, uint64_t after)
 	return oldest;
 }
 
-/* After it is read: its time against the base, or it becomes the base. */
+/* After it is read: its time against the base, or it becomes the base. One that fired long after the base is measured in a float's coarse
+ * steps, and those behind it must not be: whatever the time between, the next base is the first edge beyond BASE_MS. */
 static void place_on_chain(struct pool *p, struct slot *s)
 {
 	struct slot *base = p->base;
@@ -331,7 +368,7 @@ static void place_on_chain(struct pool *p, struct slot *s)
 		s->edge.base = base->edge.edge;
 		s->edge.elapsed_ms = ms;
 	}
-	if (!base || (int64_t)(s->edge.begin - base->edge.begin) > (int64_t)clock_ticks_in(BASE_NS)) {
+	if (!base || ms > BASE_MS) {
 		if (p->base)
 			__atomic_store_n(&p->base->state, SLOT_FREE, __ATOMIC_RELEASE);
 		p->base = s;
@@ -417,6 +454,7 @@ void edges_context_gone(uint64_t context)
 		memset(p->slots, 0, sizeof(p->slots));
 		p->base = NULL;
 		p->pending = p->anchors = 0;
+		p->last_anchor = p->last_edge = 0;
 		__atomic_store_n(&p->context, POOL_GONE, __ATOMIC_RELEASE);
 	}
 }

@@ -47,9 +47,14 @@ uint64_t edges_blocks(void);
 void edge_before_change(struct thread *t, struct stream *s, uint32_t large);
 static inline void edge_before_submit(struct thread *t, struct stream *s, uint32_t large)
 {
-	if (settings.level >= GST_LEVEL_EDGES && (stream_is_empty(s) || large != s->last_class))
+	if (settings.level >= GST_LEVEL_EDGES && (stream_is_empty(s) || large != stream_last_class(s)))
 		edge_before_change(t, s, large);
 }
+
+/* Where a context's streams have got work and no edge for two seconds, the next submission to each brings one: the device's clock is never
+ * far from a base. Any thread. */
+#define EDGE_WANTED UINT32_MAX /* stream.last_class: as if the next submission were of another kind */
+void edges_want(void);
 
 /* Reads the edges that have fired and writes their records into ring r, of those contexts that usable() says (or makes) current
  * in this thread: the driver wants one. Inside the gate, or with it closed. */

@@ -33,6 +33,7 @@
 #define HARVEST_AT 96 /* … unless this many of one context's have gathered */
 #define HARVEST_NS \
 	5000000ull /* nothing waits for an edge to be read: seldom, so that few queries meet one that has not fired */
+#define WANT_NS 500000000ull
 #define SILENCE_NS 200000ull
 #define QUIET_NS 50000ull
 #define ALONE_NS 10000000ull
@@ -77,6 +78,19 @@ static void keep_clock(uint64_t now_ns, uint64_t start_ns, uint64_t *last_anchor
 	names_anchor(&self->ring);
 	*last_anchor_ns = now_ns;
 	own_thread_account();
+}
+
+/* Only the program's threads put edges into its streams: they are asked to. */
+static void keep_device_clocks(void)
+{
+	static uint64_t last;
+	uint64_t now = clock_ticks();
+
+	polls_silent(&self->ring, make_current);
+	if (now - last < clock_ticks_in(WANT_NS))
+		return;
+	last = now;
+	edges_want();
 }
 
 /* ---- sleeping ------------------------------------------------------------------------------------------------------- */
@@ -199,7 +213,7 @@ static void helper_main(void)
 		file_counters()->last_ticks = clock_ticks();
 		harvest();
 		if (settings.level >= GST_LEVEL_EDGES)
-			polls_silent(&self->ring, make_current);
+			keep_device_clocks();
 		cupti_attend(self);
 		samples_ask(clock_ticks_in(SILENCE_NS));
 		end_if_alone(clock_mono_ns());

@@ -28,7 +28,7 @@ struct stream {
 	uint64_t done;        /* all up to here are known to have finished */
 	uint64_t last_submit; /* ticks */
 	uint64_t last_poll;   /* helper's own: ticks */
-	uint32_t last_class;  /* of its last submission: a large copy's kind, EDGE_PROGRAMMATIC, or 0 */
+	uint32_t last_class;  /* of its last submission: a large copy's kind, EDGE_PROGRAMMATIC, or 0; EDGE_WANTED */
 	uint32_t others;      /* what was put into it that is no submission: waits, events, roughly counted */
 	bool programmatic;    /* it has had kernels that may begin before the one in front of them ends */
 } __attribute__((aligned(128))); /* two lines: processors fetch them in pairs */
@@ -76,6 +76,12 @@ static inline uint64_t stream_covers(const struct stream *s)
 static inline bool stream_is_empty(const struct stream *s)
 {
 	return __atomic_load_n(&s->done, __ATOMIC_RELAXED) == __atomic_load_n(&s->entered, __ATOMIC_RELAXED);
+}
+
+/* The helper may ask for an edge at any time. */
+static inline uint32_t stream_last_class(const struct stream *s)
+{
+	return __atomic_load_n(&s->last_class, __ATOMIC_RELAXED);
 }
 
 /* The next submission's number; its driver call has returned. */

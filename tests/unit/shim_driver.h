@@ -33,11 +33,13 @@ static struct {
 	unsigned n_recorded;
 	CUresult query_answer;
 	CUstream capturing;
+	CUcontext current;
+	float ms; /* of every edge against its base; 0: more each time */
 } driver;
 
 static CUresult fake_current(CUcontext *c)
 {
-	*c = CONTEXT;
+	*c = driver.current;
 	return CUDA_SUCCESS;
 }
 static CUresult fake_device(CUdevice *d)
@@ -47,7 +49,7 @@ static CUresult fake_device(CUdevice *d)
 }
 static CUresult fake_stream_context(CUstream s, CUcontext *c)
 {
-	*c = s == STREAM_GREEN ? GREEN_CONTEXT : CONTEXT;
+	*c = s == STREAM_GREEN ? GREEN_CONTEXT : driver.current;
 	return CUDA_SUCCESS;
 }
 static CUresult fake_stream_device(CUstream s, CUdevice *d)
@@ -99,10 +101,18 @@ static CUresult fake_create(CUevent *e, unsigned flags)
 	return CUDA_SUCCESS;
 }
 
+/* Events of the program, as those that it opened from other processes, are none of ours. */
+static void assert_ours(CUevent e)
+{
+	assert_in_range((uintptr_t)e, 0xe001, 0xe000 + driver.created);
+}
+
 static CUresult fake_record(CUevent e, CUstream s)
 {
 	unsigned n = __atomic_fetch_add(&driver.n_recorded, 1, __ATOMIC_RELAXED);
 
+	if (e)
+		assert_ours(e);
 	assert_true(n < sizeof(driver.recorded) / sizeof(driver.recorded[0]));
 	driver.recorded[n].event = e;
 	driver.recorded[n].stream = s;
@@ -111,15 +121,18 @@ static CUresult fake_record(CUevent e, CUstream s)
 
 static CUresult fake_query(CUevent e)
 {
-	(void)e;
+	assert_ours(e);
 	driver.queried++;
 	return driver.query_answer;
 }
 
 static CUresult fake_elapsed(float *ms, CUevent a, CUevent b)
 {
+	assert_ours(a);
+	assert_ours(b);
 	assert_ptr_not_equal(a, b);
-	*ms = 1.5f * (float)++driver.elapsed;
+	driver.elapsed++;
+	*ms = driver.ms != 0 ? driver.ms : 1.5f * (float)driver.elapsed;
 	return CUDA_SUCCESS;
 }
 
@@ -154,6 +167,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(&driver, 0, sizeof(driver));
+	driver.current = CONTEXT;
 	real.cuCtxGetCurrent = fake_current;
 	real.cuCtxGetDevice = fake_device;
 	real.cuStreamGetCtx = fake_stream_context;
@@ -179,6 +193,7 @@ static int set_up(void **state)
 	edges_forget();
 	streams_forget();
 	me->last_stream = NULL;
+	me->context_known = false;
 	return 0;
 }
 
