@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The benchmark's programs: its driver, which does nothing (-Bsymbolic: its table names its own functions, not a recorder's), and
-# two that time what is recorded. The LTTng pair is made by scripts/bench-hooks alone.
-BENCH_PROGRAMS := $(BUILD)/bench/hook_cost $(BUILD)/bench/hook_tail
+# two that time what is recorded, one that launches without end. The LTTng pair is made by scripts/bench-hooks alone.
+BENCH_PROGRAMS := $(BUILD)/bench/hook_cost $(BUILD)/bench/hook_tail $(BUILD)/bench/endless
 BENCH := $(BUILD)/bench/libcuda.so.1 $(BENCH_PROGRAMS)
 
 $(BUILD)/obj/tests/bench/%.o: ALL_CFLAGS += -fPIC -iquote tests/bench $(CUDA_FLAGS)
