@@ -60,7 +60,7 @@ enum pending_by {
 
 struct order {
 	uint32_t stream;
-	int64_t after_ns, from_ns;
+	int64_t after_ns, from_ns; /* from_ns INT64_MIN: an event or wait of the program's, which orders nothing */
 };
 
 struct wait { /* for an event: whose work the stream waits for from at_ns on */
@@ -103,5 +103,5 @@ size_t facts_first_finished(const struct facts *f, uint32_t stream);
 size_t facts_first_pending(const struct facts *f, uint32_t stream);
 size_t facts_first_order(const struct facts *f, uint32_t stream);
 size_t facts_first_wait(const struct facts *f, uint32_t stream);
-/* Was an edge put into the stream just before time_ns? It is pending itself until it fires, with or without work before it. */
+/* Was an edge, or an event or wait of the program's, put into the stream just before time_ns? It is pending itself until it fires, with or without work before it. */
 bool facts_edge_near(const struct facts *f, uint32_t stream, int64_t time_ns);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "facts_builder.h"
 
+#include "alloc.h"
+
 #define NOT_READY 600 /* CUDA_ERROR_NOT_READY */
 
 /* The work a call waited for was still pending shortly before the call returned, if the call did wait. */
@@ -63,6 +65,19 @@ static bool add_context_sync(struct facts_builder *b, const struct call *c)
 	return !any || add_blocked(b, c, GST_NONE, 1, c->args[0]);
 }
 
+/* The program's own events and waits are pending themselves until the device gets to them, as our edges are. */
+static bool add_mark(struct facts_builder *b, const struct call *c)
+{
+	struct facts *f = b->out;
+
+	if (c->result != 0 || c->stream == GST_NONE || (c->flags & GST_CAPTURED))
+		return true;
+	if (!array_room(f->order, f->n_order, f->cap_order))
+		return false;
+	f->order[f->n_order++] = (struct order){ c->stream, c->end_ns, INT64_MIN };
+	return true;
+}
+
 bool facts_add_call(struct facts_builder *b, const struct call *c)
 {
 	switch (c->family) {
@@ -70,7 +85,9 @@ bool facts_add_call(struct facts_builder *b, const struct call *c)
 	case GST_FAMILY_QUERY_EVENT:
 		return add_event_answer(b, c);
 	case GST_FAMILY_STREAM_WAIT:
-		return facts_add_event_wait(b, c);
+		return add_mark(b, c) && facts_add_event_wait(b, c);
+	case GST_FAMILY_EVENT_RECORD:
+		return add_mark(b, c);
 	case GST_FAMILY_SYNC_CONTEXT:
 		return c->result != 0 || add_context_sync(b, c);
 	case GST_FAMILY_QUERY_STREAM:

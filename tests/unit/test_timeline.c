@@ -97,6 +97,29 @@ static void silence_is_bounded_by_polls(void **state)
 	finish(b);
 }
 
+/* The program asks right after it recorded an event of its own: that is not done yet, the work is. */
+static void own_events_are_no_work(void **state)
+{
+	struct built *b = build(ONE_STREAM "edge 2 t=100us..101us stream=1 covers=1 fired=600us done=620us\n"
+					   "sync-stream t=102us..615us stream=1 seq=1\n"
+					   "record t=1500us..1501us stream=1 seq=1 event=5\n"
+					   "query-stream t=1504us..1505us stream=1 seq=1 result=600\n"
+					   "launch t=2000us..2002us stream=1 seq=2 kernel=second\n"
+					   "edge 3 t=2003us..2004us stream=1 covers=2 fired=2500us done=2520us\n"
+					   "poll t=2600us..2601us stream=1 covers=2 ready=1\n"
+					   "record t=3000us..3001us stream=1 seq=2 event=5\n"
+					   "poll t=3010us..3011us stream=1 covers=2 ready=0\n"
+					   "launch t=4000us..4002us stream=1 seq=3 kernel=third\n"
+					   "edge 4 t=4003us..4004us stream=1 covers=3 fired=4500us done=4520us\n");
+	const struct device_timeline *d = &b->timeline.devices[0];
+
+	(void)state;
+	assert_int_equal(d->n_gaps, 2);
+	assert_gap(&d->gaps[0], 600, 2006);
+	assert_gap(&d->gaps[1], 2500, 4006);
+	finish(b);
+}
+
 static void launches_far_apart_are_unresolved(void **state)
 {
 	struct built *b = build(ONE_STREAM "launch t=400us..402us stream=1 seq=2 kernel=k\n"
@@ -187,6 +210,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gap_after_a_synchronise_begins_at_the_edge),
 		cmocka_unit_test(silence_is_bounded_by_polls),
+		cmocka_unit_test(own_events_are_no_work),
 		cmocka_unit_test(launches_far_apart_are_unresolved),
 		cmocka_unit_test(host_function_is_idle_time),
 		cmocka_unit_test(failed_and_captured_calls_are_no_work),
