@@ -141,7 +141,7 @@ static bool record(struct thread *t, struct stream *s, const struct order *o)
 		rc = INJECT(cuEventRecord, slot->event, (CUstream)(uintptr_t)s->handle);
 	end = clock_ticks();
 	if (rc == CUDA_SUCCESS) {
-		slot->number = __atomic_add_fetch(&last_edge, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&slot->number, __atomic_add_fetch(&last_edge, 1, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 		slot->edge = (struct gst_edge){
 			.edge = (uint32_t)slot->number,
 			.stream = s->id,
@@ -356,7 +356,7 @@ static struct slot *next_pending(struct pool *p, uint64_t after)
 
 /* After it is read: its time against the base, or it becomes the base. One that fired long after the base is measured in a float's coarse
  * steps, and those behind it must not be: whatever the time between, the next base is the first edge beyond BASE_MS. */
-static void place_on_chain(struct pool *p, struct slot *s)
+static void place_on_chain(struct pool *p, struct slot *s, struct gst_edge *out)
 {
 	struct slot *base = p->base;
 	float ms = 0;
@@ -368,6 +368,7 @@ static void place_on_chain(struct pool *p, struct slot *s)
 		s->edge.base = base->edge.edge;
 		s->edge.elapsed_ms = ms;
 	}
+	*out = s->edge; /* before it is free: then it may be another one at once */
 	if (!base || ms > BASE_MS) {
 		if (p->base)
 			__atomic_store_n(&p->base->state, SLOT_FREE, __ATOMIC_RELEASE);
@@ -390,10 +391,7 @@ static bool harvest_one(struct ring *r, struct pool *p, struct slot *s)
 		s->edge.done = clock_ticks();
 		if (s->stream->id == s->edge.stream)
 			stream_finished(s->stream, s->covers);
-		edge = s->edge;
-		place_on_chain(p, s);
-		edge.base = s->edge.base;
-		edge.elapsed_ms = s->edge.elapsed_ms;
+		place_on_chain(p, s, &edge);
 		ring_append(r, GST_EDGE, sizeof(edge), &edge);
 	} else {
 		__atomic_fetch_add(&file_counters()->edges_skipped, 1, __ATOMIC_RELAXED);

@@ -97,7 +97,7 @@ static CUresult fake_name(char *n, int size, CUdevice d)
 static CUresult fake_create(CUevent *e, unsigned flags)
 {
 	assert_int_equal(flags, CU_EVENT_DEFAULT); /* timing on, no blocking sync */
-	*e = (CUevent)(uintptr_t)(0xe000 + ++driver.created);
+	*e = (CUevent)(uintptr_t)(0xe000 + __atomic_add_fetch(&driver.created, 1, __ATOMIC_RELAXED));
 	return CUDA_SUCCESS;
 }
 
@@ -122,17 +122,19 @@ static CUresult fake_record(CUevent e, CUstream s)
 static CUresult fake_query(CUevent e)
 {
 	assert_ours(e);
-	driver.queried++;
+	__atomic_fetch_add(&driver.queried, 1, __ATOMIC_RELAXED);
 	return driver.query_answer;
 }
 
 static CUresult fake_elapsed(float *ms, CUevent a, CUevent b)
 {
+	unsigned n;
+
 	assert_ours(a);
 	assert_ours(b);
 	assert_ptr_not_equal(a, b);
-	driver.elapsed++;
-	*ms = driver.ms != 0 ? driver.ms : 1.5f * (float)driver.elapsed;
+	n = __atomic_add_fetch(&driver.elapsed, 1, __ATOMIC_RELAXED);
+	*ms = driver.ms != 0 ? driver.ms : 1.5f * (float)n;
 	return CUDA_SUCCESS;
 }
 
