@@ -8,9 +8,6 @@
 
 #include "replay.h"
 
-#define NODE_LEAST_NS 300.0
-#define NODE_MOST_NS 1500.0
-
 struct inside { /* ns, over all launches on a device, if nothing else ran meanwhile */
 	double low, middle, high;
 };

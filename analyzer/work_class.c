@@ -2,6 +2,7 @@
 #include "work_class.h"
 
 #include "alloc.h"
+#include "node_time.h"
 #include "ns.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 #define STEP_NS 500.0
 #define STEPS_VARIANCE (2 * STEP_NS * STEP_NS / 12) /* of the distance of two events that tick in steps */
 #define LEAST_KERNEL_NS 800.0                       /* an empty kernel takes 1 to 2 us on current devices */
-#define PLACE_NS 250.0 /* how well a start is known by when the host recorded an edge: once around a function call */
+#define PLACE_NS 400.0 /* how well a start is known by when the host recorded an edge: once around a function call */
 /* Classes that no burst met: prior means and how far beyond the longest class of their kind they may lie. */
 #define PRIOR_KERNEL_NS 20000.0
 #define PRIOR_COPY_NS 5000.0
@@ -277,6 +278,20 @@ static void guess(struct work_class *w, const struct known *kernels, const struc
 		w->high_ns = fmax(w->high_ns, AT_MOST_NS);
 }
 
+/* Of a graph that no burst met, but its kernels: one after another at most, the mean of them at least. */
+static void guess_graph(const struct classes *c, struct work_class *w)
+{
+	const struct graph *g = &w->trace->graphs[w->like->graph];
+	double between = fmax(0, (double)g->levels - 1);
+	struct node_time nodes;
+
+	if (!node_time_find(&nodes, c, w->trace, g) || !nodes.known)
+		return;
+	w->low_ns = nodes.chain ? nodes.low + between * NODE_LEAST_NS : nodes.low / g->work;
+	w->high_ns = nodes.high + between * NODE_MOST_NS;
+	w->mean_ns = (w->low_ns + w->high_ns) / 2;
+}
+
 void classes_measure(struct classes *c, uint32_t without)
 {
 	struct known kernels, known[GST_FAMILY_COUNT];
@@ -292,6 +307,8 @@ void classes_measure(struct classes *c, uint32_t without)
 
 		if (!w->n)
 			guess(w, &kernels, &known[w->like->family]);
+		if (!w->n && w->like->family == GST_FAMILY_GRAPH_LAUNCH)
+			guess_graph(c, w);
 		if (w->like->family == GST_FAMILY_GRAPH_LAUNCH && w->trace->graphs[w->like->graph].stalls)
 			w->low_ns = 0; /* it may do nothing for the device meanwhile */
 	}
