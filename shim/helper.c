@@ -235,8 +235,7 @@ void helper_start(void)
 	static const struct own_thread helper = { "gpushim", helper_main };
 
 	if (once_is_done(&started) || too_early() || !once_begin(&started)) {
-		if (settings.level >= GST_LEVEL_EDGES) /* else every launch would wake it, and it has nothing to do about work */
-			helper_ring();
+		helper_ring();
 		return;
 	}
 	__atomic_store_n(&helper_bell, HELPER_AWAKE, __ATOMIC_RELAXED);
