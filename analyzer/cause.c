@@ -326,8 +326,8 @@ static bool is_doubtful(const struct op *op)
 static bool lossy(const struct device_timeline *d, const struct gap *gap)
 {
 	return d->operations_unlinked > d->measured_unlinked || is_doubtful(gap->before) || is_doubtful(gap->after) ||
-	       gap->begin_ns < d->settled_ns ||
-	       (gap->before && lost_records(gap->before->trace)) || (gap->after && lost_records(gap->after->trace));
+	       gap->begin_ns < d->settled_ns || (gap->before && lost_records(gap->before->trace)) ||
+	       (gap->after && lost_records(gap->after->trace));
 }
 
 static bool explain(struct engine *g, const struct device_timeline *d, const struct gap *gap, struct gap_story *story)

@@ -166,7 +166,8 @@ static void helper_sleep(void)
 	struct timespec t = { 0, TICK_UNMARKED_NS };
 
 	if (settings.level >= GST_LEVEL_EDGES && (streams_any_unmarked() || burst_goes_on()))
-		slept(nanosleep(&t, NULL)); /* in a burst all work is marked at once: the next launch would have to ring */
+		slept(nanosleep(&t,
+				NULL)); /* in a burst all work is marked at once: the next launch would have to ring */
 	else if (a.any && a.all_in_call && since > clock_ticks_in(SAMPLE_NS_MIN))
 		bell_wait(HELPER_ASLEEP, TICK_BLOCKED_NS);
 	else /* a thread that goes on putting work in would ring at each launch: the next look is soon enough */

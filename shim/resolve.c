@@ -308,7 +308,8 @@ static struct dlsym_answer twin_answer(void *handle, const char *name, uintptr_t
 		return (struct dlsym_answer){ resolve_swap(p), p != NULL };
 	if (driver.handle) /* where it has none, its error text is what dlerror gives next */
 		p = real_dlsym()(driver.handle, name);
-	return (struct dlsym_answer){ resolve_is_driver((void *)caller) || cupti_is_starting() ? p : resolve_swap(p), 1 };
+	return (struct dlsym_answer){ resolve_is_driver((void *)caller) || cupti_is_starting() ? p : resolve_swap(p),
+				      1 };
 }
 
 struct dlsym_answer gpushim_dlsym_hook(void *handle, const char *name, uintptr_t caller)
