@@ -196,6 +196,31 @@ static void processes_on_one_device_merge_by_uuid(void **state)
 	finish(b);
 }
 
+/* A synchronise of an idle stream may take 75 us, the first one above all: it does not prove the 10 ms before it busy, in which nobody
+ * looked. One that took as long as a tenth of them did wait. */
+static void a_short_wait_proves_no_long_work(void **state)
+{
+	struct built *b = build("process 100 end=30ms\nthread 10 main\ndevice 0\nstream 1\n"
+				"launch t=100us..102us stream=1 seq=1 kernel=k\n"
+				"sync-stream t=10100us..10175us stream=1 seq=1\n"
+				"launch t=12000us..12002us stream=1 seq=2 kernel=k\n"
+				"sync-stream t=12005us..13005us stream=1 seq=2\n");
+	const struct device_timeline *d = &b->timeline.devices[0];
+
+	(void)state;
+	assert_true(d->idle_ns + d->idle_error_ns + d->unresolved_ns >= 11800 * US);
+	finish(b);
+	b = build("process 100 end=30ms\nthread 10 main\ndevice 0\nstream 1\n"
+		  "launch t=100us..102us stream=1 seq=1 kernel=k\n"
+		  "sync-stream t=10100us..11600us stream=1 seq=1\n"
+		  "launch t=12000us..12002us stream=1 seq=2 kernel=k\n"
+		  "sync-stream t=12005us..13005us stream=1 seq=2\n");
+	d = &b->timeline.devices[0];
+	assert_int_equal(d->n_gaps, 1);
+	assert_gap(&d->gaps[0], 11590, 12015);
+	finish(b);
+}
+
 static void nothing_submitted_is_no_device(void **state)
 {
 	struct built *b = build("process 100 end=9ms\nthread 10 main\ndevice 0\nother t=1us..2us\n");
@@ -216,6 +241,7 @@ int main(void)
 		cmocka_unit_test(failed_and_captured_calls_are_no_work),
 		cmocka_unit_test(collectives_are_told_by_their_names),
 		cmocka_unit_test(processes_on_one_device_merge_by_uuid),
+		cmocka_unit_test(a_short_wait_proves_no_long_work),
 		cmocka_unit_test(nothing_submitted_is_no_device),
 	};
 
