@@ -9,7 +9,7 @@
  *     been waiting meanwhile (observed); or because of a process that was not recorded at all (inferred).
  * The start must be known: an edge into an empty stream fires when the device gets to it. Where no edge says so, a late start looks
  * like a long kernel, and its time counts as busy. Some edges fire late because of this very cause, so that the device's latency is the
- * lower quartile of all. */
+ * lower quartile of all. What the work waited for must be over beyond doubt: on a starved host an end may be known late. */
 #include "cause_rules.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static const struct op *occupant(const struct gap_view *v)
 
 void cause_device_contention(const struct gap_view *v, struct findings *out)
 {
-	int64_t from_ns = gap_view_ready_ns(v), late_ns = v->gap->end_ns - from_ns;
+	int64_t from_ns = gap_view_ready_by_ns(v), late_ns = v->gap->end_ns - from_ns;
 	char late[TEXT_SHORT], usual[TEXT_SHORT];
 	const struct op *other = occupant(v);
 	struct finding *f;

@@ -12,23 +12,25 @@
 
 /* ---- host functions --------------------------------------------------------------------------------- */
 
-/* The host function that ran during most of a gap whose next work was queued meanwhile. hosts: by begin. */
+/* The host function that ran during most of what is left of the gap once its next work was queued. hosts: by begin. */
 static const struct call *hostfn_of(const struct gap *gap, const struct op *const *hosts, size_t n)
 {
 	const struct op *best = NULL;
-	int64_t best_ns = 0;
+	int64_t best_ns = 0, from_ns = gap->begin_ns;
 
-	if (gap->after && !gap->after->unlinked && gap->after->call->end_ns >= gap->end_ns)
+	if (gap->after && !gap->after->unlinked)
+		from_ns = max64(from_ns, gap->after->call->end_ns);
+	if (from_ns >= gap->end_ns)
 		return NULL;
 	for (size_t i = 0; i < n && hosts[i]->begin_ns < gap->end_ns; i++) {
-		int64_t ns = min64(hosts[i]->end_ns, gap->end_ns) - max64(hosts[i]->begin_ns, gap->begin_ns);
+		int64_t ns = min64(hosts[i]->end_ns, gap->end_ns) - max64(hosts[i]->begin_ns, from_ns);
 
 		if (ns > best_ns) {
 			best = hosts[i];
 			best_ns = ns;
 		}
 	}
-	return best && best_ns * 2 >= gap->end_ns - gap->begin_ns ? best->call : NULL;
+	return best && best_ns * 2 >= gap->end_ns - from_ns ? best->call : NULL;
 }
 
 static bool name_hostfns(struct device_timeline *out)

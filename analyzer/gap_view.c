@@ -253,6 +253,17 @@ int64_t gap_view_ready_ns(const struct gap_view *v)
 	return min64(at, v->gap->end_ns);
 }
 
+int64_t gap_view_ready_by_ns(const struct gap_view *v)
+{
+	int64_t at = gap_view_ready_ns(v);
+
+	if (v->gap->hostfn)
+		at = max64(at, v->hostfn ? v->hostfn->stretch_end_ns : v->gap->end_ns);
+	if (v->gap->depends.producer)
+		at = max64(at, v->gap->depends.latest_end_ns);
+	return min64(at, v->gap->end_ns);
+}
+
 int64_t gap_view_latency_ns(const struct gap_view *v)
 {
 	return v->device->latency_ns ? LATENCY_TIMES * v->device->latency_ns : LATENCY_NS;

@@ -53,6 +53,9 @@ void gap_view_free(struct gap_view *v);
 /* From when on the device could have started the next work: it was submitted, and what it is known to have waited for was over. */
 int64_t gap_view_ready_ns(const struct gap_view *v);
 
+/* … and at the latest, with what nobody knows exactly of those ends. */
+int64_t gap_view_ready_by_ns(const struct gap_view *v);
+
 /* What is still the device's own latency: LATENCY_TIMES what it takes in this run, or the allowance where that is not known. */
 #define LATENCY_TIMES 10
 int64_t gap_view_latency_ns(const struct gap_view *v);
