@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 /* Of one launch. */
-static bool inside_of(struct inside *out, const struct classes *c, const struct work_class *w)
+static bool inside_of(struct inside *out, struct node_kernels *kernels, const struct classes *c,
+		      const struct work_class *w)
 {
 	const struct graph *g = &w->trace->graphs[w->like->graph];
 	double between = fmax(0, (double)g->levels - 1), most = (double)g->levels * NODE_NS;
@@ -17,7 +18,7 @@ static bool inside_of(struct inside *out, const struct classes *c, const struct 
 
 	*out = (struct inside){ between * NODE_LEAST_NS, between * (NODE_LEAST_NS + NODE_MOST_NS) / 2,
 				between * NODE_MOST_NS };
-	if (!node_time_find(&nodes, c, w->trace, g))
+	if (!node_time_find(&nodes, kernels, c, w->trace, g))
 		return false;
 	if (w->n && nodes.known && nodes.chain) {
 		out->middle = fmin(fmax(w->mean_ns - nodes.middle, 0), most);
@@ -39,12 +40,14 @@ static void add(struct inside *sum, const struct inside *launch, const struct wo
 bool inside_sum(struct inside *out, const struct replay *r, uint32_t device, const struct classes *classes)
 {
 	struct inside *of = array_new(classes->n, sizeof(*of));
+	struct node_kernels kernels = { 0 };
 	bool ok = of != NULL;
 
 	*out = (struct inside){ 0 };
 	for (size_t i = 1; ok && i < classes->n; i++)
 		if (classes->at[i].like->family == GST_FAMILY_GRAPH_LAUNCH)
-			ok = inside_of(&of[i], classes, &classes->at[i]);
+			ok = inside_of(&of[i], &kernels, classes, &classes->at[i]);
+	node_kernels_free(&kernels);
 	for (size_t i = 0; ok && i < r->n_steps; i++) {
 		const struct replay_step *s = &r->steps[i];
 		const struct call *c = s->work ? s->work->call : NULL;

@@ -5,18 +5,18 @@
 
 #include <stdlib.h>
 
-struct mean {
+struct node_kernel {
 	double low, middle, high, n;
 };
 
 /* What each kernel of a trace takes, whatever its grid, by name. */
-static struct mean *kernels_of(const struct classes *c, const struct trace *t)
+static struct node_kernel *means_of(const struct classes *c, const struct trace *t)
 {
-	struct mean *means = array_new(t->n_kernels + 1, sizeof(*means));
+	struct node_kernel *means = array_new(t->n_kernels + 1, sizeof(*means));
 
 	for (size_t i = 1; means && i < c->n; i++) {
 		const struct work_class *w = &c->at[i];
-		struct mean *m;
+		struct node_kernel *m;
 
 		if (w->trace != t || !w->n || w->like->family != GST_FAMILY_LAUNCH || w->like->name >= t->n_kernels)
 			continue;
@@ -29,10 +29,10 @@ static struct mean *kernels_of(const struct classes *c, const struct trace *t)
 	return means;
 }
 
-static bool sum_nodes(struct node_time *sum, const struct graph *g, const struct mean *kernels, size_t n_kernels)
+static bool sum_nodes(struct node_time *sum, const struct graph *g, const struct node_kernel *kernels, size_t n_kernels)
 {
 	for (size_t i = 0; i < g->n; i++) {
-		const struct mean *m = g->nodes[i].name < n_kernels ? &kernels[g->nodes[i].name] : NULL;
+		const struct node_kernel *m = g->nodes[i].name < n_kernels ? &kernels[g->nodes[i].name] : NULL;
 
 		if (!graph_node_works(&g->nodes[i]))
 			continue;
@@ -45,17 +45,30 @@ static bool sum_nodes(struct node_time *sum, const struct graph *g, const struct
 	return true;
 }
 
-bool node_time_find(struct node_time *out, const struct classes *c, const struct trace *t, const struct graph *g)
+static bool set_trace(struct node_kernels *k, const struct classes *c, const struct trace *t)
 {
-	struct mean *kernels;
+	if (k->trace == t)
+		return true;
+	node_kernels_free(k);
+	k->at = means_of(c, t);
+	k->trace = k->at ? t : NULL;
+	return k->at != NULL;
+}
 
+void node_kernels_free(struct node_kernels *k)
+{
+	free(k->at);
+	*k = (struct node_kernels){ 0 };
+}
+
+bool node_time_find(struct node_time *out, struct node_kernels *kernels, const struct classes *c, const struct trace *t,
+		    const struct graph *g)
+{
 	*out = (struct node_time){ .chain = g->levels >= g->n };
 	if (!g->whole || g->stalls || !g->work)
 		return true;
-	kernels = kernels_of(c, t);
-	if (!kernels)
+	if (!set_trace(kernels, c, t))
 		return false;
-	out->known = sum_nodes(out, g, kernels, t->n_kernels);
-	free(kernels);
+	out->known = sum_nodes(out, g, kernels->at, t->n_kernels);
 	return true;
 }

@@ -14,5 +14,13 @@ struct node_time { /* ns, of one launch */
 	bool chain;  /* no two of them can run side by side */
 };
 
+/* What each kernel takes, of the trace that was asked about last. Zeroed at first; holds as long as the means of `classes` do. */
+struct node_kernels {
+	const struct trace *trace;
+	struct node_kernel *at; /* by name */
+};
+void node_kernels_free(struct node_kernels *k);
+
 /* With the means that `classes` has now. False: no memory. */
-bool node_time_find(struct node_time *out, const struct classes *c, const struct trace *t, const struct graph *g);
+bool node_time_find(struct node_time *out, struct node_kernels *kernels, const struct classes *c, const struct trace *t,
+		    const struct graph *g);

@@ -5,12 +5,14 @@
 #include "ns.h"
 #include "place_kind.h"
 
-/* Where nodes run in the order they are listed in, the next one is looked for behind the last. */
+#define NODE_STEPS 64 /* nodes looked at for one operation: CUPTI's numbers may be none of the graph's */
+
+/* Nodes run in about the order they are listed in: the next one is looked for behind the last. */
 static const struct graph_node *node_of(const struct graph *g, uint64_t node, const struct graph_node *last)
 {
 	size_t from = last && last >= g->nodes && last < g->nodes + g->n ? (size_t)(last - g->nodes) + 1 : 0;
 
-	for (size_t i = 0; node && i < g->n; i++) {
+	for (size_t i = 0; node && i < g->n && i < NODE_STEPS; i++) {
 		const struct graph_node *n = &g->nodes[from + i < g->n ? from + i : from + i - g->n];
 
 		if (n->node == node)

@@ -279,13 +279,13 @@ static void guess(struct work_class *w, const struct known *kernels, const struc
 }
 
 /* Of a graph that no burst met, but its kernels: one after another at most, the mean of them at least. */
-static void guess_graph(const struct classes *c, struct work_class *w)
+static void guess_graph(const struct classes *c, struct node_kernels *kernels, struct work_class *w)
 {
 	const struct graph *g = &w->trace->graphs[w->like->graph];
 	double between = fmax(0, (double)g->levels - 1);
 	struct node_time nodes;
 
-	if (!node_time_find(&nodes, c, w->trace, g) || !nodes.known)
+	if (!node_time_find(&nodes, kernels, c, w->trace, g) || !nodes.known)
 		return;
 	w->low_ns = nodes.chain ? nodes.low + between * NODE_LEAST_NS : nodes.low / g->work;
 	w->high_ns = nodes.high + between * NODE_MOST_NS;
@@ -295,6 +295,7 @@ static void guess_graph(const struct classes *c, struct work_class *w)
 void classes_measure(struct classes *c, uint32_t without)
 {
 	struct known kernels, known[GST_FAMILY_COUNT];
+	struct node_kernels nodes = { 0 };
 
 	for (size_t i = 1; i < c->n; i++)
 		if (c->at[i].n && !measure(c, &c->at[i], without))
@@ -308,10 +309,11 @@ void classes_measure(struct classes *c, uint32_t without)
 		if (!w->n)
 			guess(w, &kernels, &known[w->like->family]);
 		if (!w->n && w->like->family == GST_FAMILY_GRAPH_LAUNCH)
-			guess_graph(c, w);
+			guess_graph(c, &nodes, w);
 		if (w->like->family == GST_FAMILY_GRAPH_LAUNCH && w->trace->graphs[w->like->graph].stalls)
 			w->low_ns = 0; /* it may do nothing for the device meanwhile */
 	}
+	node_kernels_free(&nodes);
 	c->at[CLASS_UNKNOWN].high_ns = 1e18;
 }
 
