@@ -35,6 +35,7 @@ struct device_look {              /* at one device */
 	struct view views[VIEWS]; /* both without the inside of graphs */
 	struct inside inside;
 	struct idle_pieces pieces;
+	uint32_t met; /* a bit for each group of bursts that has samples here: the others cannot tell chance */
 };
 
 struct maker {
@@ -159,6 +160,7 @@ static bool give_samples(struct maker *m)
 		const struct replay_step *step = &m->replay.steps[i];
 		const struct stream_work *w = m->replay.flows[step->flow].work;
 		const struct burst_sample *s;
+		uint32_t device = m->replay.flows[step->flow].device, group;
 		size_t trace;
 
 		if (!step->work || step->class == CLASS_UNKNOWN || w->stream == GST_NONE)
@@ -167,9 +169,11 @@ static bool give_samples(struct maker *m)
 		s = burst_samples_get(&m->samples[trace], w->stream, step->work->call->seq);
 		if (!s)
 			continue;
-		if (!classes_add_sample(&m->classes, step->class, group_of(m, trace, s->after->burst), s))
+		group = group_of(m, trace, s->after->burst);
+		if (!classes_add_sample(&m->classes, step->class, group, s))
 			return false;
-		m->out->devices[m->replay.flows[step->flow].device].estimate.bracketed++;
+		m->looks[device].met |= 1u << group;
+		m->out->devices[device].estimate.bracketed++;
 	}
 	classes_sort(&m->classes);
 	return true;
@@ -306,6 +310,11 @@ static int64_t within(double ns, int64_t least, int64_t most)
 	return ns <= (double)least ? least : ns >= (double)most ? most : (int64_t)(ns + 0.5);
 }
 
+static uint32_t groups_met(const struct maker *m, uint32_t device)
+{
+	return (uint32_t)__builtin_popcount(m->looks[device].met);
+}
+
 /* share: of the device's time that the view is about. */
 static struct likely likely(const struct maker *m, uint32_t device, int view, int64_t least, int64_t most, double share)
 {
@@ -316,7 +325,7 @@ static struct likely likely(const struct maker *m, uint32_t device, int view, in
 
 	if (!m->out->devices[device].estimate.measured)
 		return l;
-	chance = quantile(m->n_groups - 1) * sqrt(variance(v, m->n_groups) + own_variance(m, device) * share);
+	chance = quantile(groups_met(m, device) - 1) * sqrt(variance(v, m->n_groups) + own_variance(m, device) * share);
 	clock = fabs(v->later_ns - v->earlier_ns) / 2;
 	l.low_ns = within(idle - chance - clock - fmax(0, v->idle_ns - v->longer_ns) - (in->middle - in->low), least,
 			  l.ns);
@@ -332,7 +341,7 @@ static void conclude(struct maker *m, uint32_t device)
 	int64_t span_ns = d->end_ns - d->begin_ns, least_ns = max64(0, d->idle_ns - d->idle_error_ns);
 	int64_t most_ns = max64(least_ns, min64(span_ns, d->idle_ns + d->idle_error_ns + d->unresolved_ns));
 
-	e->measured = m->n_bursts >= FEW_BURSTS && e->bracketed >= FEW_SAMPLES;
+	e->measured = groups_met(m, device) >= FEW_BURSTS && e->bracketed >= FEW_SAMPLES;
 	e->unresolved = likely(m, device, UNRESOLVED, 0, d->unresolved_ns,
 			       fmin(1, (double)d->unresolved_ns / (double)max64(1, span_ns)));
 	e->whole = likely(m, device, WHOLE, least_ns, most_ns, 1);
