@@ -116,48 +116,69 @@ static int by_length(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-struct span { /* of one chain: its first and last edge */
-	const struct edge *first, *last;
-	int64_t first_ns, last_ns;
+struct placed { /* an edge of one device; chains of several contexts take turns in the order of recording */
+	uint32_t root;
+	double device_ns;
+	const struct firing *firing;
 };
 
-static double span_length(const struct span *s)
+static int by_chain(const void *a, const void *b)
 {
-	return s->first ? s->last->device_ns - s->first->device_ns : 0;
+	const struct placed *x = a, *y = b;
+
+	if (x->root != y->root)
+		return x->root < y->root ? -1 : 1;
+	if (x->device_ns != y->device_ns)
+		return x->device_ns < y->device_ns ? -1 : 1;
+	return (x->firing > y->firing) - (x->firing < y->firing);
 }
 
-static void note_edge(struct device_fit *fit, struct span *now, struct span *longest, const struct edge *edge,
-		      const struct firing *f)
+/* Over the longest chain: what the ends' errors leave open of it is drift_error. */
+static void set_drift(struct device_fit *fit, struct placed *placed, size_t n)
 {
-	if (!now->first || now->first->root != edge->root)
-		*now = (struct span){ edge, edge, f->time_ns, f->time_ns };
-	now->last = edge;
-	now->last_ns = f->time_ns;
-	if (span_length(now) > span_length(longest))
-		*longest = *now;
-	fit->error_ns = max64(fit->error_ns, f->error_ns);
-	fit->residual_ns = max64(fit->residual_ns, f->residual_ns);
+	double longest_ns = 0;
+
+	array_sort(placed, n, sizeof(*placed), by_chain);
+	for (size_t first = 0, last = 0; last < n; last++) {
+		const struct firing *from, *to = placed[last].firing;
+		double device_ns;
+
+		if (placed[last].root != placed[first].root)
+			first = last;
+		from = placed[first].firing;
+		device_ns = placed[last].device_ns - placed[first].device_ns;
+		if (device_ns <= longest_ns || to->time_ns <= from->time_ns)
+			continue;
+		longest_ns = device_ns;
+		fit->drift = device_ns / (double)(to->time_ns - from->time_ns) - 1;
+		fit->drift_error = ((double)from->error_ns + (double)to->error_ns) / device_ns;
+	}
 }
 
 bool device_clock_fit(struct device_fit *out, const struct trace *t, const struct firing *firings, uint32_t device)
 {
 	int64_t *errors = array_new(t->n_edges, sizeof(*errors));
-	struct span now = { 0 }, longest = { 0 };
+	struct placed *placed = array_new(t->n_edges, sizeof(*placed));
+	bool ok;
 
 	*out = (struct device_fit){ 0 };
-	if (!errors)
-		return false;
-	for (size_t i = 0; i < t->n_edges; i++) {
-		if (!firings[i].exact || t->edges[i].device != device)
+	for (size_t i = 0; errors && placed && i < t->n_edges; i++) {
+		const struct firing *f = &firings[i];
+
+		if (!f->exact || t->edges[i].device != device)
 			continue;
-		errors[out->edges++] = firings[i].error_ns;
-		note_edge(out, &now, &longest, &t->edges[i], &firings[i]);
+		errors[out->edges] = f->error_ns;
+		placed[out->edges++] = (struct placed){ t->edges[i].root, t->edges[i].device_ns, f };
+		out->error_ns = max64(out->error_ns, f->error_ns);
+		out->residual_ns = max64(out->residual_ns, f->residual_ns);
 	}
-	array_sort(errors, out->edges, sizeof(*errors), by_length);
-	if (out->edges)
+	if (out->edges) {
+		array_sort(errors, out->edges, sizeof(*errors), by_length);
 		out->median_error_ns = errors[out->edges / 2];
+		set_drift(out, placed, out->edges);
+	}
+	ok = errors && placed;
 	free(errors);
-	if (longest.last_ns > longest.first_ns)
-		out->drift = span_length(&longest) / (double)(longest.last_ns - longest.first_ns) - 1;
-	return true;
+	free(placed);
+	return ok;
 }

@@ -26,6 +26,7 @@ struct device_fit {
 	int64_t error_ns, median_error_ns; /* of those: the worst, and of half of them at most */
 	int64_t residual_ns; /* the worst */
 	double drift;        /* of the device's clock against the host's, relative; over the longest chain */
+	double drift_error;  /* it is off by no more; 0 if there are no two edges to tell */
 };
 /* False: no memory. */
 bool device_clock_fit(struct device_fit *out, const struct trace *t, const struct firing *firings, uint32_t device);

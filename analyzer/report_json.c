@@ -125,6 +125,7 @@ static void clocks(struct json *j, const struct device_timeline *t)
 	json_key_int(j, "clock_error_median_ns", t->clock.median_error_ns);
 	json_key_int(j, "clock_residual_ns", t->clock.residual_ns);
 	json_key_double(j, "clock_drift_ppm", t->clock.drift * 1e6);
+	json_key_double(j, "clock_drift_error_ppm", t->clock.drift_error * 1e6);
 	json_key_int(j, "clock_host_error_ns", t->host_error_ns);
 }
 

@@ -226,8 +226,10 @@ static bool set_clock(struct device_timeline *out, const struct builder *b, cons
 		all->error_ns = max64(all->error_ns, fit.error_ns);
 		all->residual_ns = max64(all->residual_ns, fit.residual_ns);
 		all->median_error_ns = max64(all->median_error_ns, fit.median_error_ns);
-		if (fit.edges > most)
+		if (fit.edges > most) {
 			all->drift = fit.drift;
+			all->drift_error = fit.drift_error;
+		}
 		most = fit.edges > most ? fit.edges : most;
 	}
 	return true;

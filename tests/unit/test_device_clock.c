@@ -343,6 +343,25 @@ static void the_rates_wander(void **state)
 	record_free(r);
 }
 
+/* Two contexts of one device, each with bases of its own, take turns: the drift is that over a whole chain, not over one turn. */
+static void contexts_take_turns(void **state)
+{
+	struct recording *r = record_begin((struct drift){ .constant = 30 });
+	uint32_t bases[2] = { 0, 0 };
+	struct device_fit fit;
+
+	(void)state;
+	for (int i = 0; i < 400; i++) {
+		r->base = bases[i % 2];
+		add_edge(r, i * 10 * MS, 2 * US, 5 * US);
+		bases[i % 2] = r->base;
+	}
+	fit = assert_placed(r, 10, 10);
+	assert_true(fabs(fit.drift * 1e6 - 30) <= fit.drift_error * 1e6);
+	assert_true(fit.drift_error > 0 && fit.drift_error < 1e-5);
+	record_free(r);
+}
+
 /* ---- CLOCK_MONOTONIC is slewed ------------------------------------------------------------------------------------------ */
 
 /* What the host's clock says at an instant: slewed by 500 ppm in some seconds, not in others. */
@@ -396,6 +415,7 @@ int main(void)
 		cmocka_unit_test(the_floats_step),
 		cmocka_unit_test(the_windows_width),
 		cmocka_unit_test(the_rates_wander),
+		cmocka_unit_test(contexts_take_turns),
 		cmocka_unit_test(slewing_is_told_from_drift),
 	};
 
