@@ -2,9 +2,14 @@
 #include "report_info.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
+#include "clock.h"
+#include "device_clock.h"
+#include "ns.h"
 #include "text.h"
 #include "trace_measured.h"
 
@@ -64,15 +69,85 @@ static void head(const struct page *p, const struct trace *t)
 	}
 }
 
-static void devices(const struct page *p, const struct trace *t)
+#define DRIFT_MOST 100e-6 /* two crystals drift apart by less: what is known no better is not worth saying */
+#define CLOCKS 64         /* devices whose clocks are looked at */
+
+static size_t add_drift(char *text, size_t size, const struct device_fit *fit)
 {
-	for (size_t i = 0; i < t->n_devices; i++) {
+	if (fit->drift_error <= 0 || fit->drift_error >= DRIFT_MOST)
+		return 0;
+	return (size_t)snprintf(text, size, "; runs %.1f ppm %s, give or take %.1f", fabs(fit->drift) * 1e6,
+				fit->drift < 0 ? "slow" : "fast", fit->drift_error * 1e6);
+}
+
+static void clock_fit(const struct page *p, const struct device_fit *fit, int64_t host_error_ns)
+{
+	char text[320], number[TEXT_SHORT], worst[TEXT_SHORT], half[TEXT_SHORT];
+	size_t used;
+
+	used = (size_t)snprintf(text, sizeof(text), "its clock is tied to the host's by %s timing event%s, within %s",
+				text_count(number, fit->edges), fit->edges == 1 ? "" : "s",
+				text_duration(worst, fit->error_ns));
+	if (strcmp(text_duration(half, fit->median_error_ns), worst) != 0)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, ", half of them within %s", half);
+	used += add_drift(text + used, sizeof(text) - used, fit);
+	if (fit->residual_ns)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "; they contradict each other by %s",
+					 text_duration(worst, fit->residual_ns));
+	if (host_error_ns)
+		snprintf(text + used, sizeof(text) - used, "; the host's own is known within %s",
+			 text_duration(worst, host_error_ns));
+	line(p, "", text);
+}
+
+/* Of the host's clock where the device's edges fired, the worst. */
+static int64_t host_error(const struct trace *t, const struct firing *firings, uint32_t device)
+{
+	int64_t worst_ns = 0;
+
+	for (size_t i = 0; t->clock && i < t->n_edges; i++)
+		if (t->edges[i].device == device && firings[i].exact)
+			worst_ns = max64(worst_ns, clock_error_ns(t->clock, firings[i].time_ns));
+	return worst_ns;
+}
+
+/* How well the device's clock is tied to the host's, and that to CLOCK_MONOTONIC. */
+static enum err_kind device_clock(const struct page *p, const struct trace *t, const struct firing *firings,
+				  uint32_t device, struct error *e)
+{
+	struct device_fit fit;
+
+	if (!device_clock_fit(&fit, t, firings, device))
+		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+	if (fit.edges)
+		clock_fit(p, &fit, host_error(t, firings, device));
+	else if (t->n_measured)
+		line(p, "", "its times are converted to the host's clock by CUPTI");
+	else
+		line(p, "", "its clock is not tied to the host's: there are no timing events");
+	return ERR_NONE;
+}
+
+static enum err_kind devices(const struct page *p, const struct trace *t, struct error *e)
+{
+	struct firing *firings;
+	enum err_kind kind = device_clock_map(&firings, t, e);
+
+	for (size_t i = 0; i < t->n_devices && !kind; i++) {
 		char text[160], bytes[TEXT_SHORT];
 
 		snprintf(text, sizeof(text), "%u: %s, %s", t->devices[i].device, t->devices[i].name,
 			 text_bytes(bytes, t->devices[i].memory_bytes));
 		line(p, "device", text);
+		if (i < CLOCKS)
+			kind = device_clock(p, t, firings, t->devices[i].device, e);
 	}
+	free(firings);
+	return kind;
+}
+
+static void threads(const struct page *p, const struct trace *t)
+{
 	for (size_t i = 0; i < t->n_threads; i++) {
 		char text[64];
 
@@ -186,7 +261,10 @@ enum err_kind report_info_tables(const struct page *p, const struct trace *t, st
 	enum err_kind kind;
 
 	head(p, t);
-	devices(p, t);
+	kind = devices(p, t, e);
+	if (kind)
+		return kind;
+	threads(p, t);
 	records(p, t);
 	families(p, t);
 	kind = top_calls(p, t, e);
