@@ -24,7 +24,7 @@
 
 #define SLOW_NS 1000000000ull /* a program that takes longer over it has no need of a burst's end */
 #define GOES_ON_NS 5000000ull
-#define LOOK_AGAIN 4096   /* submissions, at most, until the budget is looked at again */
+#define LOOK_AGAIN 256    /* a thread's submissions, at most, until it looks at the budget again: others' fill it too */
 #define OTHER_LEVEL 65536 /* … until the level is */
 
 int64_t burst_floor;
@@ -39,7 +39,8 @@ static struct {
 	uint32_t edges, submissions, passed;
 } now;
 
-/* The budget; of the process. */
+/* The budget; of the process. A burst has used what it might take when it began, however little it took: otherwise there would be more
+ * of them where they are cheap, in work that piles up, than where the device waits. */
 static uint64_t submissions, edges;
 
 static uint32_t number_of(uint64_t w)
@@ -83,7 +84,12 @@ static void count_down(struct thread *t, int64_t from)
 /* What the thread has submitted since its countdown began. */
 static void count(struct thread *t)
 {
-	__atomic_fetch_add(&submissions, (uint64_t)(t->burst.counted_from - t->until_burst), __ATOMIC_RELAXED);
+	int64_t n = t->burst.counted_from - t->until_burst;
+
+	if (!t->burst.other_level)
+		__atomic_fetch_add(&submissions, (uint64_t)n, __ATOMIC_RELAXED);
+	t->burst.start -= n;
+	t->burst.stretch -= n;
 	count_down(t, 0);
 }
 
@@ -139,8 +145,8 @@ static struct plan plan_of(struct thread *t, const struct stream *s)
 	return p;
 }
 
-/* As soon as there is enough for a burst, one begins at random before there is enough for another: one in each stretch of the same
- * number of submissions, anywhere in it. */
+/* Where there is enough for a burst, one begins at random in the thread's next stretch of as many submissions as pay for it, anywhere in it;
+ * then comes the next stretch. Each thread has stretches of its own: so one that submits little has its share. */
 static void plan(struct thread *t, struct stream *s)
 {
 	struct plan p = plan_of(t, s);
@@ -149,11 +155,19 @@ static void plan(struct thread *t, struct stream *s)
 	t->burst.drawn = missing <= 0;
 	if (t->burst.drawn) {
 		edges_reserve(t, s, p.edges); /* not when it begins: it would begin with a pause */
-		count_down(t, random_next(&t->random) % (p.edges * SHARE));
+		t->burst.stretch = p.edges * SHARE;
+		t->burst.start = 1 + random_next(&t->random) % (p.edges * SHARE);
 	} else {
 		wait = missing * SHARE - (int64_t)(__atomic_load_n(&submissions, __ATOMIC_RELAXED) % SHARE);
-		count_down(t, (wait < LOOK_AGAIN ? wait : LOOK_AGAIN) - 1);
+		t->burst.stretch = wait < LOOK_AGAIN ? wait : LOOK_AGAIN;
 	}
+}
+
+static void plan_ahead(struct thread *t, struct stream *s)
+{
+	if (t->burst.stretch <= 0)
+		plan(t, s);
+	count_down(t, (t->burst.drawn && t->burst.start < t->burst.stretch ? t->burst.start : t->burst.stretch) - 1);
 }
 
 /* ---- one burst ------------------------------------------------------------------------------------------------------- */
@@ -167,7 +181,6 @@ static bool put(struct thread *t, struct stream *s, enum gst_edge_kind kind, uin
 	if (!ok)
 		return false;
 	__atomic_fetch_add(&now.edges, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&edges, 1, __ATOMIC_RELAXED);
 	ticks = clock_ticks();
 	while (end < ticks &&
 	       !__atomic_compare_exchange_n(&now.end, &end, ticks, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -277,6 +290,7 @@ static bool begin(struct thread *t, struct stream *s)
 		return false;
 	t->burst.inside = number_of(w) + 1;
 	t->burst.behind = NULL;
+	__atomic_fetch_add(&edges, p.edges, __ATOMIC_RELAXED);
 	__atomic_store_n(&now.begin, clock_ticks(), __ATOMIC_RELAXED);
 	raise_floor(p.submissions > 1);
 	streams_each_unmarked(mark_other, &o);
@@ -323,18 +337,22 @@ bool burst_submit(struct call *c, struct stream *s, uint32_t large)
 {
 	struct thread *t = c->thread;
 	uint64_t begun;
+	bool inside;
 
 	count(t);
-	if (settings.level != GST_LEVEL_BURSTS) {
-		close_window();
+	t->burst.other_level = settings.level != GST_LEVEL_BURSTS;
+	if (t->burst.other_level) { /* what is submitted there pays for no bursts here */
+		burst_end(t);
+		t->burst.drawn = false;
 		count_down(t, OTHER_LEVEL);
 		return false;
 	}
-	if (!enter(t) && !(t->burst.drawn && begin(t, s))) {
-		plan(t, s);
+	inside = enter(t) || (t->burst.drawn && t->burst.start <= 0 && begin(t, s));
+	t->burst.drawn &= t->burst.start > 0;
+	if (!inside) { /* else the countdown is 0: the next one looks again */
+		plan_ahead(t, s);
 		return false;
 	}
-	t->burst.drawn = false;                                /* the countdown is 0: the next one looks again */
 	begun = __atomic_load_n(&now.begin, __ATOMIC_RELAXED); /* 0: another thread is about to say */
 	if (begun && clock_ticks() - begun > clock_ticks_in(SLOW_NS)) {
 		close_window();

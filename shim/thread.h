@@ -53,7 +53,10 @@ struct thread_copy { /* the thread's accounts when its last copy began */
 
 struct thread_burst { /* its part in bursts (burst.h) */
 	int64_t counted_from; /* until_burst began there */
-	bool drawn;           /* a burst begins where it ends */
+	bool other_level;     /* … at a level without bursts */
+	bool drawn;           /* a burst is to begin with one of its submissions ahead: */
+	int64_t start;        /* … so many ahead */
+	int64_t stretch;      /* so many ahead the next one's place is drawn */
 	uint32_t inside;      /* it has a place in this burst and has not given it back; 0 none */
 	uint64_t before;      /* … for the submission behind this one */
 	struct stream *behind; /* in which its last edge stands behind all there is; NULL none is known */

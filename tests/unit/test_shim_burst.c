@@ -208,18 +208,23 @@ static void other_streams_with_work_are_marked_but_never_the_legacy_one(void **s
 /* ---- which submissions ------------------------------------------------------------------------------------------------ */
 
 #define MANY 330000u
+#define PHASE 10000u
 
-/* One in each stretch of as many submissions as its edges pay for, anywhere in it; and the budget holds at any moment. */
+/* One in each stretch of as many submissions as its edges pay for, anywhere in it, no matter how many edges those before it took: where work
+ * piles up it is fewer. And the budget holds at any moment. */
 static void bursts_are_an_even_sample_within_the_budget(void **state)
 {
-	unsigned quarters[4] = { 0 }, n = 0, all = 0;
-	uint64_t stretch = WHOLE * SHARE;
+	unsigned quarters[4] = { 0 }, phases[2] = { 0 }, n = 0, all = 0;
+	int64_t stretch = WHOLE * SHARE;
 
 	(void)state;
 	for (unsigned i = 1; i <= MANY; i++) {
-		uint32_t begun = number_of(window);
-		uint64_t used = edges;
+		uint32_t begun = number_of(window), piles_up = i / PHASE % 2;
 
+		driver.query_answer = CUDA_SUCCESS;
+		if (i % 1000 == 0)
+			edges_harvest(&me->ring, edges_context_is_current);
+		driver.query_answer = piles_up ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 		forget_recorded();
 		launch_whole(STREAM_A, CUDA_SUCCESS);
 		all += driver.n_recorded - 1;
@@ -227,14 +232,58 @@ static void bursts_are_an_even_sample_within_the_budget(void **state)
 			assert_true(all * SHARE_OF_ALL <= i);
 		if (number_of(window) == begun || begun < 2)
 			continue;
-		/* The one before may have lasted beyond its own stretch, if it began at the end of that. */
-		assert_in_range(i, (used + WHOLE) * SHARE, (used + 2 * WHOLE) * SHARE + SUBMISSIONS + 1);
-		quarters[4 * (i - (used + WHOLE) * SHARE) / (stretch + SUBMISSIONS + 2)]++;
+		assert_in_range(me->burst.stretch, 0, stretch - 1);
+		quarters[4 * me->burst.stretch / stretch]++;
+		phases[piles_up]++;
 		n++;
 	}
-	assert_in_range(n, MANY / stretch - 2, MANY / stretch);
+	assert_in_range(n, MANY / (stretch + SUBMISSIONS) - 3, MANY / stretch);
 	for (unsigned q = 0; q < 4; q++) /* five standard deviations */
 		assert_in_range(quarters[q], n / 4 - 37, n / 4 + 37);
+	assert_in_range(phases[1], n / 2 - 15, n / 2 + 15);
+}
+
+#define TURNS 600u
+
+static struct {
+	pthread_barrier_t next;
+	unsigned begun[2];
+} turns;
+
+static void *launch_in_turns(void *second)
+{
+	static const unsigned each[2] = { 100, 900 };
+	bool own = second != NULL;
+
+	thread_self();
+	for (unsigned turn = 0; turn < 2 * TURNS; turn++) {
+		pthread_barrier_wait(&turns.next);
+		for (unsigned i = 0; turn % 2 == own && i < each[own]; i++) {
+			uint32_t begun = number_of(window);
+
+			forget_recorded();
+			launch_whole(STREAM_A, CUDA_SUCCESS);
+			turns.begun[own] += number_of(window) != begun;
+		}
+	}
+	return NULL;
+}
+
+/* As forward and backward passes do. */
+static void a_thread_that_submits_little_has_its_share(void **state)
+{
+	unsigned share = TURNS * 100 / (WHOLE * SHARE);
+	pthread_t other;
+
+	(void)state;
+	memset(&turns, 0, sizeof(turns));
+	pthread_barrier_init(&turns.next, NULL, 2);
+	assert_int_equal(pthread_create(&other, NULL, launch_in_turns, &turns), 0);
+	launch_in_turns(NULL);
+	pthread_join(other, NULL);
+	pthread_barrier_destroy(&turns.next);
+	assert_in_range(turns.begun[0], share - 5, share + 1);
+	assert_in_range(turns.begun[1], 9 * share - 10, 9 * share + 10);
 }
 
 static void edges_of_other_kinds_come_first(void **state)
@@ -286,11 +335,14 @@ static void none_at_other_levels(void **state)
 		launch_whole(STREAM_A, CUDA_SUCCESS);
 	assert_int_equal(number_of(window), 0);
 	assert_true(driver.n_recorded - 5000 <= 8 /* start edges */);
+	assert_int_equal(submissions, 1);  /* what is submitted there pays for nothing later */
 	settings.level = GST_LEVEL_BURSTS; /* as when CUPTI is given up; found out after a while */
 	for (unsigned i = 0; i < OTHER_LEVEL && !is_on(); i++) {
 		forget_recorded();
 		launch_whole(STREAM_A, CUDA_SUCCESS);
 	}
+	assert_true(is_on());
+	assert_in_range(submissions, 5 * SHARE, 5000);
 	launch_until_burst(STREAM_A, SUBMISSIONS - 1);
 	settings.level = GST_LEVEL_HOST; /* in the middle of one */
 	forget_recorded();
@@ -298,6 +350,8 @@ static void none_at_other_levels(void **state)
 		launch_whole(STREAM_A, CUDA_SUCCESS);
 	assert_int_equal(driver.n_recorded, 100);
 	assert_int_equal(burst_floor, 0);
+	assert_int_equal(last_burst().burst, number_of(window)); /* written down */
+	assert_int_equal(now.edges, 0);
 }
 
 static void none_during_a_capture(void **state)
@@ -495,6 +549,7 @@ int main(void)
 		cmocka_unit_test_setup(an_edge_that_has_not_fired_serves_both_sides, set_up_bursts),
 		cmocka_unit_test_setup(other_streams_with_work_are_marked_but_never_the_legacy_one, set_up_bursts),
 		cmocka_unit_test_setup(bursts_are_an_even_sample_within_the_budget, set_up_bursts),
+		cmocka_unit_test_setup(a_thread_that_submits_little_has_its_share, set_up_bursts),
 		cmocka_unit_test_setup(edges_of_other_kinds_come_first, set_up_bursts),
 		cmocka_unit_test_setup(each_stream_that_a_wait_meets_pays_for_two, set_up_bursts),
 		cmocka_unit_test_setup(none_at_other_levels, set_up_bursts),
