@@ -274,12 +274,12 @@ void edges_before_block(struct thread *t, const struct stream *awaited)
 /* An edge on a stream known empty, now? The first few at once, and again behind a silence: then they hold the clock by themselves. */
 static bool anchor_is_due(struct pool *p, uint64_t now)
 {
-	uint64_t since = now - __atomic_load_n(&p->last_anchor, __ATOMIC_RELAXED);
+	int64_t since = (int64_t)(now - __atomic_load_n(&p->last_anchor, __ATOMIC_RELAXED)); /* another thread's now */
 	uint32_t anchors = __atomic_load_n(&p->anchors, __ATOMIC_RELAXED);
 
-	if (since > clock_ticks_in(SILENCE_NS))
+	if (since > (int64_t)clock_ticks_in(SILENCE_NS))
 		anchors = 0;
-	if (since <= clock_ticks_in(ANCHOR_NS) && anchors >= FIRST_ANCHORS)
+	if (since <= (int64_t)clock_ticks_in(ANCHOR_NS) && anchors >= FIRST_ANCHORS)
 		return false;
 	__atomic_store_n(&p->last_anchor, now, __ATOMIC_RELAXED);
 	__atomic_store_n(&p->anchors, anchors + 1, __ATOMIC_RELAXED);
@@ -313,14 +313,16 @@ static void want_edge(struct stream *s, void *context)
 
 void edges_want(void)
 {
-	uint64_t now = clock_ticks(), silence = clock_ticks_in(SILENCE_NS);
+	int64_t silence = (int64_t)clock_ticks_in(SILENCE_NS);
+	uint64_t now = clock_ticks();
 
 	for (unsigned i = 0; i < POOLS; i++) {
 		uint64_t context = __atomic_load_n(&pools[i].context, __ATOMIC_ACQUIRE);
 
 		if (!context)
 			break;
-		if (context != POOL_GONE && now - __atomic_load_n(&pools[i].last_edge, __ATOMIC_RELAXED) > silence)
+		if (context != POOL_GONE &&
+		    (int64_t)(now - __atomic_load_n(&pools[i].last_edge, __ATOMIC_RELAXED)) > silence)
 			streams_each_unmarked(want_edge, &context);
 	}
 }

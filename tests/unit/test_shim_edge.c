@@ -291,6 +291,11 @@ static void work_without_edges_gets_one(void **state)
 	edges_want();
 	launch(STREAM_A);
 	assert_int_equal(driver.n_recorded, 1);
+	/* Another thread's, after the helper has read the clock. */
+	pools[0].last_edge = clock_ticks() + clock_ticks_in(90000000);
+	edges_want();
+	launch(STREAM_A);
+	assert_int_equal(driver.n_recorded, 1);
 }
 
 static void launch_on_empty(struct stream *a)
@@ -313,6 +318,11 @@ static void a_silence_is_followed_by_start_edges(void **state)
 		launch_on_empty(a);
 	assert_int_equal(driver.n_recorded, 2 * FIRST_ANCHORS);
 	pools[0].last_anchor -= clock_ticks_in(150000000);
+	for (int i = 0; i < 20; i++)
+		launch_on_empty(a);
+	assert_int_equal(driver.n_recorded, 2 * FIRST_ANCHORS + 1);
+	/* Another thread's, which read the clock later. */
+	pools[0].last_anchor = clock_ticks() + clock_ticks_in(90000000);
 	for (int i = 0; i < 20; i++)
 		launch_on_empty(a);
 	assert_int_equal(driver.n_recorded, 2 * FIRST_ANCHORS + 1);
