@@ -119,6 +119,7 @@ static int start_recording(void)
 	if (generation)
 		forget_parent();
 	bias_start();
+	settings_read_queues();
 	ring_begins = busy_write;
 	if (make_generation_page())
 		apart_run(make_file, &rc);

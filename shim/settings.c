@@ -40,6 +40,17 @@ static uint64_t parse_bytes(const char *text)
 /* With one hardware queue, timing events serialise streams that would overlap: no injected events then, whoever asks for them. */
 static bool one_queue;
 
+void settings_read_queues(void)
+{
+	const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+
+	if (!connections || strtoul(connections, NULL, 10) != 1)
+		return;
+	one_queue = true;
+	if (settings.level > GST_LEVEL_HOST)
+		settings.level = GST_LEVEL_HOST;
+}
+
 enum gst_device_level settings_auto_level(void)
 {
 	return one_queue ? GST_LEVEL_HOST : GST_LEVEL_BURSTS;
@@ -82,11 +93,10 @@ void settings_read(void)
 	const char *off = getenv("GPUSHIM"), *log = getenv("GPUSHIM_LOG"), *out = getenv("GPUSHIM_OUT");
 	const char *limit = getenv("GPUSHIM_LIMIT"), *run = getenv("GPUSHIM_RUN");
 	const char *level = getenv("GPUSHIM_DEVICE"), *local = getenv("GPUSHIM_LOCAL"), *tmpdir = getenv("TMPDIR");
-	const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
 
 	settings.enabled = !(off && strcmp(off, "off") == 0);
 	settings.log = log && strcmp(log, "1") == 0;
-	one_queue = connections && strtoul(connections, NULL, 10) == 1;
+	settings_read_queues();
 	settings.level = parse_level(level);
 	settings.cupti = level && strcmp(level, "cupti") == 0;
 	settings.limit_bytes = limit ? parse_bytes(limit) : 0;

@@ -12,7 +12,7 @@
 struct settings {
 	bool enabled;                 /* GPUSHIM is not "off" */
 	bool log;                     /* GPUSHIM_LOG=1 */
-	enum gst_device_level level;  /* GPUSHIM_DEVICE, `auto` already decided; changes once at most, if CUPTI begins or ends (cupti.h) */
+	enum gst_device_level level;  /* GPUSHIM_DEVICE, `auto` already decided; goes down before there is a file, and changes if CUPTI begins or ends (cupti.h) */
 	bool cupti;                   /* GPUSHIM_DEVICE=cupti */
 	uint64_t limit_bytes;         /* GPUSHIM_LIMIT */
 	char out[PATH_MAX];           /* GPUSHIM_OUT, absolute */
@@ -24,6 +24,9 @@ struct settings {
 extern struct settings settings;
 
 void settings_read(void);
+/* CUDA_DEVICE_MAX_CONNECTIONS once more, before the file is made: the driver reads it when it is initialised, and training scripts set it in
+ * their first lines. */
+void settings_read_queues(void);
 
 /* What `auto` means here and now. */
 enum gst_device_level settings_auto_level(void);

@@ -3,6 +3,7 @@
 
 import json
 import re
+import sys
 from collections import defaultdict
 
 import gst
@@ -36,7 +37,8 @@ class Trace:
 
 
 def record(recorder, program, *options, **env):
-    return Trace(recorder.run(recorder.command(program, *options), env=env))
+    command = program if isinstance(program, list) else recorder.command(program, *options)
+    return Trace(recorder.run(command, env=env))
 
 
 def brackets(trace, burst):
@@ -123,6 +125,13 @@ def test_one_hardware_queue_gets_nothing(recorder, level):
     assert trace.level() == "host" and not trace.edges and not [name for name in trace.injected if name.startswith("cuEvent")]
     assert run.stderr == "gpushim: CUDA_DEVICE_MAX_CONNECTIONS=1: device times at level host\n"
     assert run.report()["run"]["device_timing"] == "host"
+
+
+@pytest.mark.parametrize(["queues", "level"], [("1", "host"), ("8", "bursts")])
+def test_one_hardware_queue_that_the_program_itself_asks_for(recorder, queues, level):
+    """The driver reads the variable when it is initialised, and training scripts set it in their first lines."""
+    program = f"import ctypes, os; os.environ['CUDA_DEVICE_MAX_CONNECTIONS'] = '{queues}'; ctypes.CDLL('libcuda.so.1').cuInit(0)"
+    assert record(recorder, [sys.executable, "-c", program]).level() == level
 
 
 @pytest.mark.parametrize(["asked", "level"], [("auto", "bursts"), ("edges", "edges"), ("host", "host"), ("bursts", "bursts")])
