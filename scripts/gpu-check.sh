@@ -6,7 +6,7 @@
 #   Parts: environment, pointers, pointers_under_shim, costs, host_probes, allocator, nccl, idle, slowdown, conformance.
 #   --quick: as little of each as runs through. --seconds: for everything together (525).
 # gpu-check.sh --dry-run … BUILD_DIR OUT.json: the same on the simulated driver in BUILD_DIR/simgpu: driver programs of the same shapes
-#   stand for PyTorch's, the driver's log for CUPTI. The file says that it was simulated.
+#   stand for PyTorch's, the driver's log for CUPTI's; level cupti has the tests' libcupti, in BUILD_DIR/cupti. The file says that it was simulated.
 # Exit 0, or 1 where a part failed; OUT.json then holds what was measured all the same. PYTHON names another interpreter.
 set -euo pipefail
 
@@ -30,6 +30,6 @@ out=$(realpath -m "$2")
 [ -x "$bin/gpushim-static" ] || { echo "gpu-check: $bin/gpushim-static is missing: make static" >&2; exit 2; }
 mkdir -p "$(dirname "$out")"
 if [ -n "$dry" ]; then
-	export LD_LIBRARY_PATH=$bin/simgpu
+	export LD_LIBRARY_PATH=$bin/simgpu:$bin/cupti
 fi
 exec "${PYTHON:-python3}" "$(dirname "$0")/gpu_check/run.py" --bin "$bin" --out "$out" "${options[@]}"

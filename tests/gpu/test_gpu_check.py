@@ -90,6 +90,7 @@ def test_idle_time_is_set_beside_the_truth_for_every_workload_and_level(check):
     assert {workload: list(levels) for workload, levels in result["runs"].items()} == {name: ["bursts", "edges", "cupti"] for name in WORKLOADS}
     for levels in result["runs"].values():
         for level, run in levels.items():
+            assert run["device_timing"] == level
             whole, steps = run["whole"], run["steps"]
             assert whole["comparable"] is True and whole["proven_interval_holds"] is True, (level, whole)
             assert whole["operations"] == whole["reference_operations"] > 0
@@ -116,7 +117,8 @@ def test_slowdown_is_measured_in_pairs_at_every_level(check):
         assert figures["step_ns"]["min"] > 0
     assert result["workloads"]["transformer"]["step_ns"]["min"] >= 9_600_000  # 96 kernels of 100 us
     assert result["workloads"]["starved"]["step_ns"]["min"] >= 2_500_000
-    assert result["recorded"]["host"]["device_timing"] == "host" and result["recorded"]["edges"]["device_timing"] == "edges"
+    assert {level: facts["device_timing"] for level, facts in result["recorded"].items()} == {
+        "host": "host", "edges": "edges", "bursts": "bursts", "cupti": "cupti", "auto": "bursts"}
     assert all(not any(value for value in facts["losses"].values()) for facts in result["recorded"].values())
 
 
