@@ -254,44 +254,44 @@ static void await_others(void)
 		nap(n);
 }
 
-/* In the thread of whoever ends it: all that is done is written, the rest is given up. */
+/* In the thread of whoever ends it: all that is done is written (where there is a file: else t is NULL), the rest is given up. */
 static void end(struct thread *t, enum gst_level_why why)
 {
 	uint32_t active = ACTIVE;
 	struct undisturbed u;
-	uintptr_t depth;
+	uintptr_t depth = thread_storage.depth;
 
 	if (owner != getpid() ||
 	    !__atomic_compare_exchange_n(&state, &active, ENDING, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE))
 		return;
 	undisturbed_begin(&u);
-	depth = t->depth;
-	t->depth = THREAD_NEVER_RECORDED; /* what libcupti does meanwhile is not the program's doing */
+	thread_storage.depth = THREAD_NEVER_RECORDED; /* what libcupti does meanwhile is not the program's doing */
 	await_others();
 	disable();
 	api.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-	cupti_record_all(t);
+	if (t)
+		cupti_record_all(t);
 	__atomic_store_n(&state, OVER, __ATOMIC_SEQ_CST);
 	api.cuptiUnsubscribe(subscriber);
 	set_level(settings_auto_level());
 	tell(why, 0);
-	cupti_announce(t);
-	t->depth = depth;
+	if (t)
+		cupti_announce(t);
+	thread_storage.depth = depth;
 	undisturbed_end(&u);
 }
 
 void cupti_yield(void)
 {
 	int saved_errno = errno;
-	struct thread *t;
 
 	if (!settings.cupti || starting) /* or it is libcupti itself */
 		return;
 	__atomic_store_n(&asked_by_others, true, __ATOMIC_RELEASE);
 	if (is(STARTING))
 		await_start();
-	if (is(ACTIVE) && (t = thread_self()))
-		end(t, GST_LEVEL_YIELDED);
+	if (is(ACTIVE))
+		end(thread_self(), GST_LEVEL_YIELDED);
 	errno = saved_errno;
 }
 

@@ -270,6 +270,15 @@ def test_the_programs_own_profiler_comes_later(program, how):
 
 
 @pytest.mark.parametrize("how", ["linked", "dlsym"])
+def test_the_programs_own_profiler_where_nothing_can_be_recorded(program, how):
+    """There is no file to write what was measured to; CUPTI is the program's all the same."""
+    command = program.client(how, "after")
+    plain, run = program.run(command, shim=False), program.run(command, GPUSHIM_OUT="/proc/nowhere")
+    assert (run.status, run.stdout, run.stderr) == (0, plain.stdout, plain.stderr) and "subscribe: 0\n" in plain.stdout
+    assert not run.traces()
+
+
+@pytest.mark.parametrize("how", ["linked", "dlsym"])
 def test_a_program_that_only_could_profile(program, how):
     run, trace = program.trace(program.client(how, "never"))
     assert [level.why for level in trace.levels()] == [AS_ASKED, ENDS]
