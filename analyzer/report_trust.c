@@ -83,8 +83,9 @@ static void likely_idle(const struct page *p, const struct summary *s)
 	if (!bursts)
 		return;
 	line(p, INK_PLAIN, "likely",
-	     "idle for %s in all (%s to %s): %s submissions were timed one by one, and %.0f %% of all are of kinds among them",
+	     "idle for %s in all (%s to %s): %s %s timed one by one, and %.0f %% of all are of kinds among them",
 	     text_duration(at, idle), text_duration(from, low), text_duration(to, high), text_count(n, bracketed),
+	     bracketed == 1 ? "submission was" : "submissions were",
 	     works ? 100.0 * (double)sampled / (double)works : 0);
 }
 

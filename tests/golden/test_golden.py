@@ -117,6 +117,15 @@ def test_text(name, report, build, gpushim, tmp_path):
         assert all(line.isprintable() for line in lines)
 
 
+@pytest.mark.parametrize(["left_out", "words"], [(range(4, 8), "1 submission was timed one by one"), ((), "3 submissions were timed one by one")])
+def test_one_is_not_several(left_out, words, build, gpushim, tmp_path):
+    lines = (HERE / "bursts-too-few/trace.txt").read_text().splitlines(keepends=True)
+    (tmp_path / "trace.txt").write_text("".join(line for line in lines if not line.startswith(tuple(f"edge {n} " for n in left_out))))
+    subprocess.run([build / "tools/gst_write", tmp_path / "trace.txt", tmp_path / "run"], check=True)
+    done = subprocess.run([gpushim, "report", tmp_path / "run"], capture_output=True, text=True)
+    assert words in " ".join(done.stdout.split()), done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("name, columns", PAGES)
 def test_info(name, columns, build, gpushim, tmp_path):
     subprocess.run([build / "tools/gst_write", HERE / name / "trace.txt", tmp_path], check=True)
