@@ -83,7 +83,7 @@ struct gst_counters {
 	uint64_t limit_bytes;       /* the file never grows beyond */
 	uint64_t drop_first_ticks;  /* of records_dropped, 0 none */
 	uint64_t drop_last_ticks;
-	uint64_t drop_errno;    /* why the file could not grow, the last time; EFBIG: its limit; 0 never */
+	uint64_t drop_errno;    /* why the file could not grow: what lasts before what passes, a full disk before its limit (EFBIG); 0 never */
 	uint64_t dropped_limit; /* within the limit every segment was in use by a thread */
 	uint64_t dropped_disk;  /* the file could not grow, or is gone: drop_errno */
 	uint64_t dropped_busy;  /* a signal handler's inside the recorder; another thread was giving up the last segment to be had */
@@ -345,7 +345,7 @@ struct gst_activity {
 	uint64_t node;   /* of a graph's launch: the node, as the driver numbers it; 0 none */
 	uint64_t bytes;  /* of a copy or memset */
 	uint32_t name;   /* GST_SPACE_KERNEL, 0 none */
-	uint32_t error_ns; /* of both times on the host's clock, at most */
+	uint32_t error_ns; /* of both times on the host's clock, as far as is known */
 	uint16_t device; /* ordinal */
 	uint8_t kind;    /* enum gst_activity_kind; GRAPH: a whole launch, whose nodes are not told apart */
 	uint8_t copy;    /* enum gst_copy_kind */
