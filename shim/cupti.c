@@ -27,6 +27,7 @@ static uint32_t inside;      /* threads of ours in a call of CUPTI's that must n
 static bool asked_by_others; /* the program had wanted it for itself before we did */
 static struct cupti_api api;
 static void *subscriber;
+static bool takes_clock; /* CUPTI's times are CLOCK_MONOTONIC */
 static struct gst_level news;
 static uint32_t news_pending;
 static __thread bool starting;
@@ -118,10 +119,23 @@ static int enable(void)
 
 static void finish_at_exit(void);
 
+static uint64_t real_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* What we gave cannot be taken back. The clock that CUPTI has by itself, as its documentation says, for whoever uses it behind us. */
+static void leave_clock(void)
+{
+	if (takes_clock)
+		api.cuptiActivityRegisterTimestampCallback(real_ns);
+}
+
 static enum gst_level_why subscribe(int *result)
 {
-	bool takes_clock;
-
 	*result = api.cuptiSubscribe(&subscriber, on_call, NULL);
 	if (*result)
 		return *result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ? GST_LEVEL_HELD : GST_LEVEL_REFUSED;
@@ -134,6 +148,7 @@ static enum gst_level_why subscribe(int *result)
 	if (!*result && atexit(finish_at_exit) == 0)
 		return GST_LEVEL_AS_ASKED;
 	disable();
+	leave_clock();
 	api.cuptiUnsubscribe(subscriber);
 	return GST_LEVEL_REFUSED;
 }
@@ -272,6 +287,7 @@ static void end(struct thread *t, enum gst_level_why why)
 	if (t)
 		cupti_record_all(t);
 	__atomic_store_n(&state, OVER, __ATOMIC_SEQ_CST);
+	leave_clock();
 	api.cuptiUnsubscribe(subscriber);
 	set_level(settings_auto_level());
 	tell(why, 0);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* client_profiler linked|dlsym before|after|never: a program that profiles itself with CUPTI, as PyTorch does: it subscribes before its first
  * driver call, or after ROUNDS kernels and twice as many copies, or not at all, and then puts in as many again. Prints what its
- * subscription came to, and how many kernels and copies its own records have. */
+ * subscription came to, and how many kernels and copies its own records have; a line more if their times are not of CUPTI's own clock. */
 #include "sample.h"
 
 #include <dlfcn.h>
+#include <time.h>
 
 #include "shim/cupti_api.h"
 
@@ -16,7 +17,7 @@ CUPTI_FUNCTIONS(DECLARE, DECLARE)
 
 static struct cupti_api cupti;
 static void *subscriber;
-static unsigned kernels, copies, calls;
+static unsigned kernels, copies, calls, strange;
 
 static void find(bool linked)
 {
@@ -39,6 +40,14 @@ static void on_wanted(uint8_t **buffer, size_t *size, size_t *records)
 	*records = 0;
 }
 
+/* CUPTI's own clock is CLOCK_REALTIME. */
+static bool is_now(uint64_t ns)
+{
+	int64_t ago = (int64_t)time(NULL) - (int64_t)(ns / 1000000000u);
+
+	return ago > -60 && ago < 60;
+}
+
 static void on_full(struct CUctx_st *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
 	struct cupti_record *r = NULL;
@@ -46,6 +55,8 @@ static void on_full(struct CUctx_st *context, uint32_t stream, uint8_t *buffer, 
 	(void)context, (void)stream, (void)size;
 	while (cupti.cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS) {
 		kernels += r->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+		strange += r->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
+			   !is_now(((const struct cupti_kernel *)r)->start);
 		copies += r->kind == CUPTI_ACTIVITY_KIND_MEMCPY;
 	}
 	free(buffer); /* which must be one of ours */
@@ -101,5 +112,7 @@ int main(int argc, char **argv)
 		REQUIRE(cupti.cuptiUnsubscribe(subscriber) == CUPTI_SUCCESS);
 	}
 	printf("kernels %u, copies %u, calls %u\n", kernels, copies, calls);
+	if (strange)
+		printf("%u at times of another clock\n", strange);
 	return 0;
 }
