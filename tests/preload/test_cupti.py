@@ -270,6 +270,15 @@ def test_the_programs_own_profiler_comes_later(program, how):
 
 
 @pytest.mark.parametrize("how", ["linked", "dlsym"])
+def test_a_profiler_that_only_wants_activities(program, how):
+    """As in NVIDIA's sample: it says which, gives buffers then, and is no subscriber. What it has said holds, though we end there."""
+    command = program.client(how, "activities")
+    plain, (run, trace) = program.run(command, shim=False), program.trace(command)
+    assert run.stdout == plain.stdout == f"kernels {ROUNDS}, copies {2 * ROUNDS}, calls 0\n"
+    assert [level.why for level in trace.levels()] == [AS_ASKED, YIELDED]
+
+
+@pytest.mark.parametrize("how", ["linked", "dlsym"])
 def test_the_programs_own_profiler_where_nothing_can_be_recorded(program, how):
     """There is no file to write what was measured to; CUPTI is the program's all the same."""
     command = program.client(how, "after")
@@ -285,7 +294,8 @@ def test_a_program_that_only_could_profile(program, how):
     assert Counter(map(of_trace, trace.activities())) == Counter(map(of_truth, truth(run)))
 
 
-NAMES = ["cuptiSubscribe", "cuptiSubscribe_v2", "cuptiActivityRegisterCallbacks", "cuptiActivityRegisterCallbacks_v2", "cuptiFinalize"]
+NAMES = ["cuptiSubscribe", "cuptiSubscribe_v2", "cuptiActivityRegisterCallbacks", "cuptiActivityRegisterCallbacks_v2", "cuptiActivityEnable",
+         "cuptiFinalize"]
 
 
 @pytest.mark.parametrize("level", ["cupti", "host"])
@@ -298,7 +308,7 @@ def test_where_there_is_no_libcupti_its_names_are_not_there(program, level):
     command = [sys.executable, "-c", looks]
     plain, recorded = program.run(command, shim=False), program.run(command, GPUSHIM_DEVICE=level)
     assert (recorded.status, recorded.stdout, recorded.stderr) == (0, plain.stdout, "")
-    assert plain.stdout == "[]\n[True, False, True, False, False]\n"
+    assert plain.stdout == "[]\n[True, False, True, False, True, False]\n"
 
 
 FORKS = {"fork-cuda": 2, "fork-after": 2, "fork": 1, "vfork-exec": 1, "spawn": 2, "clone": 4, "fork-amid": 51, "handler": 2}

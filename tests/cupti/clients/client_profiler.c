@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* client_profiler linked|dlsym before|after|never: a program that profiles itself with CUPTI, as PyTorch does: it subscribes before its first
- * driver call, or after ROUNDS kernels and twice as many copies, or not at all, and then puts in as many again. Prints what its
- * subscription came to, and how many kernels and copies its own records have; a line more if their times are not of CUPTI's own clock. */
+/* client_profiler linked|dlsym before|after|activities|never: a program that profiles itself with CUPTI, as PyTorch does: it subscribes
+ * before its first driver call, or after ROUNDS kernels and twice as many copies, or only asks for records then, or not at all, and then puts
+ * in as many again. Prints what its subscription came to, and how many kernels and copies its own records have; a line more if their times
+ * are not of CUPTI's own clock. */
 #include "sample.h"
 
 #include <dlfcn.h>
@@ -62,6 +63,14 @@ static void on_full(struct CUctx_st *context, uint32_t stream, uint8_t *buffer, 
 	free(buffer); /* which must be one of ours */
 }
 
+static void begin_activities(bool linked)
+{
+	find(linked);
+	REQUIRE(cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS);
+	REQUIRE(cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY) == CUPTI_SUCCESS);
+	REQUIRE(cupti.cuptiActivityRegisterCallbacks(on_wanted, on_full) == CUPTI_SUCCESS);
+}
+
 static void begin(bool linked)
 {
 	int rc;
@@ -106,11 +115,15 @@ int main(int argc, char **argv)
 		work(kernel, device, host);
 		begin(linked);
 	}
-	work(kernel, device, host);
-	if (subscriber) {
-		REQUIRE(cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) == CUPTI_SUCCESS);
-		REQUIRE(cupti.cuptiUnsubscribe(subscriber) == CUPTI_SUCCESS);
+	if (strcmp(when, "activities") == 0) {
+		work(kernel, device, host);
+		begin_activities(linked);
 	}
+	work(kernel, device, host);
+	if (subscriber || strcmp(when, "activities") == 0)
+		REQUIRE(cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) == CUPTI_SUCCESS);
+	if (subscriber)
+		REQUIRE(cupti.cuptiUnsubscribe(subscriber) == CUPTI_SUCCESS);
 	printf("kernels %u, copies %u, calls %u\n", kernels, copies, calls);
 	if (strange)
 		printf("%u at times of another clock\n", strange);
