@@ -116,7 +116,7 @@ def test_slowdown_is_measured_in_pairs_at_every_level(check):
         assert all(figures["results_equal"].values())
         assert figures["step_ns"]["min"] > 0
     assert result["workloads"]["transformer"]["step_ns"]["min"] >= 9_600_000  # 96 kernels of 100 us
-    assert result["workloads"]["starved"]["step_ns"]["min"] >= 2_500_000
+    assert result["workloads"]["starved"]["step_ns"]["min"] >= 2_000_000  # the wait for a batch; the kernels run in the next one's
     assert {level: facts["device_timing"] for level, facts in result["recorded"].items()} == {
         "host": "host", "edges": "edges", "bursts": "bursts", "cupti": "cupti", "auto": "bursts"}
     assert all(not any(value for value in facts["losses"].values()) for facts in result["recorded"].values())
