@@ -104,7 +104,7 @@ static CUresult fake_create(CUevent *e, unsigned flags)
 /* Events of the program, as those that it opened from other processes, are none of ours. */
 static void assert_ours(CUevent e)
 {
-	assert_in_range((uintptr_t)e, 0xe001, 0xe000 + driver.created);
+	assert_in_range((uintptr_t)e, 0xe001, 0xe000 + __atomic_load_n(&driver.created, __ATOMIC_RELAXED));
 }
 
 static CUresult fake_record(CUevent e, CUstream s)
