@@ -37,14 +37,11 @@ static void producer_name(char *buf, size_t size, const struct dependency *d)
 	text_clean(buf, size, kernel, 64);
 }
 
-/* From the submission's return to the producer's end. It is proven as far as the producer was provably still at it. */
-static void propose_event(const struct gap_view *v, struct findings *out)
+static void propose_wait(const struct gap_view *v, struct findings *out, int64_t begin, int64_t end,
+			 enum confidence confidence)
 {
 	const struct dependency *d = &v->gap->depends;
 	const struct trace *t = d->trace;
-	int64_t begin = max64(v->gap->begin_ns, v->submit->end_ns);
-	int64_t end = min64(v->gap->end_ns, middle64(d->earliest_end_ns, d->latest_end_ns));
-	enum confidence confidence = d->earliest_end_ns > begin ? CONFIDENCE_OBSERVED : CONFIDENCE_INFERRED;
 	struct finding *f;
 	char name[96];
 
@@ -58,6 +55,18 @@ static void propose_event(const struct gap_view *v, struct findings *out)
 		 ")",
 		 stream_id(t, d->wait->stream), d->wait->args[0], name, stream_id(t, d->stream),
 		 t->streams[d->stream].device, d->wait->byte);
+}
+
+/* From the submission's return to the producer's end. It is proven as far as the producer was provably still at it; where its end is known
+ * late only, it may have taken until then. */
+static void propose_event(const struct gap_view *v, struct findings *out)
+{
+	const struct dependency *d = &v->gap->depends;
+	int64_t begin = max64(v->gap->begin_ns, v->submit->end_ns);
+	int64_t end = min64(v->gap->end_ns, middle64(d->earliest_end_ns, d->latest_end_ns));
+
+	propose_wait(v, out, begin, end, d->earliest_end_ns > begin ? CONFIDENCE_OBSERVED : CONFIDENCE_INFERRED);
+	propose_wait(v, out, max64(begin, end), min64(v->gap->end_ns, d->latest_end_ns), CONFIDENCE_INFERRED);
 }
 
 void cause_device_dependency(const struct gap_view *v, struct findings *out)
