@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import part
-from cuda import Driver
+from driver import Driver
 
 
 def nvidia_smi():

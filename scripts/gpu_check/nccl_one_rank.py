@@ -5,7 +5,7 @@ import ctypes
 import json
 import sys
 
-from cuda import Driver
+from driver import Driver
 
 COUNT, FLOAT32, SUM = 1024, 7, 0
 

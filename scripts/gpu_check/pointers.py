@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 
 import part
-from cuda import Driver
+from driver import Driver
 
 VERSIONS = (2000, 3020, 4000, 4010, 5000, 6050, 7000, 8000, 9000, 10000, 11000, 11020, 11040, 11070, 12000, 12020, 12030, 12050,
             12080, 13000)

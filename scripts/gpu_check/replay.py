@@ -25,7 +25,7 @@ from pathlib import Path
 
 import rows
 import structs
-from cuda import Driver
+from driver import Driver
 
 HERE = Path(__file__).resolve().parent
 KERNELS = {"quick": "quick__1us", "spin": "spin__300000us", "spin20": "spin__20000us"}
