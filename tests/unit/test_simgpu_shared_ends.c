@@ -167,6 +167,7 @@ static void stops_before_its_turn(void)
 	wait_for_step(1);
 	launch("stopped__50us", NULL);
 	kill(getpid(), SIGSTOP);
+	next_step();
 	OK(cuCtxSynchronize());
 }
 
@@ -178,7 +179,10 @@ static void works_meanwhile(void)
 	for (int i = 0; i < 50; i++)
 		launch("while__1000us", NULL);
 	OK(cuCtxSynchronize());
-	kill((pid_t)meeting->number[1], SIGCONT);
+	while (atomic_load(&meeting->step) < 2) { /* on a slow machine it stops only now */
+		kill((pid_t)meeting->number[1], SIGCONT);
+		sleep_ns(1000000);
+	}
 }
 
 static void a_stopped_process_loses_its_turn_but_not_its_work(void **state)
