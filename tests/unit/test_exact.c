@@ -8,44 +8,7 @@
 
 #include <stdlib.h>
 
-#include "tests/support/gst_text.h"
-#include "timeline.h"
-
-#define US 1000
-#define EPOCH 1000000000
-
-struct built {
-	struct gst_text text;
-	struct trace *trace;
-	struct run run;
-	struct timeline timeline;
-};
-
-static struct built *build(const char *text)
-{
-	struct built *b = calloc(1, sizeof(*b));
-	char error[256];
-	struct error e;
-
-	assert_non_null(b);
-	if (!gst_text_parse(&b->text, text, error))
-		fail_msg("%s", error);
-	assert_int_equal(b->text.n, 1);
-	assert_int_equal(
-		trace_open_mem(&b->trace, b->text.files[0].image.bytes, b->text.files[0].image.len, "test.gst", &e),
-		ERR_NONE);
-	b->run = (struct run){ .traces = &b->trace, .n_traces = 1, .count = 1 };
-	assert_int_equal(timeline_build(&b->timeline, &b->run, &e), ERR_NONE);
-	return b;
-}
-
-static void finish(struct built *b)
-{
-	timeline_free(&b->timeline);
-	trace_free(b->trace);
-	gst_text_free(&b->text);
-	free(b);
-}
+#include "built.h"
 
 static void assert_gap(const struct gap *g, int64_t begin_us, int64_t end_us)
 {
@@ -66,7 +29,7 @@ static void records_may_come_in_any_order(void **state)
 	(void)state;
 	assert_int_equal(d->n_gaps, 1);
 	assert_gap(&d->gaps[0], 200, 507);
-	assert_ptr_equal(d->gaps[0].after->call, &b->trace->calls[1]);
+	assert_ptr_equal(d->gaps[0].after->call, &b->traces[0]->calls[1]);
 	assert_string_equal(op_kernel(d->gaps[0].after), "b");
 	assert_true(d->gaps[0].after->exact);
 	finish(b);
@@ -81,8 +44,8 @@ static void times_that_cannot_be_are_left_out(void **state)
 	const struct device_timeline *d = &b->timeline.devices[0];
 
 	(void)state;
-	assert_int_equal(b->trace->measured_bad, 3);
-	assert_int_equal(b->trace->n_measured, 1);
+	assert_int_equal(b->traces[0]->measured_bad, 3);
+	assert_int_equal(b->traces[0]->n_measured, 1);
 	assert_int_equal(d->operations, 2);
 	assert_int_equal(d->operations_lost, 1);
 	assert_int_equal(d->end_ns, EPOCH + 9000 * US); /* b may have run until the end, and no longer */

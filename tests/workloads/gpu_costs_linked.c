@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host_time.h"
+
 #define CHAIN 128 /* operations between two events */
 #define SAMPLES_MAX 4096
 #define STAMP_NS 5000
@@ -28,24 +30,6 @@ static volatile uint32_t *word_on_host;
 static uint64_t stamped[2 * CHAIN];
 static long samples[SAMPLES_MAX];
 static int n_samples;
-
-static void check(CUresult rc, const char *what)
-{
-	if (rc == CUDA_SUCCESS)
-		return;
-	fprintf(stderr, "%s: error %d\n", what, (int)rc);
-	exit(1);
-}
-
-#define CHECK(call) check(call, #call)
-
-static long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static void sample(long ns)
 {

@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host_time.h"
+
 #define STEPS_MAX 100000
 #define BATCH_BYTES (2u << 20)
 #define GRAPH_NODES 60
@@ -25,32 +27,6 @@ static CUstream stream;
 static CUgraphExec graph;
 static CUdeviceptr device_batch;
 static char *host_batch;
-
-static void check(CUresult rc, const char *what)
-{
-	if (rc == CUDA_SUCCESS)
-		return;
-	fprintf(stderr, "%s: error %d\n", what, (int)rc);
-	exit(1);
-}
-
-#define CHECK(call) check(call, #call)
-
-static long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static void compute(long ns)
-{
-	long end = now_ns() + ns;
-
-	while (now_ns() < end)
-		;
-}
 
 static CUfunction kernel_new(const char *name, unsigned us)
 {

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host_time.h"
+
 #define STREAMS 8
 #define NODES 6
 #define PHASE_NS 60000000
@@ -26,30 +28,6 @@ static CUgraphExec executable;
 static CUdeviceptr buffer;
 static void *host;
 static unsigned long state;
-
-static void check(CUresult rc, const char *what)
-{
-	if (rc == CUDA_SUCCESS)
-		return;
-	fprintf(stderr, "%s: error %d\n", what, rc);
-	exit(1);
-}
-
-static long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static void compute(long ns)
-{
-	long end = now_ns() + ns;
-
-	while (now_ns() < end)
-		;
-}
 
 /* low <= result < high */
 static long between(long low, long high)

@@ -7,29 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-static void check(CUresult rc, const char *what)
-{
-	if (rc == CUDA_SUCCESS)
-		return;
-	fprintf(stderr, "%s: error %d\n", what, rc);
-	exit(1);
-}
-
-static long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static void compute(long ns)
-{
-	long end = now_ns() + ns;
-
-	while (now_ns() < end)
-		;
-}
+#include "host_time.h"
 
 int main(int argc, char **argv)
 {
