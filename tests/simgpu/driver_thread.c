@@ -66,8 +66,9 @@ static void *run(void *unused)
 			continue;
 		}
 		if (now_ns >= flush_ns + FLUSH_NS) {
-			truth_log_flush();
+			truth_log_flush(); /* without the lock: something may have become due */
 			flush_ns = now_ns;
+			continue;
 		}
 		sleep_until(next_wake_ns(now_ns));
 	}
