@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The benchmark behind scripts/bench-hooks measures what it says: with the shim a call costs something, past it nothing."""
 
+import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -47,3 +49,17 @@ def test_the_slowest_launches(bench, shim):
     assert len(rows) == 5, rows
     assert all(ns[1:] == sorted(ns[1:]) for ns in rows.values()), rows
     assert rows["recorded"][1] > rows["the driver alone"][1], rows
+
+
+BENCH_HOOKS = Path(__file__).resolve().parents[2] / "scripts" / "bench-hooks"
+
+
+@pytest.mark.parametrize("argument, status, to", [("--help", 0, "stdout"), ("-h", 0, "stdout"), ("--fast", 2, "stderr")])
+def test_bench_hooks_says_how_it_is_used(tmp_path, argument, status, to):
+    """And does nothing else: nothing is built. From any folder."""
+    done = subprocess.run([BENCH_HOOKS, argument], cwd=tmp_path, env={**os.environ, "BUILD": str(tmp_path / "build")}, capture_output=True,
+                          text=True, timeout=20)
+    assert (done.returncode, len(done.stdout) > 0, len(done.stderr) > 0) == (status, to == "stdout", to == "stderr")
+    text = getattr(done, to)
+    assert text.startswith("usage: [BUILD=dir] [NO_LTTNG=1] scripts/bench-hooks\nbench-hooks: prints the cost of ")
+    assert "set -euo" not in text and not (tmp_path / "build").exists()
