@@ -39,6 +39,12 @@ static struct {
 	uint32_t edges, submissions, passed;
 } now;
 
+/* A thread that is torn (by a signal handler's jump) from the few instructions in which it takes its place, or gives it back, leaves a window
+ * that nobody closes. Where one is met again as it was, so long after, it is given up. */
+static struct {
+	uint64_t window, ticks; /* as it was, since when */
+} met;
+
 /* The budget; of the process. A burst has used what it might take when it began, however little it took: otherwise there would be more
  * of them where they are cheap, in work that piles up, than where the device waits. */
 static uint64_t submissions, edges;
@@ -217,7 +223,7 @@ static void write_down(struct thread *t)
 	r.passed = now.passed;
 	r.cost_ticks = now.cost;
 	memset(&now, 0, sizeof(now));
-	if (r.edges || r.passed)
+	if (r.begin && (r.edges || r.passed))
 		ring_append(&t->ring, GST_BURST, sizeof(r), &r);
 }
 
@@ -236,20 +242,58 @@ static bool enter(struct thread *t)
 	return false;
 }
 
+/* The thread's own word goes first: torn from between, it leaves its place behind, and does not give it back twice. */
 static void leave(struct thread *t)
 {
 	uint64_t w = __atomic_load_n(&window, __ATOMIC_ACQUIRE);
+	uint32_t inside = t->burst.inside;
 
-	for (;;) {
+	while (number_of(w) == inside) { /* else it was given up meanwhile */
 		if (!left_of(w) && inside_of(w) == 1) {
 			write_down(t);
+			t->burst.inside = 0;
 			__atomic_store_n(&window, w - 1, __ATOMIC_RELEASE);
-			break;
+			return;
 		}
+		t->burst.inside = 0;
 		if (window_change(&w, w - 1))
-			break;
+			return;
+		t->burst.inside = inside;
 	}
 	t->burst.inside = 0;
+}
+
+/* Has it been as it is for too long? */
+static bool is_stuck(uint64_t w)
+{
+	uint64_t ticks = clock_ticks();
+
+	if (__atomic_load_n(&met.window, __ATOMIC_ACQUIRE) == w)
+		return (int64_t)(ticks - __atomic_load_n(&met.ticks, __ATOMIC_RELAXED)) >
+		       (int64_t)clock_ticks_in(SLOW_NS);
+	__atomic_store_n(&met.ticks, ticks, __ATOMIC_RELAXED);
+	__atomic_store_n(&met.window, w, __ATOMIC_RELEASE);
+	return false;
+}
+
+/* Its number is nobody's any more: who comes out of it after all finds another. */
+static void give_up(struct thread *t, uint64_t w)
+{
+	uint64_t nobodys = (uint64_t)(number_of(w) + 1) << 32;
+
+	if (!window_change(&w, nobodys + 1))
+		return;
+	t->burst.inside = number_of(w);
+	t->burst.behind = NULL;
+	write_down(t);
+	t->burst.inside = 0;
+	__atomic_store_n(&window, nobodys, __ATOMIC_RELEASE);
+}
+
+/* False: it has no place, or that was given up. */
+static bool has_place(const struct thread *t)
+{
+	return t->burst.inside && number_of(__atomic_load_n(&window, __ATOMIC_ACQUIRE)) == t->burst.inside;
 }
 
 /* Nobody takes a place in it any more. */
@@ -284,6 +328,8 @@ static bool begin(struct thread *t, struct stream *s)
 	struct plan p = plan_of(t, s);
 	struct others o = { t, s, 0, p.edges - 2 * p.submissions - 1 };
 
+	if (!left_of(w) && inside_of(w) && is_stuck(w))
+		give_up(t, w);
 	if (left_of(w) || inside_of(w) || allowed() < (int64_t)p.edges ||
 	    __atomic_load_n(&gate.captures, __ATOMIC_RELAXED) ||
 	    !window_change(&w, (uint64_t)(number_of(w) + 1) << 32 | (p.submissions - 1) * LEFT_ONE | 1))
@@ -369,8 +415,10 @@ void burst_after_submit(struct call *c, bool ok)
 	struct stream *s = c->stream;
 	uint64_t seq = t->burst.before + 1;
 
-	if (!t->burst.inside)
-		return; /* the thread was seen to have left the call, and came back after all */
+	if (!has_place(t)) { /* the thread was seen to have left the call, and came back after all */
+		t->burst.inside = 0;
+		return;
+	}
 	if (!ok || (uint32_t)seq != c->record.seq || stream_covers(s) != seq || !put(t, s, GST_EDGE_BURST_AFTER, seq)) {
 		pass(t);
 		return;
@@ -382,8 +430,9 @@ void burst_after_submit(struct call *c, bool ok)
 
 void burst_abandon(struct thread *t)
 {
-	if (t->burst.inside)
+	if (has_place(t))
 		pass(t);
+	t->burst.inside = 0;
 }
 
 void burst_thread_ended(struct thread *t)
@@ -410,6 +459,7 @@ void burst_end(struct thread *t)
 void bursts_forget(void)
 {
 	memset(&now, 0, sizeof(now));
+	memset(&met, 0, sizeof(met));
 	window = submissions = edges = 0;
 	burst_floor = 0;
 }

@@ -502,6 +502,77 @@ static void a_slow_program_does_not_keep_it_open(void **state)
 	assert_int_equal(last_burst().end, end); /* of its last edge, not of the pause */
 }
 
+/* Launches until it holds, in vain so many times at most. */
+#define LAUNCH_UNTIL(what)                            \
+	for (unsigned tries = 0; !(what); tries++) {  \
+		forget_recorded();                    \
+		launch_whole(STREAM_A, CUDA_SUCCESS); \
+		assert_true(tries < 100000);          \
+	}
+
+/* A signal handler jumps out of the few instructions between taking a place and saying so: a place that nobody gives back. Others go on
+ * without it after a second. */
+static void a_place_that_nobody_gives_back(void **state)
+{
+	struct call late = { .thread = me };
+	uint32_t stuck;
+	uint64_t as_it_was;
+
+	(void)state;
+	launch_until_burst(STREAM_A, SUBMISSIONS - 1);
+	stuck = number_of(window);
+	window++;
+	LAUNCH_UNTIL(!left_of(window));
+	as_it_was = window;
+	assert_int_equal(inside_of(window), 1);
+	assert_int_equal(burst_floor, 0);
+	assert_int_not_equal(last_burst().burst, stuck);
+	LAUNCH_UNTIL(met.window == as_it_was); /* one would begin */
+	assert_true(window == as_it_was);
+	met.ticks -= clock_ticks_in(SLOW_NS);
+	LAUNCH_UNTIL(window != as_it_was);
+	assert_false(is_on());
+	assert_int_equal(number_of(window), stuck + 1); /* nobody's */
+	assert_int_equal(last_burst().burst, stuck);
+	assert_int_equal(last_burst().submissions, SUBMISSIONS);
+	assert_int_equal(last_burst().edges, 2 * SUBMISSIONS); /* nothing is known to stand behind the last */
+	launch_until_burst(STREAM_A, SUBMISSIONS - 1);
+	assert_int_equal(number_of(window), stuck + 2);
+	assert_int_equal(now.edges, 2);
+	/* Somebody who was in it comes back after all. */
+	late.stream = stream_get(me, STREAM_A);
+	as_it_was = window;
+	forget_recorded();
+	me->burst.inside = stuck;
+	burst_after_submit(&late, true);
+	assert_int_equal(me->burst.inside, 0);
+	me->burst.inside = stuck;
+	burst_abandon(me);
+	assert_int_equal(me->burst.inside, 0);
+	assert_true(window == as_it_was);
+	assert_int_equal(now.edges, 2);
+	assert_int_equal(now.passed, 0);
+	assert_int_equal(driver.n_recorded, 0);
+}
+
+/* A handful of launches later is no second. */
+static void a_burst_that_goes_on_is_not_given_up(void **state)
+{
+	uint64_t as_it_was;
+
+	(void)state;
+	launch_until_burst(STREAM_A, SUBMISSIONS - 1);
+	window++;
+	LAUNCH_UNTIL(!left_of(window));
+	as_it_was = window;
+	LAUNCH_UNTIL(met.window == as_it_was);
+	window++; /* another one, meanwhile */
+	met.ticks -= clock_ticks_in(SLOW_NS);
+	LAUNCH_UNTIL(met.window == as_it_was + 1);
+	assert_true(window == as_it_was + 1);
+	assert_true(clock_ticks() - met.ticks < clock_ticks_in(SLOW_NS));
+}
+
 /* ---- several threads --------------------------------------------------------------------------------------------------- */
 
 #define THREADS 4
@@ -561,6 +632,8 @@ int main(void)
 		cmocka_unit_test_setup(the_process_ends_in_it, set_up_bursts),
 		cmocka_unit_test_setup(a_child_begins_with_none, set_up_bursts),
 		cmocka_unit_test_setup(a_slow_program_does_not_keep_it_open, set_up_bursts),
+		cmocka_unit_test_setup(a_place_that_nobody_gives_back, set_up_bursts),
+		cmocka_unit_test_setup(a_burst_that_goes_on_is_not_given_up, set_up_bursts),
 		cmocka_unit_test_setup(threads_share_one, set_up_bursts),
 	};
 
