@@ -4,3 +4,7 @@
 
 /* Ours of this name; NULL: it is none of those. */
 const void *cupti_own(const char *name);
+
+/* For who asked dlsym for that name and would have found this: at level `cupti` ours that calls it. Not before that is called does CUPTI
+ * become the program's. */
+void *cupti_bind(const char *name, void *found);

@@ -289,12 +289,11 @@ static struct dlsym_answer cupti_answer(void *handle, const char *name, uintptr_
 
 	if (!ours || handle == RTLD_NEXT || resolve_is_driver((void *)caller))
 		return pass;
-	cupti_yield();
 	p = real_dlsym()(handle == RTLD_DEFAULT ? RTLD_NEXT : handle, name);
 	if (p != ours)
-		return (struct dlsym_answer){ p, p || handle == RTLD_DEFAULT };
+		return (struct dlsym_answer){ cupti_bind(name, p), p || handle == RTLD_DEFAULT };
 	/* By the program's own handle: the last to ask, so that a failure is what dlerror tells. */
-	return (struct dlsym_answer){ real_dlsym()(RTLD_NEXT, name), 1 };
+	return (struct dlsym_answer){ cupti_bind(name, real_dlsym()(RTLD_NEXT, name)), 1 };
 }
 
 /* To the twin a handle of libcuda.so.1 is its own. What the driver lacks must look absent, what only the driver has must be found, and

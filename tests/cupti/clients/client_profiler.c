@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* client_profiler linked|dlsym before|after|activities|never: a program that profiles itself with CUPTI, as PyTorch does: it subscribes
- * before its first driver call, or after ROUNDS kernels and twice as many copies, or only asks for records then, or not at all, and then puts
- * in as many again. Prints what its subscription came to, and how many kernels and copies its own records have; a line more if their times
- * are not of CUPTI's own clock. */
+/* client_profiler linked|dlsym before|after|activities|found|never: a program that profiles itself with CUPTI, as PyTorch does: it subscribes
+ * before its first driver call, or after ROUNDS kernels and twice as many copies, or only asks for records then, or only looks for the
+ * functions at both times, or not at all, and then puts in as many again. Prints what its subscription came to, and how many kernels and
+ * copies its own records have; a line more if their times are not of CUPTI's own clock. */
 #include "sample.h"
 
 #include <dlfcn.h>
@@ -108,12 +108,18 @@ int main(int argc, char **argv)
 
 	if (strcmp(when, "before") == 0)
 		begin(linked);
+	if (strcmp(when, "found") == 0)
+		find(linked);
 	sample_device(0);
 	kernel = sample_function(sample_module(PTX_HEADER ".visible .entry one__20us()\n{\nret;\n}\n"), "one__20us");
 	CHECK(cuMemAlloc(&device, sizeof(host)));
 	if (strcmp(when, "after") == 0) {
 		work(kernel, device, host);
 		begin(linked);
+	}
+	if (strcmp(when, "found") == 0) {
+		work(kernel, device, host);
+		find(linked);
 	}
 	if (strcmp(when, "activities") == 0) {
 		work(kernel, device, host);
