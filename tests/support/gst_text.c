@@ -18,7 +18,7 @@ static const struct {
 	{ "poll", text_poll },           { "busy", text_busy },           { "sample", text_sample },
 	{ "usage", text_usage },         { "comm", text_comm },           { "nccl", text_nccl },
 	{ "untracked", text_untracked }, { "activity", text_activity },   { "burst", text_burst },
-	{ "level", text_level },
+	{ "level", text_level },         { "anchor", text_anchor },
 };
 
 static void add_event(struct parser *p)

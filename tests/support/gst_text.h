@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gst_text.h: traces as text, one event a line, for tests that a reader can follow. `#` starts a comment.
  *
- *   process 100 [level=edges|host|cupti] [run=ID] [host=H] [start=0] [real=0] [end=5ms] [drift=20] [exited=1] [command=x]   begins a file <host>-<pid>.gst
+ *   process 100 [level=edges|host|cupti] [run=ID] [host=H] [start=0] [real=0] [end=5ms] [drift=20] [exited=1] [command=x] [clock=tsc]
+ *        begins a file <host>-<pid>.gst
  *   thread 10 [name]         what follows is of this thread: its last segment, or a new one
  *   segment                  a new segment of the same thread
  *   device 0 [uuid=7] [name=X]
@@ -29,6 +30,7 @@
  *   nccl all-reduce t=.. [hook=ncclAllReduce] [comm=1] [stream=] [group=] [seq=] [count=] [type=float32] [op=sum] [peer=] [opened=1ms]
  *        [flags=inner,ours]   kinds: as in format.h, in small letters with dashes
  *   drop 3 [first=1ms last=2ms] [disk=] [limit=] [busy=] [errno=28] [activities=]      records_dropped, when and why
+ *   anchor t=1s [mono=1.0005s] [width=200]       with clock=tsc: what CLOCK_MONOTONIC said at a time of this file, 200 ticks wide; else the same
  *   untracked [names=] [streams=] [graphs=] [nccl=]       what found no place in the recorder's tables
  *   recycled until=5ms [segments=] [records=] [calls=] [lost=] [limit=] [errno=]      the beginning was given up; then segments stand where others did:
  *   thread 10 main recycles=1 number=3      segment recycles=1 number=4        and copies of definitions in:  kept    kept segment=0 recycles=0

@@ -29,6 +29,8 @@ void text_process(struct parser *p)
 	p->drift = (double)word_number(p, "drift", 20) * 1e-6;
 	h = gst_image_header(&p->file->image);
 	h->pid = (uint32_t)strtoul(p->words[1], NULL, 0);
+	if (word_value(p, "clock"))
+		h->clock = strcmp(word_value(p, "clock"), "tsc") == 0 ? GST_CLOCK_TSC : GST_CLOCK_MONOTONIC;
 	h->device_level = word_choice(p, word_value(p, "level"), levels, GST_LEVEL_EDGES);
 	h->start_ticks = h->start_mono_ns = EPOCH_NS + word_duration(p, "start", 0);
 	h->process_start_mono_ns = h->start_mono_ns - 10000000;
@@ -110,6 +112,17 @@ void text_recycled(struct parser *p)
 	c->drop_errno = word_number(p, "errno", 0);
 	gst_image_header(&p->file->image)->version = GST_VERSION_RECYCLED;
 	gst_image_seal(&p->file->image);
+}
+
+/* A tick is as long as a nanosecond; what CLOCK_MONOTONIC makes of it is for the anchors to say. */
+void text_anchor(struct parser *p)
+{
+	struct gst_anchor r = { .width_ticks = (uint32_t)word_number(p, "width", 0) };
+	uint64_t end;
+
+	word_span(p, &r.ticks, &end);
+	r.mono_ns = word_value(p, "mono") ? word_instant(p, "mono") : r.ticks;
+	record_add(p, GST_ANCHOR, &r, sizeof(r));
 }
 
 void text_untracked(struct parser *p)

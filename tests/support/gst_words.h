@@ -56,6 +56,7 @@ void text_kept(struct parser *p);
 void text_drop(struct parser *p);
 void text_untracked(struct parser *p);
 void text_recycled(struct parser *p);
+void text_anchor(struct parser *p);
 void text_device(struct parser *p); /* gst_text_things.c: what records refer to */
 void text_stream(struct parser *p);
 void text_entry(struct parser *p);
