@@ -18,10 +18,10 @@ AT_ONCE = 2  # clients that run side by side
 LATEST_MS = 250  # after the first call
 
 
-def start(recorder, folder, seed):
+def start(recorder, folder, seed, env=None):
     counter = folder / "counter"
     command = recorder.command("client_dlopen", "--seed", seed, "--threads", THREADS, "--endless", "--counter", counter)
-    return recorder.start(command, folder, env={"GPUSHIM_OUT": folder / "out"}), counter
+    return recorder.start(command, folder, env={"GPUSHIM_OUT": folder / "out", **(env or {})}), counter
 
 
 def wait_for_first_call(child, counter):
@@ -48,9 +48,14 @@ def check(recorder, names, folder, counter):
         assert returned <= recorded <= returned + THREADS, f"{folder}: {name}: {returned} had returned, {recorded} are recorded"
 
 
+def client_names(recorder):
+    """The calls that its counter counts, in their order."""
+    return subprocess.run(recorder.command("client_dlopen", "--names"), env=recorder.environment(shim=False), capture_output=True,
+                          text=True, check=True).stdout.split()
+
+
 def test_kill(recorder):
-    names = subprocess.run(recorder.command("client_dlopen", "--names"), env=recorder.environment(shim=False), capture_output=True,
-                           text=True, check=True).stdout.split()
+    names = client_names(recorder)
     rng = random.Random(1)
     for first in range(0, KILLS, AT_ONCE):
         running = []
