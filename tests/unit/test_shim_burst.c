@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "shim/burst.c" /* whether one is on is looked up and set here */
+#include "shim/segment.h"
 #include "tests/unit/shim_driver.h"
 
 #define WHOLE (2u * SUBMISSIONS + 1) /* edges of a burst in a program of one stream */
@@ -87,17 +88,37 @@ static const char *log_text(void)
 	return text;
 }
 
-/* The last one written down, in this thread's segment. */
-static struct gst_burst last_burst(void)
+/* The last one of a segment; .burst 0: it has none. */
+static struct gst_burst last_burst_of(const uint8_t *segment, uint32_t end)
 {
 	struct gst_burst found = { 0 };
 
-	for (uint32_t at = sizeof(struct gst_segment_header); at < me->ring.at;) {
-		const struct gst_record *r = (const void *)(me->ring.segment + at);
+	for (uint32_t at = sizeof(struct gst_segment_header); at + sizeof(struct gst_record) <= end;) {
+		const struct gst_record *r = (const void *)(segment + at);
 
+		if (r->size == 0)
+			break;
 		if (r->type == GST_BURST)
 			memcpy(&found, r, sizeof(found));
 		at += r->size;
+	}
+	return found;
+}
+
+/* The last one written down by this thread: wherever it began, a segment may have been full since. */
+static struct gst_burst last_burst(void)
+{
+	struct gst_burst found = last_burst_of(me->ring.segment, me->ring.at);
+	struct gst_segment_header header;
+
+	memcpy(&header, me->ring.segment, sizeof(header));
+	while (!found.burst && header.previous != GST_NONE) {
+		struct segment before = { .index = header.previous };
+
+		assert_int_equal(segment_map(&before, false), 0);
+		found = last_burst_of(before.base, GST_SEGMENT_BYTES);
+		memcpy(&header, before.base, sizeof(header));
+		segment_release(before.base);
 	}
 	return found;
 }
