@@ -102,28 +102,61 @@ static int next(uint64_t *after, bool rather_lose, struct segment *out)
 	return rc;
 }
 
+/* 0, or an errno, ENOSPC where nobody has room for what must be kept; or NONE_LEFT. */
 static int have(bool rather_lose, struct segment *out)
 {
 	uint64_t after = 0;
-	int rc = 0;
+	int rc = NONE_LEFT;
 
 	for (unsigned tries = 0; tries < TRIES; tries++) {
 		int last = next(&after, rather_lose, out);
 
 		if (last == NONE_LEFT)
-			return rc ? rc : ENOSPC;
+			break;
 		rc = last;
 		if (!rc && !keeper_take(out))
 			return 0;
 		if (rc && rc != ENOSPC && rc != EAGAIN)
 			break;
 	}
-	return rc ? rc : ENOSPC;
+	return rc ? rc : NONE_LEFT;
 }
 
-int recycle(struct segment *out)
+static int give_up_own(uint32_t *own, bool rather_lose, struct segment *out)
 {
-	int rc = have(false, out);
+	struct segment s = { .index = own ? *own : GST_NONE };
+	int rc;
 
-	return rc == ENOSPC ? have(true, out) : rc;
+	if (s.index == GST_NONE)
+		return NONE_LEFT;
+	s.recycles = segment_table_recycles(s.index);
+	__sync_synchronize(); /* as where a segment is left */
+	rc = give_up(&s, clock_ticks(), rather_lose);
+	if (rc)
+		return rc;
+	*own = GST_NONE;
+	*out = s;
+	return 0;
+}
+
+/* One of those left, else the caller's own. That becomes the keeper's only if another one can be given up then. */
+static int have_or_own(bool rather_lose, struct segment *out, uint32_t *own)
+{
+	int rc = have(rather_lose, out), last;
+
+	if (rc != NONE_LEFT && rc != ENOSPC && rc != EAGAIN)
+		return rc;
+	last = give_up_own(own, rather_lose, out);
+	if (last == 0 && rc == ENOSPC && keeper_take(out))
+		return have(rather_lose, out);
+	return last == NONE_LEFT ? rc : last;
+}
+
+int recycle(struct segment *out, uint32_t *own)
+{
+	int rc = have_or_own(false, out, own);
+
+	if (rc == ENOSPC || rc == NONE_LEFT)
+		rc = have_or_own(true, out, own);
+	return rc == NONE_LEFT ? ENOSPC : rc;
 }

@@ -61,9 +61,8 @@ static void *dropped(enum drop why)
 static void *move(struct ring *r, uint16_t type, uint16_t size)
 {
 	uint8_t *full = r->segment;
-	uint32_t index = r->index;
+	uint32_t own = full ? r->index : GST_NONE;
 	struct segment s;
-	bool in_stock;
 	int rc = 0;
 
 	if (r->moving)
@@ -75,12 +74,9 @@ static void *move(struct ring *r, uint16_t type, uint16_t size)
 	if (r->refused)
 		return dropped((enum drop)(r->refused - 1));
 	r->moving = true;
-	in_stock = stock_take(&s);
-	if (!in_stock) {
+	if (!stock_take(&s)) {
 		r->segment = NULL;
-		if (full)
-			segment_table_leave(index); /* so that it can be given up itself, where there is no other */
-		rc = segment_claim(&s);
+		rc = segment_claim(&s, &own);
 	}
 	if (rc) {
 		refuse(r, rc);
@@ -88,8 +84,8 @@ static void *move(struct ring *r, uint16_t type, uint16_t size)
 		go_on_in(r, &s);
 		late_append(r);
 	}
-	if (in_stock && full)
-		segment_table_leave(index);
+	if (own != GST_NONE)
+		segment_table_leave(own);
 	/* No longer the ring's: a child of a fork in a signal handler gives each of them back once. */
 	if (full)
 		stock_unmap(full);
@@ -204,7 +200,7 @@ void ring_attach(struct ring *r)
 	if (spare_take(r))
 		return;
 	*r = (struct ring){ .at = GST_SEGMENT_BYTES + 8, .index = GST_NONE, .thread_seq = UINT32_MAX, .moving = true };
-	rc = segment_claim(&s);
+	rc = segment_claim(&s, NULL);
 	if (rc && !stock_take(&s)) /* what is in stock is for those who are in a hurry */
 		refuse(r, rc);
 	else

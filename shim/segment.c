@@ -208,7 +208,7 @@ static int grow_if_there_may_be_room(struct segment *out)
 	return rc;
 }
 
-static int have(struct segment *out)
+static int have(struct segment *out, uint32_t *own)
 {
 	int rc, recycled;
 
@@ -217,7 +217,7 @@ static int have(struct segment *out)
 	rc = grow_if_there_may_be_room(out);
 	if (!no_room(rc))
 		return rc;
-	recycled = recycle(out);
+	recycled = recycle(out, own);
 	if (recycled == 0)
 		__atomic_fetch_add(&given_up, 1, __ATOMIC_RELAXED);
 	else
@@ -242,19 +242,19 @@ static void note_why_dropped(int rc)
 
 bool segment_try(struct segment *out)
 {
-	int saved_errno = errno, rc = have(out);
+	int saved_errno = errno, rc = have(out, NULL);
 
 	errno = saved_errno;
 	return rc == 0;
 }
 
-int segment_claim(struct segment *out)
+int segment_claim(struct segment *out, uint32_t *own)
 {
 	struct undisturbed u;
 	int saved_errno = errno, rc;
 
 	undisturbed_begin(&u);
-	rc = have(out);
+	rc = have(out, own);
 	undisturbed_end(&u);
 
 	if (rc && file_is_open()) {

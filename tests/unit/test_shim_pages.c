@@ -128,7 +128,7 @@ static void test_segments_lie_where_they_belong(void **state)
 
 	(void)state;
 	for (int i = 0; i < SEGMENTS; i++) {
-		assert_int_equal(segment_claim(&segments[i]), 0);
+		assert_int_equal(segment_claim(&segments[i], NULL), 0);
 		assert_int_equal(segments[i].index, i);
 		memset(segments[i].base, 'a' + i, GST_SEGMENT_BYTES);
 	}
@@ -178,7 +178,7 @@ static void test_populated_whole(void **state)
 	size_t done = 0, before = 0;
 
 	(void)state;
-	assert_int_equal(segment_claim(&s), 0);
+	assert_int_equal(segment_claim(&s, NULL), 0);
 	for (int steps = 0; (done = pages_populate(s.base, GST_SEGMENT_BYTES, before, 16384)) != before; steps++) {
 		assert_true(steps < 17); /* the first and the last are shorter where the piece begins within a page */
 		assert_true(done > before && done - before <= (page > 16384 ? page : 16384));

@@ -277,6 +277,32 @@ static void a_segment_is_never_taken_from_its_thread(void **state)
 	check_file();
 }
 
+/* Two hold the other segments, and the keeper has just used its first one, so that it wants the next: not the thread's only one. */
+static void a_thread_goes_on_in_its_own_where_there_is_no_other(void **state)
+{
+	struct ring r, others[2];
+	uint32_t n = 10 * PER_SEGMENT;
+
+	(void)state;
+	limit_to(4);
+	for (unsigned i = 0; i < 2; i++)
+		ring_attach(&others[i]);
+	ring_attach(&r);
+	for (uint32_t i = 0; i < n; i++)
+		write_down(&r, i);
+	check_file();
+	assert_int_equal(file_counters()->records_dropped, 0);
+	assert_int_equal(file_counters()->definitions_lost, 0);
+	assert_true(model.seen[n - 1] && !model.seen[n - PER_SEGMENT - 1]);
+	ring_detach(&others[0]); /* now there is another: the keeper's, as it has none in reserve */
+	ring_detach(&others[1]);
+	for (uint32_t i = n; i < 2 * n; i++)
+		write_down(&r, i);
+	check_file();
+	assert_int_equal(file_counters()->records_dropped, 0);
+	assert_true(model.seen[2 * n - 1] && model.seen[2 * n - PER_SEGMENT - 1]);
+}
+
 static void what_ended_threads_left_is_given_up_too(void **state)
 {
 	struct ring rings[6], *r = rings;
@@ -382,6 +408,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(definitions_beyond_half_of_the_file_are_counted, begin, tear_down),
 		cmocka_unit_test_setup_teardown(a_copy_of_what_is_still_there_does_not_count, begin, tear_down),
 		cmocka_unit_test_setup_teardown(a_segment_is_never_taken_from_its_thread, begin, tear_down),
+		cmocka_unit_test_setup_teardown(a_thread_goes_on_in_its_own_where_there_is_no_other, begin, tear_down),
 		cmocka_unit_test_setup_teardown(what_ended_threads_left_is_given_up_too, begin, tear_down),
 		cmocka_unit_test_setup_teardown(many_threads_in_a_small_file, begin, tear_down),
 		cmocka_unit_test_setup_teardown(many_threads_beside_the_stock, begin, tear_down),

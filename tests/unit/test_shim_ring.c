@@ -457,7 +457,7 @@ static void a_stock_that_cannot_be_had_stops_nothing(void **state)
 	assert_int_equal(stock_up(), 0); /* nor is it tried over and over */
 	assert_false(segments_gone());
 	settings.limit_bytes = 1ull << 30;
-	assert_int_equal(segment_claim(&s), 0);
+	assert_int_equal(segment_claim(&s, NULL), 0);
 	assert_int_equal(s.index, 0); /* what was claimed in vain was given back */
 	segment_release(s.base);
 }
@@ -470,7 +470,7 @@ static void a_full_file_is_full_whatever_errno_says(void **state)
 	(void)state;
 	settings.limit_bytes = GST_SEGMENTS_OFFSET;
 	errno = EMFILE;
-	assert_int_equal(segment_claim(&s), EFBIG);
+	assert_int_equal(segment_claim(&s, NULL), EFBIG);
 	assert_int_equal(errno, EMFILE);
 	assert_false(segments_gone()); /* another thread may leave one */
 }

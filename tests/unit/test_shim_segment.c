@@ -15,7 +15,7 @@ static void *claim_in_vain(void *unused)
 
 	(void)unused;
 	for (int i = 0; i < TRIES; i++)
-		assert_int_not_equal(segment_claim(&s), 0);
+		assert_int_not_equal(segment_claim(&s, NULL), 0);
 	return NULL;
 }
 
@@ -37,7 +37,7 @@ static void no_place_is_lost_where_descriptors_were_short(void **state)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	setrlimit(RLIMIT_NOFILE, &limit);
-	for (; segment_claim(&s) == 0; n++) {
+	for (; segment_claim(&s, NULL) == 0; n++) {
 		assert_true(s.index < SEGMENTS);
 		assert_false(had[s.index]);
 		had[s.index] = true;
