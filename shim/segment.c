@@ -208,21 +208,26 @@ static int grow_if_there_may_be_room(struct segment *out)
 	return rc;
 }
 
+/* *out is changed only where there is one: what is on the way to it may become the keeper's. */
 static int have(struct segment *out, uint32_t *own)
 {
+	struct segment s;
 	int rc, recycled;
 
 	if (!file_is_open() || segments_gone())
 		return ENOENT;
-	rc = grow_if_there_may_be_room(out);
-	if (!no_room(rc))
-		return rc;
-	recycled = recycle(out, own);
-	if (recycled == 0)
-		__atomic_fetch_add(&given_up, 1, __ATOMIC_RELAXED);
-	else
-		__atomic_store_n(&grow_again_at, 0, __ATOMIC_RELAXED); /* nothing to lose by trying */
-	return recycled == ENOSPC ? rc : recycled;
+	rc = grow_if_there_may_be_room(&s);
+	if (no_room(rc)) {
+		recycled = recycle(&s, own);
+		if (recycled == 0)
+			__atomic_fetch_add(&given_up, 1, __ATOMIC_RELAXED);
+		else
+			__atomic_store_n(&grow_again_at, 0, __ATOMIC_RELAXED); /* nothing to lose by trying */
+		rc = recycled == ENOSPC ? rc : recycled;
+	}
+	if (rc == 0)
+		*out = s;
+	return rc;
 }
 
 /* Out of descriptors is the program's moment, not ours: the next segment may be had again. */

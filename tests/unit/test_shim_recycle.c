@@ -303,6 +303,30 @@ static void a_thread_goes_on_in_its_own_where_there_is_no_other(void **state)
 	assert_true(model.seen[2 * n - 1] && model.seen[2 * n - PER_SEGMENT - 1]);
 }
 
+static void what_the_keeper_took_is_not_in_stock_as_well(void **state)
+{
+	struct ring r, others[2];
+	struct segment s;
+
+	(void)state;
+	limit_to(4);
+	for (unsigned i = 0; i < 2; i++)
+		ring_attach(&others[i]);
+	ring_attach(&r);
+	for (uint32_t i = 0; i < 2 * PER_SEGMENT; i++)
+		write_down(&r, i); /* finds nothing in stock, and uses the keeper's reserve */
+	ring_detach(&others[0]);
+	while (stock_work())
+		;
+	assert_false(stock_take(&s));
+	ring_detach(&others[1]);
+	assert_true(stock_work());
+	while (stock_work())
+		;
+	assert_true(stock_take(&s));
+	segment_release(s.base);
+}
+
 static void what_ended_threads_left_is_given_up_too(void **state)
 {
 	struct ring rings[6], *r = rings;
@@ -392,6 +416,36 @@ static void many_threads_beside_the_stock(void **state)
 	assert_int_equal(file_counters()->dropped_limit, 0);
 }
 
+static void *append_many(void *arg)
+{
+	struct ring *r = arg;
+
+	for (uint32_t i = 0; i < NUMBERS; i++)
+		write_down(r, i);
+	__atomic_store_n(&threads_left, 0, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* One segment for the thread, one for the stock, which is always at it: it never gets the thread's last one. */
+static void the_stock_takes_nobodys_own(void **state)
+{
+	pthread_t writer, helper;
+	struct ring r, other;
+
+	(void)state;
+	limit_to(4);
+	threads_left = 1;
+	ring_attach(&other);
+	ring_attach(&r);
+	assert_int_equal(pthread_create(&writer, NULL, append_many, &r), 0);
+	assert_int_equal(pthread_create(&helper, NULL, restock, NULL), 0);
+	pthread_join(writer, NULL);
+	pthread_join(helper, NULL);
+	check_file();
+	assert_int_equal(file_counters()->dropped_limit, 0);
+	assert_true(file_counters()->segments_recycled > NUMBERS / PER_SEGMENT / 2);
+}
+
 static void more_threads_than_segments(void **state)
 {
 	(void)state;
@@ -409,9 +463,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_copy_of_what_is_still_there_does_not_count, begin, tear_down),
 		cmocka_unit_test_setup_teardown(a_segment_is_never_taken_from_its_thread, begin, tear_down),
 		cmocka_unit_test_setup_teardown(a_thread_goes_on_in_its_own_where_there_is_no_other, begin, tear_down),
+		cmocka_unit_test_setup_teardown(what_the_keeper_took_is_not_in_stock_as_well, begin, tear_down),
 		cmocka_unit_test_setup_teardown(what_ended_threads_left_is_given_up_too, begin, tear_down),
 		cmocka_unit_test_setup_teardown(many_threads_in_a_small_file, begin, tear_down),
 		cmocka_unit_test_setup_teardown(many_threads_beside_the_stock, begin, tear_down),
+		cmocka_unit_test_setup_teardown(the_stock_takes_nobodys_own, begin, tear_down),
 		cmocka_unit_test_setup_teardown(more_threads_than_segments, begin, tear_down),
 	};
 
