@@ -40,6 +40,7 @@ def union(ops):
     return sum(end - begin for begin, end in merged(ops))
 
 
+@conservation.each_time
 def agrees(report, known):
     assert [d["device"] for d in report["devices"]] == sorted(known)
     for device in report["devices"]:
@@ -79,6 +80,14 @@ def test_the_report_is_the_truth(recorder, build, program):
     assert report["run"]["activities"] == sum(map(len, truth(run).values()))
 
 
+@conservation.each_time
+def check_never_idle(device, busy):
+    for gap in device["gaps"]:
+        assert not any(begin < gap["end_ns"] and end > gap["begin_ns"] for begin, end in busy), gap
+    idle = sum(other[0] - one[1] for one, other in zip(busy, busy[1:]))
+    assert device["idle_ns"] <= idle <= device["idle_ns"] + device["unresolved_ns"]
+
+
 def test_what_cupti_dropped_is_never_idle(recorder, build):
     """Every twentieth record is lost: no gap holds any work, and the true idle time is within what is said."""
     run = measured(recorder, build, "scenario_linked", 8, "eager", "graphs", SIMGPU_DEVICES=1, standin="drop=20")
@@ -90,10 +99,7 @@ def test_what_cupti_dropped_is_never_idle(recorder, build):
     assert device["operations"] == len(known[0])
     assert report["losses"]["operations_lost"] >= len(known[0]) // 25 > 15
     assert report["losses"]["activities_dropped"] > 0
-    for gap in device["gaps"]:
-        assert not any(begin < gap["end_ns"] and end > gap["begin_ns"] for begin, end in busy), gap
-    idle = sum(other[0] - one[1] for one, other in zip(busy, busy[1:]))
-    assert device["idle_ns"] <= idle <= device["idle_ns"] + device["unresolved_ns"]
+    check_never_idle(device, busy)
     assert device["unresolved_ns"] > 0
 
 

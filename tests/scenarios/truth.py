@@ -7,12 +7,12 @@ can widen a bound in one run.
 """
 
 import bisect
-import functools
 import json
 from collections import Counter
 from typing import NamedTuple
 
 import conservation
+from conservation import each_time
 from recording import hooked_names
 
 US, MS = 1_000, 1_000_000
@@ -137,6 +137,7 @@ def covering(intervals, at):
 
 # ---- sound ------------------------------------------------------------------------------------------------------------------
 
+@each_time
 def check_calls(report, truth):
     """Every call of a kind we record is in the report, less those we made ourselves. Returns the names we do not record."""
     hooked, wrong = hooked_names(), []
@@ -155,6 +156,7 @@ def check_losses(report):
     assert not any(report["losses"].values()), report["losses"]
 
 
+@each_time
 def check_idle(device, truth):
     true = truth.idle(device["device"])
     low = device["idle_ns"] - device["idle_error_ns"]
@@ -177,14 +179,17 @@ def wrong_claims(device, truth):
                 yield overlap, f"busy time [{start}, {stop}] in the gap [{begin}, {end}], errors taken off: {gap}"
 
 
-def wrongly_claimed_idle(report, truth):
-    """Nanoseconds, over all devices, that a report claims idle and that were not."""
-    return sum(ns for device in report["devices"] for ns, _ in wrong_claims(device, truth))
-
-
+@each_time
 def check_claims(report, truth):
     wrong = [where for device in report["devices"] for _, where in wrong_claims(device, truth)]
-    assert wrongly_claimed_idle(report, truth) == 0, "\n".join(wrong)
+    assert not wrong, "\n".join(wrong)
+
+
+@each_time
+def check_operations(report, truth):
+    assert [device["device"] for device in report["devices"]] == truth.devices()
+    for device in report["devices"]:
+        assert device["operations"] == sum(op.device == device["device"] for op in truth.ops)
 
 
 def check_sound(report, truth):
@@ -192,10 +197,9 @@ def check_sound(report, truth):
     conservation.check(report)
     check_losses(report)
     uncovered = check_calls(report, truth)
-    assert [device["device"] for device in report["devices"]] == truth.devices()
+    check_operations(report, truth)
     check_claims(report, truth)
     for device in report["devices"]:
-        assert device["operations"] == sum(op.device == device["device"] for op in truth.ops)
         check_idle(device, truth)
     return uncovered
 
@@ -299,21 +303,6 @@ def complaints(report, truth):
         wrong += complain_idle_error(device, truth)
         wrong += complain_unresolved(device, truth)
     return wrong
-
-
-class Unsound(Exception):
-    """No matter of the machine: not to be tried again."""
-
-
-def each_time(record):
-    """What this asserts of a run holds for every one, within once_in as well."""
-    @functools.wraps(record)
-    def insist(*args, **how):
-        try:
-            return record(*args, **how)
-        except AssertionError as error:
-            raise Unsound(str(error)) from error
-    return insist
 
 
 def once_in(tries, check):

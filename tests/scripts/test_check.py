@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The test runner counts what really happened: a crash, a silent program and a hang are failures."""
+"""The test runner counts what really happened: a crash, a silent program and a hang are failures, and what passes only when it is repeated,
+alone, is said to be that."""
 
 import os
+import shutil
 import subprocess
 import time
 
@@ -18,7 +20,10 @@ CMOCKA = """
 static void fine(void **s) { (void)s; }
 static void skipped(void **s) { (void)s; puts("skip: no device"); skip(); }
 static void wrong(void **s) { (void)s; assert_int_equal(1, 2); }
-int main(void) { const struct CMUnitTest t[] = { %s }; (void)fine; (void)skipped; (void)wrong;
+static int times(const char *file) { FILE *f = fopen(file, "a+"); fputc('x', f); int n = (int)ftell(f); fclose(f); return n; }
+static void upset(void **s) { (void)s; assert_int_equal(times(TMP "/upset"), 2); } /* once */
+static void untrue(void **s) { (void)s; int n = times(TMP "/untrue"); if (n == 1) puts("unsound: a gap that is none"); assert_int_equal(n, 2); }
+int main(void) { const struct CMUnitTest t[] = { %s }; (void)fine; (void)skipped; (void)wrong; (void)upset; (void)untrue;
                  int rc = cmocka_run_group_tests(t, NULL, NULL); %s return rc; }
 """
 
@@ -30,7 +35,8 @@ def run_check(root, tmp_path):
     def run(**programs):
         (tmp_path / "unit").mkdir()
         for name, source in programs.items():
-            subprocess.run(["cc", "-w", "-xc", "-", "-o", tmp_path / "unit" / f"test_{name}", "-lcmocka"], input=source, text=True, check=True)
+            subprocess.run(["cc", "-w", f'-DTMP="{tmp_path}"', "-xc", "-", "-o", tmp_path / "unit" / f"test_{name}", "-lcmocka"],
+                           input=source, text=True, check=True)
         done = subprocess.run(["python3", root / "scripts/check.py", "--only", "unit"], capture_output=True, text=True,
                               env=dict(os.environ, BUILD=str(tmp_path)))
         return done.returncode, done.stdout.splitlines()
@@ -81,6 +87,116 @@ def test_a_bad_end_after_good_cases_is_a_failure(run_check):
 def test_nothing_to_run_is_a_failure(run_check):
     status, lines = run_check()
     assert (status, lines[-1]) == (1, "0 passed, 0 failed")
+
+
+# ---- what failed once ---------------------------------------------------------------------------------------------------
+
+REPEATED = "passed only when repeated, alone: "
+
+
+def repeated(lines):
+    return [line.removeprefix(REPEATED) for line in lines if line.startswith(REPEATED)]
+
+
+def test_what_passes_when_repeated_has_passed_and_is_listed(run_check):
+    status, lines = run_check(a=CMOCKA % ("cmocka_unit_test(fine), cmocka_unit_test(upset)", ""), b=CMOCKA % ("cmocka_unit_test(fine)", ""))
+    assert (status, lines[-1]) == (0, "3 passed, 0 failed")
+    (line,) = repeated(lines)
+    assert line == "unit/test_a: upset: 0x1 != 0x2"
+    (again,) = [i for i, one in enumerate(lines) if one.startswith("ok   again, alone: unit/test_a: upset")]
+    assert again > [one.startswith("ok   unit/test_b") for one in lines].index(True), "when everything else is over"
+
+
+def test_what_fails_again_has_failed(run_check):
+    status, lines = run_check(a=CMOCKA % ("cmocka_unit_test(upset), cmocka_unit_test(wrong)", ""))
+    assert (status, lines[-1]) == (1, "0 passed, 2 failed"), "the program fails again, whichever of its cases"
+    assert repeated(lines) == [] and any("and again, alone:" in line for line in lines)
+
+
+def test_what_is_not_true_is_not_repeated(run_check, tmp_path):
+    status, lines = run_check(a=CMOCKA % ("cmocka_unit_test(untrue)", ""))
+    assert (status, lines[-1]) == (1, "0 passed, 1 failed")
+    assert repeated(lines) == [] and (tmp_path / "untrue").read_text() == "x"
+
+
+@pytest.mark.parametrize("end", ["__builtin_trap();", 'fputs("WARNING: ThreadSanitizer: data race", stderr); exit(1);', "exit(66);"])
+def test_a_crash_or_a_race_is_not_repeated(run_check, tmp_path, end):
+    status, lines = run_check(a=CMOCKA % ("cmocka_unit_test(upset)", f"if (times(TMP \"/ends\") == 1) {{ {end} }}"))
+    assert (status, repeated(lines)) == (1, []), lines
+    assert (tmp_path / "ends").read_text() == "x"
+
+
+def test_many_failures_are_no_noise(run_check, tmp_path):
+    programs = {name: (CMOCKA % ("cmocka_unit_test(upset)", "")).replace("/upset", f"/upset-{name}") for name in "abcdef"}
+    status, lines = run_check(**programs)
+    assert (status, lines[-1]) == (1, "0 passed, 6 failed")
+    assert repeated(lines) == [] and (tmp_path / "upset-a").read_text() == "x"
+
+
+PYTHON = """
+from pathlib import Path
+import pytest
+HERE = Path(__file__).parent
+class Unsound(Exception):
+    pass
+def times(name):
+    with open(HERE / name, "a+") as f:
+        f.write("x")
+        return f.tell()
+def test_fine():
+    times("fine")
+"""
+UPSET = """
+@pytest.mark.parametrize("how", ["a-b", "c::d"])
+def test_upset(how):
+    assert times(how.replace(":", "-")) == 2, "the machine"
+"""
+UNTRUE = """
+def test_untrue():
+    if times("untrue") == 1:
+        raise Unsound("a gap that is none")
+"""
+CRASHED = """
+def test_crashed():
+    assert [0, -11][times("crashed") == 1] == 0
+"""
+
+
+@pytest.fixture
+def run_python(root, build, tmp_path):
+    """A tree of its own, with this one file of tests."""
+    def run(source):
+        for folder in ("scripts", "build", "tests/some"):
+            (tmp_path / folder).mkdir(parents=True)
+        shutil.copy(root / "scripts/check.py", tmp_path / "scripts")
+        (tmp_path / "build/venv").symlink_to(build / "venv")
+        (tmp_path / "tests/some/test_it.py").write_text(source)
+        done = subprocess.run(["python3", tmp_path / "scripts/check.py", "--only", "pytest"], capture_output=True, text=True,
+                              env={**os.environ, "BUILD": str(tmp_path / "build")})
+        return done.returncode, done.stdout.splitlines(), lambda name: len((tmp_path / "tests/some" / name).read_text())
+    return run
+
+
+def test_python_cases_are_repeated_by_their_names(run_python):
+    status, lines, times = run_python(PYTHON + UPSET)
+    assert (status, lines[-1]) == (0, "3 passed, 0 failed")
+    assert [line.split(":")[0] for line in repeated(lines)] == ["some/test_it"] * 2
+    assert (times("fine"), times("a-b"), times("c--d")) == (1, 2, 2)
+
+
+@pytest.mark.parametrize("source, name", [(UNTRUE, "untrue"), (CRASHED, "crashed")])
+def test_python_cases_that_no_machine_explains_are_not(run_python, source, name):
+    status, lines, times = run_python(PYTHON + source)
+    assert (status, lines[-1], repeated(lines), times(name)) == (1, "1 passed, 1 failed", [], 1)
+
+
+def test_scripts_that_repeat_say_so(run_python, tmp_path):
+    run_python(PYTHON)
+    (tmp_path / "scripts/check-some.sh").write_text(f"echo '{REPEATED}unit/test_a: upset: 0x1 != 0x2'")
+    done = subprocess.run(["python3", tmp_path / "scripts/check.py", "--only", "scripts"], capture_output=True, text=True,
+                          env={**os.environ, "BUILD": str(tmp_path / "build")})
+    assert (done.returncode, repeated(done.stdout.splitlines())) == (0, ["scripts/check-some.sh: unit/test_a: upset: 0x1 != 0x2"])
+    assert done.stdout.splitlines()[-1] == "1 passed, 0 failed"
 
 
 def test_what_runs_ends_with_the_runner(root, tmp_path):
