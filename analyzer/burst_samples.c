@@ -2,34 +2,22 @@
 #include "burst_samples.h"
 
 #include "alloc.h"
+#include "burst_arrival.h"
 #include "ns.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define STEP_NS 500.0    /* of a device's clock, as events show it */
-#define WAITED_NS 3000.0 /* an edge that fires so much later than its neighbours waited for something in its stream */
-#define HELD_NS 3000     /* recording an edge takes less, unless the thread loses its CPU */
+#define HELD_NS 3000 /* recording an edge takes less, unless the thread loses its CPU */
 #define FEW_NULLS 3
-
-struct mark { /* an edge of a burst */
-	const struct edge *edge;
-	const struct firing *firing;
-	bool starved; /* nothing stood before it in its stream when it came to the device */
-};
-
-struct arrival { /* of an edge on a starved stream: device time it fired less host time it was recorded */
-	uint32_t burst, root;
-	double ns;
-};
 
 struct finder {
 	struct burst_samples *out;
 	const struct trace *t;
 	const struct firing *firings;
-	struct mark *marks;       /* by stream, then in the order they were recorded */
-	struct arrival *arrivals; /* by burst and root, then ns */
-	size_t n, n_arrivals;
+	struct mark *marks; /* by stream, then in the order they were recorded */
+	struct arrivals arrivals;
+	size_t n;
 	int64_t held_ns[GST_FAMILY_COUNT]; /* a call that took longer was held up */
 };
 
@@ -40,17 +28,6 @@ static int by_stream_and_id(const void *a, const void *b)
 	if (x->stream != y->stream)
 		return x->stream < y->stream ? -1 : 1;
 	return (x->id > y->id) - (x->id < y->id);
-}
-
-static int by_arrival(const void *a, const void *b)
-{
-	const struct arrival *x = a, *y = b;
-
-	if (x->burst != y->burst)
-		return x->burst < y->burst ? -1 : 1;
-	if (x->root != y->root)
-		return x->root < y->root ? -1 : 1;
-	return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
 static int by_stream_and_seq(const void *a, const void *b)
@@ -68,55 +45,13 @@ static bool is_mark(const struct edge *e)
 	       e->stream != GST_NONE && !isnan(e->device_ns);
 }
 
-/* Both stand in one stream and are measured from one base. */
-static bool same_row(const struct edge *a, const struct edge *b)
-{
-	return a->stream == b->stream && a->burst == b->burst && a->root == b->root && a->device == b->device;
-}
-
-/* ---- when what the host recorded came to the device --------------------------------------------------- */
-
-static double since_begin(const struct finder *f, int64_t host_ns)
-{
-	return (double)(host_ns - f->t->begin_ns);
-}
-
-static double delay(const struct finder *f, const struct edge *e)
-{
-	return e->device_ns - since_begin(f, e->begin_ns);
-}
-
-static bool arrival_before(const void *element, const void *key)
-{
-	const struct arrival *x = element, *y = key;
-
-	return x->burst != y->burst ? x->burst < y->burst : x->root < y->root;
-}
-
-/* Added to a host time it gives the device's time at which what was recorded then arrived: by the starved edges of the burst (the
- * median), or by the clock's mapping and what arriving takes in this run. NAN: no stream was ever seen starved. */
-static double arrival_of(const struct finder *f, const struct mark *m)
-{
-	const struct edge *e = m->edge;
-	const struct arrival key = { .burst = e->burst, .root = e->root };
-	size_t first = array_first(f->arrivals, f->n_arrivals, sizeof(key), arrival_before, &key), n = first;
-
-	while (n < f->n_arrivals && f->arrivals[n].burst == e->burst && f->arrivals[n].root == e->root)
-		n++;
-	if (n > first)
-		return f->arrivals[first + (n - first) / 2].ns;
-	if (!f->out->n_latencies || !m->firing->exact)
-		return NAN;
-	return e->device_ns - since_begin(f, m->firing->time_ns) + f->out->latency_ns;
-}
-
 /* Did it fire no later than it can have come to the device? Then what stood before it may have ended earlier. */
 static bool came_late(const struct finder *f, const struct mark *m, double arrival_ns)
 {
 	const struct edge *e = m->edge;
 	int64_t recorded_ns = e->end_ns - e->begin_ns > HELD_NS ? e->end_ns : e->begin_ns;
 
-	return e->device_ns <= since_begin(f, recorded_ns) + arrival_ns + 1.5 * STEP_NS;
+	return e->device_ns <= since_begin(&f->arrivals, recorded_ns) + arrival_ns + 1.5 * EVENT_TICK_NS;
 }
 
 static bool list_marks(struct finder *f)
@@ -126,8 +61,7 @@ static bool list_marks(struct finder *f)
 	for (size_t i = 0; i < t->n_edges; i++)
 		f->n += is_mark(&t->edges[i]);
 	f->marks = array_new(f->n, sizeof(*f->marks));
-	f->arrivals = array_new(f->n, sizeof(*f->arrivals));
-	if (!f->marks || !f->arrivals)
+	if (!f->marks)
 		return false;
 	f->n = 0;
 	for (size_t i = 0; i < t->n_edges; i++)
@@ -135,51 +69,6 @@ static bool list_marks(struct finder *f)
 			f->marks[f->n++] = (struct mark){ &t->edges[i], &f->firings[i], false };
 	array_sort(f->marks, f->n, sizeof(*f->marks), by_stream_and_id);
 	return true;
-}
-
-static void list_arrivals(struct finder *f)
-{
-	for (size_t i = 1; i < f->n; i++) {
-		struct mark *m = &f->marks[i];
-
-		m->starved = m->edge->kind == GST_EDGE_BURST_BEFORE && same_row(m->edge, m[-1].edge) &&
-			     m->edge->device_ns - m[-1].edge->device_ns > 2 * STEP_NS;
-		if (m->starved)
-			f->arrivals[f->n_arrivals++] =
-				(struct arrival){ m->edge->burst, m->edge->root, delay(f, m->edge) };
-	}
-	array_sort(f->arrivals, f->n_arrivals, sizeof(*f->arrivals), by_arrival);
-}
-
-/* ---- what is common to the run ------------------------------------------------------------------------- */
-
-static void add_latency(struct burst_samples *out, const struct edge *e, const struct firing *f)
-{
-	if (!f->exact || f->time_ns < e->begin_ns)
-		return;
-	out->latency_ns += (double)(f->time_ns - e->begin_ns);
-	out->latency_error_ns += (double)f->error_ns;
-	out->n_latencies++;
-}
-
-static void measure_latency(struct finder *f)
-{
-	struct burst_samples *out = f->out, sum = { 0 };
-
-	for (size_t i = 0; i < f->n; i++) {
-		const struct mark *m = &f->marks[i];
-
-		if (m->starved && delay(f, m->edge) <= arrival_of(f, m) + WAITED_NS)
-			add_latency(&sum, m->edge, m->firing);
-	}
-	for (size_t i = 0; !sum.n_latencies && i < f->t->n_edges; i++)
-		if (f->t->edges[i].kind == GST_EDGE_START && f->t->edges[i].stream != GST_NONE)
-			add_latency(&sum, &f->t->edges[i], &f->firings[i]);
-	if (sum.n_latencies) {
-		out->n_latencies = sum.n_latencies;
-		out->latency_ns = sum.latency_ns / (double)sum.n_latencies;
-		out->latency_error_ns = sum.latency_error_ns / (double)sum.n_latencies;
-	}
 }
 
 /* The distance of two edges with nothing between, where the second had come to the device in time. */
@@ -195,15 +84,17 @@ static void measure_edge(struct finder *f)
 		if (m->edge->kind != GST_EDGE_BURST_NULL || !same_row(m->edge, m[-1].edge) ||
 		    m->edge->covers != m[-1].edge->covers)
 			continue;
-		arrival_ns = arrival_of(f, m);
+		arrival_ns = arrival_of(&f->arrivals, m);
 		if (isnan(arrival_ns) ||
-		    m[-1].edge->device_ns <= since_begin(f, m->edge->end_ns) + arrival_ns + STEP_NS)
+		    m[-1].edge->device_ns <= since_begin(&f->arrivals, m->edge->end_ns) + arrival_ns + EVENT_TICK_NS)
 			continue; /* the first one fired before the second was there */
 		sum += m->edge->device_ns - m[-1].edge->device_ns;
 		out->n_edge++;
 	}
-	if (out->n_edge >= FEW_NULLS)
-		out->edge_ns = fmax(0, sum / (double)out->n_edge);
+	if (out->n_edge < FEW_NULLS)
+		return;
+	out->edge_ns = fmax(0, sum / (double)out->n_edge);
+	out->edge_error_ns = fmin(PLACE_NS, 2 * sqrt(EVENT_TICKS_VARIANCE / (double)out->n_edge));
 }
 
 /* ---- samples --------------------------------------------------------------------------------------------- */
@@ -261,10 +152,10 @@ static double arrives_after(const struct finder *f, const struct burst_sample *s
 	const struct edge *e = s->before;
 	double recording_ns = (double)(e->end_ns - e->begin_ns), since_ns;
 
-	since_ns = since_begin(f, s->entered_ns) + arrival_ns - e->device_ns;
+	since_ns = since_begin(&f->arrivals, s->entered_ns) + arrival_ns - e->device_ns;
 	if (e->kind != GST_EDGE_BURST_BEFORE)
 		return fmax(since_ns, 0);
-	if (before->starved && recording_ns <= HELD_NS && delay(f, e) <= arrival_ns + WAITED_NS)
+	if (before->starved && recording_ns <= HELD_NS && delay_of(&f->arrivals, e) <= arrival_ns + WAITED_NS)
 		return recording_ns;
 	return fmax(fmin(since_ns, recording_ns), 0);
 }
@@ -273,16 +164,21 @@ static double arrives_after(const struct finder *f, const struct burst_sample *s
 static bool may_have_been_held(const struct finder *f, const struct burst_sample *s, double arrival_ns)
 {
 	return s->call->end_ns - s->entered_ns > f->held_ns[s->call->family] &&
-	       since_begin(f, s->call->end_ns) + arrival_ns > s->before->device_ns + STEP_NS;
+	       since_begin(&f->arrivals, s->call->end_ns) + arrival_ns > s->before->device_ns + EVENT_TICK_NS;
 }
 
 static void measure(const struct finder *f, struct burst_sample *s)
 {
 	const struct mark *before = mark_of(f, s->before), *after = mark_of(f, s->after);
-	double arrival_ns = arrival_of(f, before), start_ns = s->before->device_ns;
+	double arrival_ns = arrival_of(&f->arrivals, before), start_ns = s->before->device_ns;
 
+	s->unsure_ns = f->out->edge_error_ns;
 	if (!isnan(arrival_ns)) {
-		start_ns += arrives_after(f, s, before, arrival_ns);
+		double after_ns = arrives_after(f, s, before, arrival_ns);
+
+		s->placed = after_ns > 0;
+		s->unsure_ns = s->placed ? PLACE_NS : s->unsure_ns;
+		start_ns += after_ns;
 		s->late = came_late(f, after, arrival_ns) || may_have_been_held(f, s, arrival_ns);
 	}
 	s->ns = fmax(0, s->after->device_ns - start_ns - f->out->edge_ns);
@@ -340,17 +236,18 @@ bool burst_samples_find(struct burst_samples *out, const struct trace *t, const 
 	struct finder f = { .out = out, .t = t, .firings = firings };
 	bool ok;
 
-	*out = (struct burst_samples){ 0 };
-	ok = list_marks(&f);
+	*out = (struct burst_samples){ .edge_error_ns = PLACE_NS };
+	ok = list_marks(&f) && arrivals_find(&f.arrivals, t, f.marks, f.n, firings);
 	if (ok) {
-		list_arrivals(&f);
-		measure_latency(&f);
+		out->latency_ns = f.arrivals.latency_ns;
+		out->latency_error_ns = f.arrivals.latency_error_ns;
+		out->n_latencies = f.arrivals.n_latencies;
 		measure_edge(&f);
 		ok = list_samples(&f);
 	}
 	ok = ok && measure_samples(&f);
 	free(f.marks);
-	free(f.arrivals);
+	arrivals_free(&f.arrivals);
 	return ok;
 }
 

@@ -13,6 +13,8 @@
 #include "device_clock.h"
 #include "trace.h"
 
+#define PLACE_NS 400.0 /* how well a start is known by when the host recorded an edge: once around a function call */
+
 struct burst_sample {
 	const struct call *call;
 	const struct edge *before, *after; /* before: BURST_BEFORE, or the AFTER of the work before */
@@ -20,16 +22,19 @@ struct burst_sample {
 	double ns;                         /* what it took; late: at most */
 	uint32_t stream;                   /* index; samples are by stream, then seq */
 	uint64_t seq;
+	double unsure_ns; /* the same for all: how far off the place of its start, or what an edge takes, may be */
 	bool late;
+	bool placed; /* its start is when the host submitted it, not when an edge fired */
 };
 
 struct burst_samples { /* of one trace */
 	struct burst_sample *at;
 	size_t n;
-	double latency_ns; /* from an edge's record to its firing on an empty stream, mean, on the host's clock as device_clock has it */
+	double latency_ns; /* from an edge's record to its firing on an empty stream, median, on the host's clock as device_clock has it */
 	double latency_error_ns; /* the mapping's, mean */
 	size_t n_latencies;
 	double edge_ns; /* what an edge takes on the device, 0 not seen */
+	double edge_error_ns;
 	size_t n_edge;
 };
 

@@ -2,16 +2,17 @@
 #include "work_class.h"
 
 #include "alloc.h"
+#include "burst_arrival.h"
 #include "node_time.h"
 #include "ns.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define STEP_NS 500.0
-#define STEPS_VARIANCE (2 * STEP_NS * STEP_NS / 12) /* of the distance of two events that tick in steps */
-#define LEAST_KERNEL_NS 800.0                       /* an empty kernel takes 1 to 2 us on current devices */
-#define PLACE_NS 400.0 /* how well a start is known by when the host recorded an edge: once around a function call */
+/* The distance of two events is off by up to a tick, with a triangle's density: the tenth that is shown smallest is so many ticks too small on
+ * the average (1 - 2/3 * sqrt(2/10)). */
+#define LEAST_TENTH 0.70
+#define LEAST_KERNEL_NS 800.0 /* an empty kernel takes 1 to 2 us on current devices */
 /* Classes that no burst met: prior means and how far beyond the longest class of their kind they may lie. */
 #define PRIOR_KERNEL_NS 20000.0
 #define PRIOR_COPY_NS 5000.0
@@ -144,7 +145,7 @@ bool classes_add_sample(struct classes *c, uint32_t class, uint32_t group, const
 		return true;
 	if (!array_room(c->samples, c->n_samples, c->cap_samples))
 		return false;
-	c->samples[c->n_samples++] = (struct class_sample){ class, group, s->ns, s->late };
+	c->samples[c->n_samples++] = (struct class_sample){ class, group, s->ns, s->unsure_ns, s->late, s->placed };
 	return true;
 }
 
@@ -191,7 +192,7 @@ static void measure_spread(const struct classes *c, struct work_class *w)
 	for (size_t i = w->first; i < w->first + w->n_whole; i++)
 		squares += (c->samples[i].ns - w->whole_ns) * (c->samples[i].ns - w->whole_ns);
 	variance = w->n_whole > 1 ? squares / (double)(w->n_whole - 1) : 0;
-	w->keep = variance > STEPS_VARIANCE ? sqrt(1 - STEPS_VARIANCE / variance) : 0;
+	w->keep = variance > EVENT_TICKS_VARIANCE ? sqrt(1 - EVENT_TICKS_VARIANCE / variance) : 0;
 	w->spread_ns = w->keep * sqrt(variance);
 }
 
@@ -210,7 +211,8 @@ static bool measure(struct classes *c, struct work_class *w, uint32_t without)
 {
 	size_t whole = w->first, late = w->first + w->n_whole, whole_end = late, late_end = w->first + w->n;
 	size_t n = count(c, w, without), left = n;
-	double weight = 1, low = 0, high = 0, least_ns = w->like->family == GST_FAMILY_LAUNCH ? LEAST_KERNEL_NS : 0;
+	double weight = 1, low = 0, high = 0, unsure_low = 0, unsure_high = 0;
+	double least_ns = w->like->family == GST_FAMILY_LAUNCH ? LEAST_KERNEL_NS : 0;
 
 	if (!n)
 		return false;
@@ -224,13 +226,15 @@ static bool measure(struct classes *c, struct work_class *w, uint32_t without)
 		if (is_whole || left < n / 10 + 1) {
 			low += weight * (is_whole ? s->ns : fmin(s->ns, least_ns));
 			high += weight * s->ns;
+			unsure_low += is_whole ? weight * s->unsure_ns : 0; /* the least there is has no place */
+			unsure_high += weight * (s->unsure_ns + (is_whole ? 0 : LEAST_TENTH * EVENT_TICK_NS));
 		} else {
 			weight *= (double)(left + 1) / (double)left;
 		}
 	}
 	w->mean_ns = (low + high) / 2 / (double)n;
-	w->low_ns = fmax(0, low / (double)n - PLACE_NS);
-	w->high_ns = high / (double)n + PLACE_NS;
+	w->low_ns = fmax(0, (low - unsure_low) / (double)n);
+	w->high_ns = (high + unsure_high) / (double)n;
 	measure_spread(c, w);
 	return true;
 }

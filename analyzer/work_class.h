@@ -11,7 +11,8 @@
 struct class_sample {
 	uint32_t class, group; /* group: of bursts, which are left out together */
 	double ns;             /* what it took; late: at most */
-	bool late;
+	double unsure_ns;
+	bool late, placed; /* as burst_sample says */
 };
 
 struct work_class {
@@ -23,8 +24,8 @@ struct work_class {
 	double whole_ns;         /* mean of these */
 	/* by classes_measure: */
 	double mean_ns, low_ns, high_ns; /* the true mean lies between the two, but for chance */
-	double spread_ns; /* standard deviation, the event clock's steps taken off */
-	double keep;      /* share of a sample's distance from the mean that is not the clock's steps */
+	double spread_ns;                /* standard deviation, the event clock's steps taken off */
+	double keep;                     /* share of a sample's distance from the mean that is not the clock's steps */
 };
 
 struct classes {

@@ -29,7 +29,7 @@ FOLDERS = [
 STAGES = [
     "error alloc arena interval ns duration text json gzip syscall_names",  # tools, of no stage
     "reader reader_* segment_order import_*",
-    "trace trace_* front life clock device_clock device_rate edge_done names sequence graphs graph_* comms busy_lists burst_samples idle_piece",
+    "trace trace_* front life clock device_clock device_rate edge_done names sequence graphs graph_* comms busy_lists burst_arrival burst_samples idle_piece",
     "run run_files staged",
     "accounts exact exact_* facts facts_* latency bounds carried elsewhere legacy waits links busy sharing slack stretches place place_* depend gaps work_class node_time replay inside estimate timeline timeline_*",
     "chain calls threads",
