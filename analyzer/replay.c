@@ -34,11 +34,16 @@ static void add_flow(struct replay *r, const struct stream_work *w, uint32_t dev
 	r->n_slots += w->n;
 }
 
+/* Flows are listed device by device, each device's streams in their order, then the relays. */
 static uint32_t flow_of(const struct replay *r, const struct stream_work *w)
 {
-	for (uint32_t i = 0; w && i < r->n_flows; i++)
-		if (r->flows[i].work == w)
-			return i;
+	size_t first = 0;
+
+	for (size_t i = 0; w && i < r->n_devices; first += r->devices[i++].n)
+		if (w >= r->devices[i].streams && w < r->devices[i].streams + r->devices[i].n)
+			return (uint32_t)(first + (size_t)(w - r->devices[i].streams));
+	if (w && r->n_devices && w >= r->devices[0].relays && w < r->devices[0].relays + r->devices[0].n_relays)
+		return (uint32_t)(first + (size_t)(w - r->devices[0].relays));
 	return GST_NONE;
 }
 
@@ -118,7 +123,7 @@ bool replay_new(struct replay *r, const struct device_work *devices, size_t n, s
 {
 	size_t n_flows = n ? devices[0].n_relays : 0, n_steps = 0;
 
-	*r = (struct replay){ .n_devices = n };
+	*r = (struct replay){ .devices = devices, .n_devices = n };
 	for (size_t i = 0; i < n; i++)
 		n_flows += devices[i].n;
 	r->flows = array_new(n_flows, sizeof(*r->flows));

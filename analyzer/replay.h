@@ -33,6 +33,7 @@ struct replay_flow { /* one stream */
 };
 
 struct replay {
+	const struct device_work *devices;
 	struct replay_step *steps;
 	struct replay_flow *flows;
 	int64_t *begins, *ends; /* by slot */
