@@ -282,6 +282,20 @@ static void guess(struct work_class *w, const struct known *kernels, const struc
 		w->high_ns = fmax(w->high_ns, AT_MOST_NS);
 }
 
+/* What it would be taken to take, had no burst met it. All its samples are of one group of bursts: what bursts differ by cannot be seen in them,
+ * and a jackknife that left them out and kept their mean would call it known. */
+static double guess_without(const struct work_class *w, struct known kernels, struct known own)
+{
+	struct work_class unmet = *w;
+
+	if (w->like->family == GST_FAMILY_LAUNCH) {
+		kernels.sum_ns -= w->mean_ns * (double)w->n;
+		kernels.n -= w->n;
+	}
+	guess(&unmet, &kernels, &own);
+	return unmet.mean_ns;
+}
+
 /* Of a graph that no burst met, but its kernels: one after another at most, the mean of them at least. */
 static void guess_graph(const struct classes *c, struct node_kernels *kernels, struct work_class *w)
 {
@@ -301,15 +315,23 @@ void classes_measure(struct classes *c, uint32_t without)
 	struct known kernels, known[GST_FAMILY_COUNT];
 	struct node_kernels nodes = { 0 };
 
-	for (size_t i = 1; i < c->n; i++)
-		if (c->at[i].n && !measure(c, &c->at[i], without))
-			measure(c, &c->at[i], GST_NONE); /* all it has is in that group */
+	for (size_t i = 1; i < c->n; i++) {
+		struct work_class *w = &c->at[i];
+
+		w->away_ns = 0;
+		if (w->n && !measure(c, w, without)) {
+			measure(c, w, GST_NONE);
+			w->away_ns = NAN; /* until all the others are known */
+		}
+	}
 	for (uint8_t i = 0; i < GST_FAMILY_COUNT; i++)
 		known[i] = known_of(c, i);
 	kernels = known[GST_FAMILY_LAUNCH];
 	for (size_t i = 1; i < c->n; i++) {
 		struct work_class *w = &c->at[i];
 
+		if (isnan(w->away_ns))
+			w->away_ns = guess_without(w, kernels, known[w->like->family]) - w->mean_ns;
 		if (!w->n)
 			guess(w, &kernels, &known[w->like->family]);
 		if (!w->n && w->like->family == GST_FAMILY_GRAPH_LAUNCH)
@@ -328,6 +350,7 @@ double class_draw(const struct classes *c, uint32_t class, size_t turn, int side
 
 	if (!w->n)
 		return side < 0 ? w->low_ns : side > 0 ? w->high_ns : ns;
+	ns += w->away_ns;
 	if (w->keep > 0)
 		ns += w->keep * (c->samples[w->first + (turn * 0x9e3779b1u >> 7) % w->n_whole].ns - w->whole_ns);
 	ns += side < 0 ? w->low_ns - w->mean_ns : side > 0 ? w->high_ns - w->mean_ns : 0;

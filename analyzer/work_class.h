@@ -24,8 +24,9 @@ struct work_class {
 	double whole_ns;         /* mean of these */
 	/* by classes_measure: */
 	double mean_ns, low_ns, high_ns; /* the true mean lies between the two, but for chance */
-	double spread_ns;                /* standard deviation, the event clock's steps taken off */
-	double keep;                     /* share of a sample's distance from the mean that is not the clock's steps */
+	double away_ns;   /* all its samples are left out: what one would guess without them, less mean_ns; else 0 */
+	double spread_ns; /* standard deviation, the event clock's steps taken off */
+	double keep;      /* share of a sample's distance from the mean that is not the clock's steps */
 };
 
 struct classes {

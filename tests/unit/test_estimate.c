@@ -267,6 +267,28 @@ static void kinds_not_met_widen_the_interval(void **state)
 		    without.estimate.whole.high_ns - without.estimate.whole.low_ns + 20 * 40000);
 }
 
+/* A kind that one burst alone met might take as long as any other without that burst: nobody has seen it twice. */
+static void a_kind_of_one_burst_widens_the_interval(void **state)
+{
+	struct device_timeline with, without;
+	struct model m;
+
+	(void)state;
+	regular(&m, 400, 10);
+	finish(&m, &without);
+	regular(&m, 400, 10);
+	begin_burst(&m);
+	for (int i = 0; i < WINDOW + 20; i++) {
+		launch(&m, 0, "met_once", 60000);
+		m.host += 100000;
+	}
+	finish(&m, &with);
+	assert_int_equal(with.estimate.sampled_works, 400 + WINDOW + 20);
+	assert_in_range(truth(&m), with.estimate.whole.low_ns, with.estimate.whole.high_ns);
+	assert_true(with.estimate.whole.high_ns - with.estimate.whole.low_ns >
+		    without.estimate.whole.high_ns - without.estimate.whole.low_ns + (WINDOW + 20) * 40000);
+}
+
 /* Kernels so short that the edge behind them always comes late: what they take lies between little and what the host takes. */
 static void work_shorter_than_a_call(void **state)
 {
@@ -383,6 +405,7 @@ int main(void)
 		cmocka_unit_test(too_few_bursts_leave_everything_open),
 		cmocka_unit_test(without_bursts_there_is_none),
 		cmocka_unit_test(kinds_not_met_widen_the_interval),
+		cmocka_unit_test(a_kind_of_one_burst_widens_the_interval),
 		cmocka_unit_test(work_shorter_than_a_call),
 		cmocka_unit_test(an_edge_that_was_held_up),
 		cmocka_unit_test(the_interval_holds_the_truth),
