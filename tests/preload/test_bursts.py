@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Bursts in real programs: what stands where, how much of it there is, and what a program's streams have of it: nothing."""
 
+import bisect
 import json
 import re
+import struct
 import sys
 from collections import defaultdict
+from typing import NamedTuple
 
 import gst
 import pytest
@@ -182,8 +185,84 @@ def test_the_legacy_stream_is_never_marked_for_another(recorder):
     assert seen > 0  # it has brackets of its own
 
 
+class Stream(NamedTuple):
+    id: int
+    device: int
+    kind: int
+    handle: int
+    context: int
+    flags: int
+    priority: int
+
+
+def streams(data):
+    return {s.id: s for s in (Stream(*struct.unpack_from("<I2H2QIi", data, record_.offset + 8))
+                              for record_ in gst.valid(data, gst.segments(data)) if record_.type == gst.STREAM)}
+
+
 def stream_kinds(data):
-    for record_ in gst.valid(data, gst.segments(data)):
-        if record_.type == gst.STREAM:
-            at = record_.offset + 8
-            yield int.from_bytes(data[at:at + 4], "little"), int.from_bytes(data[at + 6:at + 8], "little")
+    return [(stream.id, stream.kind) for stream in streams(data).values()]
+
+
+@pytest.fixture(scope="module")
+def contexts(recorder):
+    """Three contexts in turns, on two devices, with streams of two priorities each."""
+    command = recorder.command("bursts_linked", "contexts", 24000)
+    plain, run = (recorder.run(command, shim=shim, env={"SIMGPU_DEVICES": 2}) for shim in (False, True))
+    assert (run.status, run.stdout, run.stderr) == (0, plain.stdout, plain.stderr) and plain.stdout == "end\n"
+    return run, Trace(run)
+
+
+def test_each_context_has_edges_of_its_own(contexts):
+    """Recorded while it is the current one, against a base of its own: an event of another one would be refused."""
+    _, trace = contexts
+    found, by_number = streams(trace.data), {edge.edge: edge for edge in trace.edges}
+    assert trace.edges and {edge.stream for edge in trace.edges} <= set(found)
+    assert all(found[edge.stream].device == edge.device for edge in trace.edges)
+    assert all(found[edge.stream].context == found[by_number[edge.base].stream].context for edge in trace.edges)
+    assert trace.injected["cuEventRecord"] == len(trace.edges)
+    work = sorted(trace.work.values())
+    for edge in (edge for edge in trace.edges if edge.burst):
+        before, behind = (found[call.stream].context for call in nearest(work, edge))
+        assert found[edge.stream].context in (before, behind)
+
+
+def nearest(work, edge):
+    """The submissions right before and behind it."""
+    at = bisect.bisect(work, edge.begin, key=lambda call: call.begin)
+    return work[max(at - 1, 0)], work[min(at, len(work) - 1)]
+
+
+def test_bursts_are_in_all_of_them_and_as_many(contexts):
+    """And in both streams of each, whatever their priority."""
+    _, trace = contexts
+    found, seen = streams(trace.data), defaultdict(int)
+    for burst in trace.bursts:
+        inside, marks, _ = brackets(trace, burst.burst)
+        assert len(inside) == burst.submissions
+        for stream, _ in inside:
+            seen[found[stream].device, found[stream].context, found[stream].priority] += 1
+    assert len({context for _, context, _ in seen}) == 3 and {device for device, *_ in seen} == {0, 1}
+    assert len(seen) == 6 and len({priority for *_, priority in seen}) == 2
+    assert 24000 / SHARE / 40 < len(trace.bursts) < 24000 / SHARE / 17 + 2
+
+
+def test_both_devices_are_reported_from_their_own_bursts(contexts):
+    run, trace = contexts
+    report = run.report()
+    done = [entry["device"] for entry in map(json.loads, run.truth.read_text().splitlines()) if "op" in entry]
+    true = [done.count(0), done.count(1)]
+    assert [device["operations"] for device in report["devices"]] == true == [16000, 8000]
+    assert all(device["bursts"]["bursts"] > 0 for device in report["devices"])
+    assert sum(device["bursts"]["bracketed"] for device in report["devices"]) <= sum(burst.submissions for burst in trace.bursts)
+
+
+def test_an_event_meant_for_another_process(recorder):
+    """The simulated driver shares none; the calls are answered as without us, and ours are about none of its."""
+    command = recorder.command("bursts_linked", "shared", 6000)
+    plain, run = recorder.run(command, shim=False), recorder.run(command)
+    assert (run.status, run.stdout, run.stderr) == (0, plain.stdout, plain.stderr) and "to share it: 801\n" in plain.stdout
+    trace = Trace(run)
+    assert trace.bursts and len(trace.made("cuIpcGetEventHandle")) == len(trace.made("cuIpcOpenEventHandle")) == 1
+    assert len(trace.made("cuEventRecord")) == len(trace.made("cuStreamWaitEvent")) == 300
+    assert trace.injected["cuEventRecord"] == len(trace.edges)

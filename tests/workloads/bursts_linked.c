@@ -5,7 +5,9 @@
  * capture       a capture is open in one stream while another works
  * programmatic  each kernel may begin before the one in front of it ends
  * overlap       two streams with more work than they can do
- * legacy        the default stream, with blocking ones beside it */
+ * legacy        the default stream, with blocking ones beside it
+ * contexts      in turns three contexts, two of them on one of two devices, each with a stream of the lowest and one of the highest priority
+ * shared        an event meant for another process is recorded and waited for all the time */
 #include <pthread.h>
 
 #include "sample.h"
@@ -107,16 +109,81 @@ static void legacy(void)
 		launch(i % 8 == 7 ? NULL : i % 2 ? blocking : apart, tiny);
 }
 
+struct place {
+	CUcontext context;
+	CUfunction kernel;
+	CUstream streams[2];
+};
+
+static struct place place_new(CUcontext c)
+{
+	struct place p = { .context = c };
+	int lowest, highest, given;
+
+	CHECK(cuCtxSetCurrent(c));
+	p.kernel = sample_function(sample_module("x"), "tiny__2us");
+	CHECK(cuCtxGetStreamPriorityRange(&lowest, &highest));
+	for (int i = 0; i < 2; i++) {
+		CHECK(cuStreamCreateWithPriority(&p.streams[i], CU_STREAM_NON_BLOCKING, i ? highest : lowest));
+		CHECK(cuStreamGetPriority(p.streams[i], &given));
+		REQUIRE(given == (i ? highest : lowest) && lowest > highest);
+	}
+	return p;
+}
+
+static void contexts(void)
+{
+	CUcontext second, other;
+	struct place places[3];
+
+	CHECK(cuCtxCreate(&second, NULL, 0, 0));
+	CHECK(cuDevicePrimaryCtxRetain(&other, 1));
+	places[0] = place_new(context);
+	places[1] = place_new(second);
+	places[2] = place_new(other);
+	for (unsigned long i = 0; i < launches; i++) {
+		const struct place *p = &places[i / 40 % 3];
+
+		if (i % 40 == 0)
+			CHECK(cuCtxSetCurrent(p->context));
+		launch(p->streams[i % 3 == 0], p->kernel);
+		if (i % 400 == 39)
+			CHECK(cuCtxSynchronize());
+	}
+	for (int i = 0; i < 3; i++) {
+		CHECK(cuCtxSetCurrent(places[i].context));
+		CHECK(cuCtxSynchronize());
+	}
+}
+
+static void shared(void)
+{
+	CUstream a = stream_new(CU_STREAM_NON_BLOCKING), b = stream_new(CU_STREAM_NON_BLOCKING);
+	CUipcEventHandle handle;
+	CUevent event, theirs;
+
+	CHECK(cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+	printf("to share it: %d\n", (int)cuIpcGetEventHandle(&handle, event));
+	printf("to open what is none: %d\n", (int)cuIpcOpenEventHandle(&theirs, (CUipcEventHandle){ "x" }));
+	for (unsigned long i = 0; i < launches; i++) {
+		launch(i % 2 ? a : b, tiny);
+		if (i % 20 == 0) {
+			CHECK(cuEventRecord(event, a));
+			CHECK(cuStreamWaitEvent(b, event, 0));
+		}
+	}
+	CHECK(cuEventSynchronize(event));
+	CHECK(cuEventDestroy(event));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} cases[] = { { "threads", threads },
-		      { "capture", capture },
-		      { "programmatic", programmatic },
-		      { "overlap", overlap },
-		      { "legacy", legacy } };
+	} cases[] = { { "threads", threads }, { "capture", capture }, { "programmatic", programmatic },
+		      { "overlap", overlap }, { "legacy", legacy },   { "contexts", contexts },
+		      { "shared", shared } };
 	CUmodule module;
 
 	if (argc != 3)
