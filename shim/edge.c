@@ -111,6 +111,31 @@ struct order {
 	struct edge_ref *ref; /* NULL: nobody asks for it */
 };
 
+/* Recorded between begin and end: from now on it may be read. */
+static void set_pending(struct pool *p, struct slot *slot, const struct thread *t, struct stream *s,
+			const struct order *o, uint64_t begin, uint64_t end)
+{
+	__atomic_store_n(&slot->number, __atomic_add_fetch(&last_edge, 1, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+	slot->edge = (struct gst_edge){
+		.edge = (uint32_t)slot->number,
+		.stream = s->id,
+		.covers = (uint32_t)o->covers,
+		.begin = begin,
+		.end = end,
+		.device = s->device,
+		.kind = (uint16_t)o->kind,
+		.tid = t->tid,
+		.burst = o->burst,
+	};
+	slot->stream = s;
+	slot->covers = o->covers;
+	if (o->ref)
+		*o->ref = (struct edge_ref){ slot, slot->number };
+	__atomic_store_n(&p->last_edge, begin, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&p->pending, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->state, SLOT_PENDING, __ATOMIC_RELEASE);
+}
+
 static bool record(struct thread *t, struct stream *s, const struct order *o)
 {
 	struct pool *p;
@@ -141,25 +166,7 @@ static bool record(struct thread *t, struct stream *s, const struct order *o)
 		rc = INJECT(cuEventRecord, slot->event, (CUstream)(uintptr_t)s->handle);
 	end = clock_ticks();
 	if (rc == CUDA_SUCCESS) {
-		__atomic_store_n(&slot->number, __atomic_add_fetch(&last_edge, 1, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
-		slot->edge = (struct gst_edge){
-			.edge = (uint32_t)slot->number,
-			.stream = s->id,
-			.covers = (uint32_t)o->covers,
-			.begin = begin,
-			.end = end,
-			.device = s->device,
-			.kind = (uint16_t)o->kind,
-			.tid = t->tid,
-			.burst = o->burst,
-		};
-		slot->stream = s;
-		slot->covers = o->covers;
-		if (o->ref)
-			*o->ref = (struct edge_ref){ slot, slot->number };
-		__atomic_store_n(&p->last_edge, begin, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&p->pending, 1, __ATOMIC_RELAXED);
-		__atomic_store_n(&slot->state, SLOT_PENDING, __ATOMIC_RELEASE);
+		set_pending(p, slot, t, s, o, begin, end);
 		stream_marked(s, o->covers);
 	} else {
 		if (slot)
