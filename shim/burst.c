@@ -77,7 +77,8 @@ static void raise_floor(bool on)
 bool burst_goes_on(void)
 {
 	return left_of(__atomic_load_n(&window, __ATOMIC_RELAXED)) &&
-	       clock_ticks() - __atomic_load_n(&now.end, __ATOMIC_RELAXED) < clock_ticks_in(GOES_ON_NS);
+	       (int64_t)(clock_ticks() - __atomic_load_n(&now.end, __ATOMIC_RELAXED)) <
+		       (int64_t)clock_ticks_in(GOES_ON_NS); /* another thread's end may be later */
 }
 
 /* ---- the budget ------------------------------------------------------------------------------------------------------ */

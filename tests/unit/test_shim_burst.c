@@ -25,14 +25,17 @@ static void wait_for_event(CUstream handle)
 static void every_submission_stands_between_two_edges(void **state)
 {
 	struct gst_burst b;
+	unsigned created;
 
 	(void)state;
 	launch_until_burst(STREAM_A, SUBMISSIONS - 1);
+	created = driver.created;
 	for (unsigned i = 1; i < SUBMISSIONS; i++) {
 		assert_true(is_on());
 		launch_whole(STREAM_A, CUDA_SUCCESS);
 	}
 	assert_false(is_on());
+	assert_int_equal(driver.created, created);                    /* its events were there before it began */
 	assert_string_equal(log_text(), "ELEELEELEELEELEELEELEELEE"); /* the last: an edge right behind another */
 	b = last_burst();
 	assert_int_equal(b.burst, number_of(window));
@@ -243,6 +246,41 @@ static void each_stream_that_a_wait_meets_pays_for_two(void **state)
 	assert_true(edges <= 20000 / SHARE);
 }
 
+/* Of many other streams with work so many are marked, and it is no longer than it may be. */
+static void many_streams_do_not_make_it_endless(void **state)
+{
+	(void)state;
+	launch_until_burst(STREAM_A, SUBMISSIONS - 1);
+	while (is_on())
+		launch_whole(STREAM_A, CUDA_SUCCESS);
+	count_down(me, 1000); /* none begins meanwhile */
+	for (uintptr_t i = 1; i <= 40; i++)
+		launch_whole((CUstream)(0x100000 + i * 0x1000), CUDA_SUCCESS);
+	for (unsigned tries = 0; !is_on(); tries++) {
+		assert_true(tries < 100000);
+		forget_recorded();
+		launch_whole(STREAM_A, CUDA_SUCCESS);
+	}
+	assert_int_equal(left_of(window), 24 - 1);
+	assert_int_equal(driver.n_recorded, 32 + 3); /* the marks, and what every launch has */
+	assert_int_equal(recorded_on(STREAM_A), 2);
+	while (is_on())
+		launch_whole(STREAM_A, CUDA_SUCCESS);
+	assert_int_equal(last_burst().submissions, 24);
+	assert_int_equal(last_burst().edges, 32 + 2 * 24 + 1);
+}
+
+/* … and README's. */
+static void the_numbers_are_those_of_the_format(void **state)
+{
+	(void)state;
+	assert_int_equal(SUBMISSIONS, 8);
+	assert_int_equal(SUBMISSIONS_FIRST, 2);
+	assert_int_equal(SHARE, 64);
+	assert_int_equal(SHARE_OF_ALL, 50);
+	assert_int_equal(SLOW_NS, 1000000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +288,8 @@ int main(void)
 		cmocka_unit_test_setup(first_ones_come_soon_and_are_short, set_up_bursts),
 		cmocka_unit_test_setup(an_edge_that_has_not_fired_serves_both_sides, set_up_bursts),
 		cmocka_unit_test_setup(other_streams_with_work_are_marked_but_never_the_legacy_one, set_up_bursts),
+		cmocka_unit_test_setup(many_streams_do_not_make_it_endless, set_up_bursts),
+		cmocka_unit_test_setup(the_numbers_are_those_of_the_format, set_up_bursts),
 		cmocka_unit_test_setup(bursts_are_an_even_sample_within_the_budget, set_up_bursts),
 		cmocka_unit_test_setup(a_thread_that_submits_little_has_its_share, set_up_bursts),
 		cmocka_unit_test_setup(edges_of_other_kinds_come_first, set_up_bursts),

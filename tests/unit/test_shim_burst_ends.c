@@ -172,6 +172,22 @@ static void the_process_ends_in_it(void **state)
 	assert_string_equal(log_text(), "L");
 }
 
+/* The helper keeps awake for it: not for one whose program does something else. */
+static void it_goes_on_while_it_has_edges(void **state)
+{
+	(void)state;
+	assert_false(burst_goes_on());
+	launch_until_burst(STREAM_A, SUBMISSIONS - 1);
+	now.end = clock_ticks() + clock_ticks_in(1000000000); /* however slow this machine is */
+	assert_true(burst_goes_on());
+	now.end = clock_ticks() - clock_ticks_in(5000000);
+	assert_true(is_on());
+	assert_false(burst_goes_on());
+	burst_end(me);
+	now.end = clock_ticks() + clock_ticks_in(1000000000);
+	assert_false(burst_goes_on());
+}
+
 static void a_child_begins_with_none(void **state)
 {
 	(void)state;
@@ -319,6 +335,7 @@ int main(void)
 		cmocka_unit_test_setup(none_behind_a_launch_that_failed, set_up_bursts),
 		cmocka_unit_test_setup(nobody_returned_from_a_launch_in_it, set_up_bursts),
 		cmocka_unit_test_setup(the_process_ends_in_it, set_up_bursts),
+		cmocka_unit_test_setup(it_goes_on_while_it_has_edges, set_up_bursts),
 		cmocka_unit_test_setup(a_child_begins_with_none, set_up_bursts),
 		cmocka_unit_test_setup(a_slow_program_does_not_keep_it_open, set_up_bursts),
 		cmocka_unit_test_setup(a_place_that_nobody_gives_back, set_up_bursts),
