@@ -310,6 +310,27 @@ static void the_floats_step(void **state)
 	record_free(r);
 }
 
+/* 100 s from their base, 1 ms from each other: each is by itself against the base, in steps of 7.8 us, so what is known of the one holds for the
+ * other to one step, and the rates' part of a millisecond. */
+static void a_step_lies_between_two_sections(void **state)
+{
+	struct recording *r = record_begin((struct drift){ 0 });
+	struct firing *firings;
+
+	(void)state;
+	add_edge(r, 0, 1 * S, 1 * S);
+	add_edge(r, 100 * S, 0, 0);
+	r->base = 1;
+	add_edge(r, 100.001 * S, 1 * S, 1 * S);
+	assert_int_equal(r->trace.edges[2].base, 1);
+	assert_int_equal(sequence_edges(&r->trace, NULL), ERR_NONE);
+	assert_int_equal(device_clock_map(&firings, &r->trace, NULL), ERR_NONE);
+	assert_in_range(firings[1].error_ns, 500, 502);
+	assert_in_range(firings[2].error_ns, 500 + 7812 + 5, 500 + 7813 + 101);
+	free(firings);
+	record_free(r);
+}
+
 /* All edges known to 300 us and no better: that is the error. */
 static void the_windows_width(void **state)
 {
@@ -413,6 +434,7 @@ int main(void)
 		cmocka_unit_test(contradictions_are_stated),
 		cmocka_unit_test(the_events_step),
 		cmocka_unit_test(the_floats_step),
+		cmocka_unit_test(a_step_lies_between_two_sections),
 		cmocka_unit_test(the_windows_width),
 		cmocka_unit_test(the_rates_wander),
 		cmocka_unit_test(contexts_take_turns),
