@@ -62,6 +62,22 @@ bool keeper_take(struct segment *s)
 	return wanted;
 }
 
+bool keeper_give_back(struct segment *s)
+{
+	bool had;
+
+	if (!lock())
+		return false;
+	had = keeper.reserve.base != NULL;
+	if (had) {
+		*s = keeper.reserve;
+		keeper.reserve.base = NULL;
+		__atomic_store_n(&keeper.segments, keeper.segments - 1, __ATOMIC_RELAXED);
+	}
+	unlock();
+	return had;
+}
+
 /* ---- which records --------------------------------------------------------------------------------------------------- */
 
 static const struct gst_call *as_switch(const struct gst_record *r)

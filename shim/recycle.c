@@ -82,8 +82,9 @@ static int give_up(struct segment *s, uint64_t left_ticks, bool rather_lose)
 	return 0;
 }
 
-/* Gives up the oldest one left after `after`. 0, or an errno, or NONE_LEFT. */
-static int next(uint64_t *after, bool rather_lose, struct segment *out)
+/* Gives up the oldest one left after `after`. 0, or an errno, or NONE_LEFT. As soon as it is the caller's, its own is left to others: nobody
+ * holds two for long. */
+static int next(uint64_t *after, bool rather_lose, struct segment *out, uint32_t *own)
 {
 	uint64_t left_ticks;
 	struct segment s = { .index = segment_table_take_oldest(segments_used(), *after, &left_ticks) };
@@ -91,6 +92,10 @@ static int next(uint64_t *after, bool rather_lose, struct segment *out)
 
 	if (s.index == GST_NONE)
 		return NONE_LEFT;
+	if (own && *own != GST_NONE) {
+		segment_table_leave(*own);
+		*own = GST_NONE;
+	}
 	s.recycles = segment_table_recycles(s.index);
 	rc = give_up(&s, left_ticks, rather_lose);
 	if (rc) { /* a younger one may have nothing that must be kept */
@@ -103,22 +108,26 @@ static int next(uint64_t *after, bool rather_lose, struct segment *out)
 }
 
 /* 0, or an errno, ENOSPC where nobody has room for what must be kept; or NONE_LEFT. */
-static int have(bool rather_lose, struct segment *out)
+static int have(bool rather_lose, struct segment *out, uint32_t *own)
 {
 	uint64_t after = 0;
 	int rc = NONE_LEFT;
+	bool gave = false;
 
 	for (unsigned tries = 0; tries < TRIES; tries++) {
-		int last = next(&after, rather_lose, out);
+		int last = next(&after, rather_lose, out, own);
 
 		if (last == NONE_LEFT)
 			break;
 		rc = last;
 		if (!rc && !keeper_take(out))
 			return 0;
+		gave |= !rc;
 		if (rc && rc != ENOSPC && rc != EAGAIN)
 			break;
 	}
+	if (gave && own && keeper_give_back(out)) /* there is no other for a thread that just left its own */
+		return 0;
 	return rc ? rc : NONE_LEFT;
 }
 
@@ -142,13 +151,13 @@ static int give_up_own(uint32_t *own, bool rather_lose, struct segment *out)
 /* One of those left, else the caller's own. That becomes the keeper's only if another one can be given up then. */
 static int have_or_own(bool rather_lose, struct segment *out, uint32_t *own)
 {
-	int rc = have(rather_lose, out), last;
+	int rc = have(rather_lose, out, own), last;
 
 	if (rc != NONE_LEFT && rc != ENOSPC && rc != EAGAIN)
 		return rc;
 	last = give_up_own(own, rather_lose, out);
 	if (last == 0 && rc == ENOSPC && keeper_take(out))
-		return have(rather_lose, out);
+		return have(rather_lose, out, own);
 	return last == NONE_LEFT ? rc : last;
 }
 

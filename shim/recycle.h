@@ -5,8 +5,8 @@
 
 #include "segment.h"
 
-/* Gives up the segment that was left longest ago; where there is none, the caller's own, which nobody else can take meanwhile: *own becomes
- * GST_NONE then. NULL: it has none. 0, or an errno: ENOSPC where there is none, EAGAIN where another thread is in the way, or that of
+/* Gives up the segment that was left longest ago, and leaves the caller's own; where there is none, gives up that one, which nobody else can
+ * take meanwhile. In both cases *own becomes GST_NONE. NULL: it has none. 0, or an errno: ENOSPC where there is none, EAGAIN where another thread is in the way, or that of
  * opening the file. */
 int recycle(struct segment *out, uint32_t *own);
 

@@ -18,7 +18,7 @@ struct segment {
 /* A blank segment: allocated on disk, or one that was given up; mapped. 0, or an errno: EFBIG where within the limit each one is in
  * use, ENOSPC or EDQUOT where the disk had no room for more; both may change when other threads leave theirs. EAGAIN: another thread
  * is in the way, for the moment. EMFILE, ENFILE: the program's moment. Else: the file is gone, nothing will be had later either.
- * own: the index of the caller's full one, which is given up itself where there is no other, and then becomes GST_NONE; NULL: none. */
+ * own: the index of the caller's full one: recycle.h; NULL: none. */
 int segment_claim(struct segment *out, uint32_t *own);
 /* The same before anybody needs it: that it cannot be had means nothing yet. Whoever needs it finds out by itself, and says so. */
 bool segment_try(struct segment *out);
