@@ -13,7 +13,7 @@ struct known {              /* of one stream */
 	uint64_t highest;   /* of any number that is mentioned … */
 	uint64_t later;     /* … by what began later: no lower than any that was given before */
 	uint64_t finished;  /* by from_ns, as far as what was left out says */
-	int64_t written_ns; /* by then the records were written of all submissions that are left out and there */
+	int64_t written_ns; /* by then the records were written of all submissions that began before from_ns and are there */
 };
 
 /* ---- what is known of each stream ------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ static bool know_written(struct known *known, const struct trace *t, int64_t fro
 
 		if (at < t->n_threads && t->threads[at].tid != c->tid)
 			at = t->n_threads;
-		if (is_numbered(c) && c->stream != GST_NONE && c->end_ns <= from_ns)
+		if (is_numbered(c) && c->stream != GST_NONE && c->begin_ns < from_ns)
 			known[c->stream].written_ns = max64(known[c->stream].written_ns, next_ns[at]);
 		if (at < t->n_threads)
 			next_ns[at] = c->begin_ns;
