@@ -17,7 +17,8 @@
 
 #include <stdlib.h>
 
-#define ROUNDS 6 /* of a chain of waits from device to device: longer ones are bounded less tightly */
+#define OWN_EDGES 64 /* in one call's time, of whichever threads: what is more is not looked at */
+#define ROUNDS 6     /* of a chain of waits from device to device: longer ones are bounded less tightly */
 
 /* ---- what each stream's facts say about each submission --------------------------------------------- */
 
@@ -73,6 +74,18 @@ static void leave_out_finished(struct stream_work *w)
 	w->n = w->trace->from_ns ? n : w->n;
 }
 
+/* The recorder puts an edge into the stream in the program's own call, before it hands that to the driver: what the call submits stands
+ * behind it. What it records behind, it records when the driver has returned. */
+static int64_t own_edges(const struct facts *f, size_t at, size_t end, const struct call *c)
+{
+	int64_t from = INT64_MIN;
+
+	for (size_t last = at + OWN_EDGES; at < end && at < last && f->order[at].after_ns <= c->end_ns; at++)
+		if (f->order[at].tid && f->order[at].tid == c->tid && f->order[at].begin_ns >= c->begin_ns)
+			from = max64(from, f->order[at].from_ns);
+	return from;
+}
+
 /* An op starts after its call began, and after every edge recorded before that had fired. */
 static void set_earliest_starts(struct stream_work *w, const struct facts *f)
 {
@@ -87,6 +100,7 @@ static void set_earliest_starts(struct stream_work *w, const struct facts *f)
 		/* entries rise along a stream but for races of threads; there a bound is used a little late */
 		for (; at < end && f->order[at].after_ns <= entry; at++)
 			from = max64(from, f->order[at].from_ns);
+		from = max64(from, own_edges(f, at, end, op->call));
 		op->earliest_start_ns = clamp64(max64(entry, from), entry, max64(entry, op->latest_end_ns));
 		op->earliest_start_ns = max64(op->earliest_start_ns, w->trace->from_ns);
 		op->latest_end_ns = max64(op->latest_end_ns, op->earliest_start_ns);

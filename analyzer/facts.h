@@ -65,7 +65,8 @@ enum pending_by {
 
 struct order {
 	uint32_t stream;
-	int64_t after_ns, from_ns; /* from_ns INT64_MIN: an event or wait of the program's, which orders nothing */
+	uint32_t tid; /* of the thread that recorded the edge; what it submits in the call around that stands behind it, too. 0 not known */
+	int64_t begin_ns, after_ns, from_ns; /* from_ns INT64_MIN: an event or wait of the program's, which orders nothing */
 };
 
 struct wait { /* for an event: whose work the stream waits for from at_ns on */

@@ -74,7 +74,7 @@ static bool add_mark(struct facts_builder *b, const struct call *c)
 		return true;
 	if (!array_room(f->order, f->n_order, f->cap_order))
 		return false;
-	f->order[f->n_order++] = (struct order){ c->stream, c->end_ns, INT64_MIN };
+	f->order[f->n_order++] = (struct order){ .stream = c->stream, .after_ns = c->end_ns, .from_ns = INT64_MIN };
 	return true;
 }
 
