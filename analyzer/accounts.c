@@ -29,23 +29,29 @@ static size_t find_usage(const struct accounts *a, uint32_t tid, int64_t time_ns
 	return array_first(a->usages, a->t->n_usages, sizeof(*a->usages), account_before, &key);
 }
 
+/* The first account inside the call that says how long the thread had been without a CPU: NULL none. */
+static const struct usage *find_begin(const struct accounts *a, const struct call *c)
+{
+	for (size_t i = find_usage(a, c->tid, c->begin_ns);
+	     i < a->t->n_usages && a->usages[i]->tid == c->tid && a->usages[i]->time_ns < c->end_ns; i++)
+		if (a->usages[i]->run_delay_ns != UINT64_MAX)
+			return a->usages[i];
+	return NULL;
+}
+
 int64_t accounts_wake_ns(const struct accounts *a, const struct call *c)
 {
 	size_t after = find_usage(a, c->tid, c->end_ns);
-	const struct usage *first, *last;
+	const struct usage *first = find_begin(a, c), *last;
 
-	if (after == 0 || after == a->t->n_usages)
-		return WAKE_NS;
+	/* where records were dropped, what comes next may be another call's */
+	if (!first || after == a->t->n_usages || a->t->counters.records_dropped)
+		return INT64_MAX;
 	last = a->usages[after];
-	first = a->usages[find_usage(a, c->tid, c->begin_ns)];
-	for (size_t i = after; i-- > 0 && a->usages[i]->tid == c->tid && a->usages[i]->time_ns >= c->begin_ns;)
-		if (a->usages[i]->run_delay_ns != UINT64_MAX)
-			first = a->usages[i];
-	if (first->tid != c->tid || last->tid != c->tid || first->run_delay_ns == UINT64_MAX ||
-	    last->run_delay_ns == UINT64_MAX || last->run_delay_ns < first->run_delay_ns ||
-	    last->run_delay_ns - first->run_delay_ns > (uint64_t)(c->end_ns - c->begin_ns))
-		return WAKE_NS;
-	return WAKE_NS + (int64_t)(last->run_delay_ns - first->run_delay_ns);
+	if (last->tid != c->tid || last->run_delay_ns == UINT64_MAX || last->run_delay_ns < first->run_delay_ns ||
+	    last->major_faults != first->major_faults)
+		return INT64_MAX;
+	return WAKE_NS + (int64_t)min64((int64_t)(last->run_delay_ns - first->run_delay_ns), c->end_ns - c->begin_ns);
 }
 
 int64_t accounts_handed_ns(const struct accounts *a, const struct call *c)
@@ -53,7 +59,7 @@ int64_t accounts_handed_ns(const struct accounts *a, const struct call *c)
 	size_t i = find_usage(a, c->tid, c->begin_ns);
 	int64_t entered = INT64_MIN;
 
-	for (; i < a->t->n_usages && a->usages[i]->tid == c->tid && a->usages[i]->time_ns <= c->end_ns; i++)
+	for (; i < a->t->n_usages && a->usages[i]->tid == c->tid && a->usages[i]->time_ns < c->end_ns; i++)
 		if (a->usages[i]->run_delay_ns != UINT64_MAX)
 			entered = a->usages[i]->time_ns;
 	return entered;
@@ -76,7 +82,8 @@ static bool edge_before(const void *element, const void *key)
 int64_t accounts_asked_ns(const struct accounts *a, const struct call *c)
 {
 	const struct edge at = { .tid = c->tid, .begin_ns = c->begin_ns }, *key = &at;
-	int64_t asked_ns = c->begin_ns;
+	const struct usage *first = find_begin(a, c);
+	int64_t asked_ns = first ? first->time_ns : c->begin_ns;
 
 	for (size_t i = array_first(a->edges, a->t->n_edges, sizeof(*a->edges), edge_before, &key);
 	     i < a->t->n_edges && a->edges[i]->tid == c->tid && a->edges[i]->begin_ns < c->end_ns; i++)

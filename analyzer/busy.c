@@ -76,13 +76,18 @@ static bool proves_nothing(const struct work *op)
 	return op->hostfn || op->stalls || op->lost;
 }
 
-/* A blocking call that found all done may itself take this long: the first of its kind, a page fault, a lock. So a short one proves no
- * long time before it busy, in which nobody looked. */
+/* A blocking call that found all done may itself take this long: the first of its kind, a lock; and an edge on an idle stream may fire this
+ * late, where the device sleeps. So a short one proves no long time before it busy, in which nobody looked. */
 static bool is_too_short(const struct stream_work *w, const struct work *op, const struct pending *p)
 {
 	int64_t entered_ns = p->asked_ns - w->facts->latency_ns;
 
-	return (p->at_ns - entered_ns) * WAIT_PROVES < entered_ns - max64(op->call->end_ns, op->held_until_ns);
+	int64_t seen_ns = max64(op->call->end_ns, op->earliest_end_ns);
+
+	if (p->known_by == PENDING_WAKE)
+		seen_ns = max64(seen_ns, op->held_until_ns);
+
+	return (p->at_ns - entered_ns) * WAIT_PROVES < entered_ns - seen_ns;
 }
 
 /* Applies one fact to the op it is about. */
@@ -92,9 +97,10 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 
 	if (op->measured)
 		return true;
-	if (p->known_by == PENDING_WAKE &&
-	    (op->known_by == BOUNDARY_EDGE || p->at_ns > op->latest_end_ns || is_too_short(w, op, p)))
-		return true; /* known better; too little; or known to be over before the call returned: it did not wait, it had no CPU */
+	if ((p->known_by == PENDING_WAKE || p->known_by == PENDING_EDGE) && is_too_short(w, op, p))
+		return true;
+	if (p->known_by == PENDING_WAKE && (op->known_by == BOUNDARY_EDGE || p->at_ns > op->latest_end_ns))
+		return true; /* known better; or known to be over before the call returned: it did not wait, it had no CPU */
 	if (p->known_by == PENDING_ASKED &&
 	    (facts_edge_near(w->facts, w->stream, p->at_ns) || p->at_ns > op->latest_end_ns ||
 	     (is_legacy(w) && !legacy_others_done(d, w, p->at_ns + EVENT_NS))))

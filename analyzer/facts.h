@@ -22,9 +22,10 @@
  * waited for a CPU: an interrupt or a spin's last turn, and the wake-up. */
 #define WAKE_NS 30000
 
-/* Where nobody looked between a submission and the blocking call behind it, that call proves the device busy from the one to the other only
- * if it took at least so-manieth of that time. One that finds all done may itself take 0.2 ms (the first of its kind, a page
- * fault, a lock of the driver's), which is no proof of the ten milliseconds before. */
+/* Where nobody looked between a submission and the blocking call, or the edge, behind it, that call proves the device busy from the one to
+ * the other only if it took at least so-manieth of that time, the edge only if it fired so late. A call that finds all done may itself
+ * take 0.2 ms (the first of its kind, a lock of the driver's), and a device that sleeps may be late with an edge, which is no proof
+ * of the ten milliseconds before. */
 #define WAIT_PROVES 8
 
 /* A blocking copy is under way at most this long after its call began, plus LATENCY_NS: argument checks and pinning. */

@@ -11,9 +11,16 @@ static bool add_blocked(struct facts_builder *b, const struct call *c, uint32_t 
 {
 	int64_t wake = accounts_wake_ns(&b->accounts, c);
 	int64_t asked = accounts_asked_ns(&b->accounts, c);
-	struct pending p = { stream,  covers,       c->end_ns - wake, asked + b->out->latency_ns,
-			     context, PENDING_WAKE, INT64_MIN };
+	struct pending p = { .stream = stream,
+			     .covers = covers,
+			     .asked_ns = asked + b->out->latency_ns,
+			     .context = context,
+			     .known_by = PENDING_WAKE,
+			     .entered_ns = INT64_MIN };
 
+	if (wake == INT64_MAX)
+		return true; /* nobody knows for how long the thread had no CPU */
+	p.at_ns = c->end_ns - wake;
 	if (!is_submission(c))
 		return facts_add_pending(b, p);
 	p.known_by = PENDING_OWN;

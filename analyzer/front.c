@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct known {              /* of one stream */
-	uint64_t first;     /* the lowest number of a submission that began later; 0 none */
-	uint64_t highest;   /* of any number that is mentioned … */
-	uint64_t later;     /* … by what began later: no lower than any that was given before */
-	uint64_t finished;  /* by from_ns, as far as what was left out says */
+struct known {             /* of one stream */
+	uint64_t first;    /* the lowest number of a submission that began later; 0 none */
+	uint64_t highest;  /* of any number that is mentioned … */
+	uint64_t later;    /* … by what began later: no lower than any that was given before */
+	uint64_t finished; /* by from_ns, as far as what was left out says */
 	int64_t written_ns; /* by then the records were written of all submissions that began before from_ns and are there */
 };
 

@@ -123,7 +123,7 @@ void call_exit_slow(struct call *c)
 		edge_record(t, c->stream, c->edge_after, stream_covers(c->stream));
 	if (c->account) {
 		polls_after_block(t);
-		thread_account(t, clock_ticks(), c->role == CALL_SUBMITS ? ACCOUNT_COPY_ENDED : ACCOUNT_PLAIN);
+		thread_account(t, clock_ticks(), (enum thread_account)c->account);
 		helper_wake();
 	}
 }

@@ -23,8 +23,8 @@ struct call {
 	struct stream *stream;
 	enum call_role role;
 	uint8_t edge_after; /* record an edge of this kind behind it, 0 none */
-	bool account;    /* note the thread's accounts when it returns */
-	uint32_t timed;  /* our own part in it is measured, for so many calls; 0 not (self_time.h) */
+	uint8_t account;    /* enum thread_account: note the thread's accounts when it returns */
+	uint32_t timed;     /* our own part in it is measured, for so many calls; 0 not (self_time.h) */
 	uint64_t own_ticks, own_begin, own_injected;
 	struct gst_call record;
 };
@@ -52,7 +52,7 @@ static inline void call_enter(struct call *c, enum hook_id hook, enum gst_family
 	c->stream = NULL;
 	c->role = CALL_PLAIN;
 	c->edge_after = 0;
-	c->account = false;
+	c->account = ACCOUNT_NONE;
 	c->record = (struct gst_call){ .hook = (uint16_t)hook,
 				       .family = (uint8_t)family,
 				       .stream = GST_NONE,

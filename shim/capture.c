@@ -140,6 +140,14 @@ static bool waits_for_end(enum gst_copy_kind kind, enum copy_mode mode)
 	return mode == WAITS && (kind == GST_COPY_H2D_PINNED || kind == GST_COPY_D2H_PINNED || kind == GST_COPY_H2H);
 }
 
+/* The thread's accounts right before the driver is called and after it returned: only what it waited for a CPU tells a late wake-up from
+ * a device that was busy for longer. */
+static void account_wait(struct call *c, enum thread_account begins)
+{
+	c->account = ACCOUNT_WAIT_ENDED;
+	thread_account(c->thread, 0, begins);
+}
+
 static void copy_work(struct call *c, CUstream s, enum gst_copy_kind kind, uintptr_t device_pointer, size_t bytes,
 		      enum copy_mode mode)
 {
@@ -163,9 +171,8 @@ static void copy_work(struct call *c, CUstream s, enum gst_copy_kind kind, uintp
 		c->record.flags |= GST_BLOCKING; /* no other thread put work in front of it meanwhile */
 	if (stages && !c->edge_after)
 		c->edge_after = GST_EDGE_BLOCK;
-	c->account = waits || stages;
-	if (c->account) /* the last thing before the driver: from here to its return, what the copy itself took */
-		thread_account(c->thread, 0, ACCOUNT_COPY_BEGINS);
+	if (waits || stages) /* the last thing before the driver: from here to its return, what the copy itself took */
+		account_wait(c, ACCOUNT_COPY_BEGINS);
 }
 
 void copy(struct call *c, CUstream s, enum copy_direction direction, uintptr_t dst, uintptr_t src, size_t bytes,
@@ -190,22 +197,33 @@ void copy_3d(struct call *c, CUstream s, const CUDA_MEMCPY3D *p, enum copy_mode 
 
 /* ---- waiting and asking ---------------------------------------------------------------------------------------------- */
 
-static void await(struct call *c, struct stream *s)
+/* told: an edge says when the work was over that is waited for, or it is known to be. */
+static void account_synchronise(struct call *c, bool told)
 {
-	c->role = CALL_AWAITS;
-	c->account = true;
-	edges_before_block(c->thread, s);
+	if (told)
+		c->account = ACCOUNT_PLAIN;
+	else
+		account_wait(c, ACCOUNT_SYNC_BEGINS);
+}
+
+static bool nothing_untold(void)
+{
+	return settings.level >= GST_LEVEL_EDGES || !streams_any_busy();
 }
 
 void sync_stream(struct call *c, CUstream handle)
 {
 	struct stream *s = c->thread ? stream_get(c->thread, handle) : NULL;
+	uint64_t covers;
 
 	if (!s)
 		return;
 	set_stream(c, s);
-	c->record.seq = (uint32_t)stream_covers(s);
-	await(c, s);
+	covers = stream_covers(s);
+	c->record.seq = (uint32_t)covers;
+	c->role = CALL_AWAITS;
+	edges_before_block(c->thread, s);
+	account_synchronise(c, stream_is_empty(s) || __atomic_load_n(&s->marked, __ATOMIC_RELAXED) >= covers);
 }
 
 void sync_context(struct call *c, CUcontext context)
@@ -215,7 +233,9 @@ void sync_context(struct call *c, CUcontext context)
 	c->record.args[0] = context ? (uintptr_t)context : thread_context(c->thread);
 	if (c->record.args[0] && c->thread->context_known)
 		c->record.device = c->thread->device;
-	await(c, NULL);
+	c->role = CALL_AWAITS;
+	edges_before_block(c->thread, NULL);
+	account_synchronise(c, nothing_untold());
 }
 
 void sync_event(struct call *c, CUevent e)
@@ -227,7 +247,7 @@ void sync_event(struct call *c, CUevent e)
 		return;
 	c->record.args[0] = (uintptr_t)e;
 	edges_before_block(c->thread, &no_stream);
-	c->account = true;
+	account_synchronise(c, nothing_untold());
 }
 
 void query_stream(struct call *c, CUstream handle)

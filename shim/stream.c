@@ -277,6 +277,14 @@ bool streams_any_unmarked(void)
 	return any;
 }
 
+bool streams_any_busy(void)
+{
+	bool any = false;
+
+	set_each(&busy, is_busy, note_any, &any);
+	return any;
+}
+
 struct context_sync {
 	uint64_t context, begin;
 };

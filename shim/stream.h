@@ -111,6 +111,8 @@ void stream_submitted(struct stream *s);
 /* Calls f(s, arg) for each live stream with unmarked work. */
 void streams_each_unmarked(void (*f)(struct stream *s, void *arg), void *arg);
 bool streams_any_unmarked(void);
+/* Is there one with work that is not known to have finished? */
+bool streams_any_busy(void);
 
 /* Calls f(s, arg) for each live stream with work that is not known to have finished. A stream is among them before the record of the
  * call is written that put work into it. */

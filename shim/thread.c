@@ -194,27 +194,33 @@ static uint64_t read_run_delay_ns(void)
 	return p ? strtoull(p + 1, NULL, 10) : UINT64_MAX;
 }
 
-/* How long the thread has been runnable without a CPU: a count that goes on from wherever the copy began. Reading it opens a file, and
- * in the program's own table of descriptors, where another thread may notice. So it is not read where it is plain: what a thread did not
- * get of the time without ever giving up its CPU is the delay. A driver that spins in its copies is known by that after a few. */
+/* How long the thread has been runnable without a CPU, at most: a count that goes on from wherever the wait began. Reading it opens a
+ * file, and in the program's own table of descriptors, where another thread may notice. So it is not read where it is plain: what a thread
+ * did not get of the time without ever giving up its CPU is the delay. A driver that spins in its copies is known by that after a few.
+ * Where the file cannot be had, and in a synchronise, all that the thread did not compute may have been delay: the interrupt or timer that
+ * ends a sleep may be milliseconds late too, on a virtual machine, which shows in no account. */
 static uint64_t run_delay(struct thread *t, enum thread_account what, uint64_t cpu_ns, uint32_t voluntary)
 {
-	struct thread_copy *c = &t->copy;
-	bool blocked = voluntary != c->voluntary;
+	struct thread_wait *w = &t->wait;
+	bool blocked = voluntary != w->voluntary;
+	uint64_t delay_ns;
 
-	if (what == ACCOUNT_COPY_BEGINS) {
-		*c = (struct thread_copy){ .spun = c->spun, .voluntary = voluntary, .cpu_ns = cpu_ns };
-		c->delay_known = c->spun < SPUN_ENOUGH;
-		c->delay_ns = c->delay_known ? read_run_delay_ns() : 0;
-		c->mono_ns = clock_mono_ns();
-		return c->delay_ns;
+	if (what != ACCOUNT_WAIT_ENDED) {
+		*w = (struct thread_wait){
+			.spun = w->spun, .copies = what == ACCOUNT_COPY_BEGINS, .voluntary = voluntary, .cpu_ns = cpu_ns
+		};
+		delay_ns = what == ACCOUNT_COPY_BEGINS && w->spun < SPUN_ENOUGH ? read_run_delay_ns() : UINT64_MAX;
+		w->delay_known = delay_ns != UINT64_MAX;
+		w->delay_ns = w->delay_known ? delay_ns : 0;
+		w->mono_ns = clock_mono_ns();
+		return w->delay_ns;
 	}
-	c->spun = blocked ? 0 : c->spun + (c->spun < SPUN_ENOUGH);
-	if (blocked && c->delay_known)
-		return read_run_delay_ns();
-	if (c->delay_ns == UINT64_MAX)
-		return UINT64_MAX;
-	return c->delay_ns + positive(clock_mono_ns() - c->mono_ns - (cpu_ns - c->cpu_ns));
+	if (w->copies)
+		w->spun = blocked ? 0 : w->spun + (w->spun < SPUN_ENOUGH);
+	delay_ns = blocked && w->delay_known ? read_run_delay_ns() : UINT64_MAX;
+	if (delay_ns != UINT64_MAX)
+		return delay_ns;
+	return w->delay_ns + positive(clock_mono_ns() - w->mono_ns - (cpu_ns - w->cpu_ns));
 }
 
 void thread_account(struct thread *t, uint64_t ticks, enum thread_account what)
@@ -230,7 +236,7 @@ void thread_account(struct thread *t, uint64_t ticks, enum thread_account what)
 		r.voluntary = (uint32_t)u.ru_nvcsw;
 		r.involuntary = (uint32_t)u.ru_nivcsw;
 		r.major_faults = (uint32_t)u.ru_majflt;
-		if (what != ACCOUNT_PLAIN)
+		if (what >= ACCOUNT_SYNC_BEGINS)
 			r.run_delay_ns = run_delay(t, what, r.cpu_ns, r.voluntary);
 		r.ticks = ticks ? ticks : clock_ticks();
 		ring_append(&t->ring, GST_USAGE, sizeof(r), &r);

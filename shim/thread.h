@@ -44,10 +44,11 @@ struct nccl_group {
 };
 #define NCCL_GROUPS 9 /* one for each copy that is told apart, and one for none */
 
-struct thread_copy { /* the thread's accounts when its last copy began */
+struct thread_wait { /* the thread's accounts when it last began to wait for the device */
 	uint64_t mono_ns, cpu_ns, delay_ns;
 	uint32_t voluntary;
 	uint32_t spun;    /* copies in a row during which the thread never gave up its CPU */
+	bool copies;      /* it is a copy that it waits in */
 	bool delay_known; /* delay_ns was read, and does not begin at 0 */
 };
 
@@ -92,7 +93,7 @@ struct thread {
 	struct thread_burst burst;
 	uint64_t injected_ticks; /* in driver calls that we added */
 	bool own_stream;         /* has used its per-thread default stream */
-	struct thread_copy copy;
+	struct thread_wait wait;
 	uint32_t pointer_epoch;
 	struct {
 		uint64_t page;
@@ -152,10 +153,11 @@ static inline uint64_t bias_count(struct bias *b, struct thread_slot *me, uint64
 /* The current context and its device, from the driver when a call may have changed it. */
 uint64_t thread_context(struct thread *t);
 
-enum thread_account { ACCOUNT_PLAIN, ACCOUNT_COPY_BEGINS, ACCOUNT_COPY_ENDED };
+enum thread_account { ACCOUNT_NONE, ACCOUNT_PLAIN, ACCOUNT_SYNC_BEGINS, ACCOUNT_COPY_BEGINS, ACCOUNT_WAIT_ENDED };
 
 /* The thread's CPU time, context switches and faults so far -> a GST_USAGE, stamped `ticks`, or if that is 0 when all is read.
- * Around a copy also the time it waited for a CPU (two microseconds more, where the thread sleeps in copies). */
+ * Around a wait also how long it cannot have looked at the device: of a synchronise, all that it did not compute; of a copy, what it waited
+ * for a CPU (two microseconds more, where the thread sleeps in copies). */
 void thread_account(struct thread *t, uint64_t ticks, enum thread_account what);
 
 /* After fork, in the child. */

@@ -2,6 +2,7 @@
 #include "gst_words.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void text_sample(struct parser *p)
 {
@@ -22,8 +23,10 @@ void text_sample(struct parser *p)
 
 void text_usage(struct parser *p)
 {
+	const char *delay = word_value(p, "delay");
 	struct gst_usage r = { .cpu_ns = word_duration(p, "cpu", 0),
-			       .run_delay_ns = word_duration(p, "delay", 0),
+			       .run_delay_ns = delay && strcmp(delay, "unknown") == 0 ? UINT64_MAX
+										      : word_duration(p, "delay", 0),
 			       .voluntary = (uint32_t)word_number(p, "voluntary", 0),
 			       .involuntary = (uint32_t)word_number(p, "involuntary", 0),
 			       .major_faults = (uint32_t)word_number(p, "faults", 0) };

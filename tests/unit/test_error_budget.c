@@ -45,10 +45,10 @@ static void the_allowances_are_those_of_the_table(void **state)
 #define HOST "process 100 level=host end=9ms\nthread 10 main\ndevice 0\nstream 1\n"
 #define WAITED                                            \
 	"launch t=100us..102us stream=1 seq=1 kernel=a\n" \
-	"sync-stream t=110us..1110us stream=1 seq=1\n"
+	"usage t=110us\nsync-stream t=110us..1110us stream=1 seq=1\nusage t=1110us\n"
 #define AGAIN                                               \
 	"launch t=2000us..2002us stream=1 seq=2 kernel=b\n" \
-	"sync-stream t=2010us..3010us stream=1 seq=2\n"
+	"usage t=2010us\nsync-stream t=2010us..3010us stream=1 seq=2\nusage t=3010us\n"
 
 static void a_blocking_call_returns_30_us_behind_its_work_at_most(void **state)
 {
@@ -101,9 +101,9 @@ static void slow_starts_are_allowed_for(void **state)
 		strcat(text, line);
 	}
 	strcat(text, "launch t=10100us..10102us stream=1 seq=1 kernel=a\n"
-		     "sync-stream t=10110us..11110us stream=1 seq=1\n"
+		     "usage t=10110us\nsync-stream t=10110us..11110us stream=1 seq=1\nusage t=11110us\n"
 		     "launch t=12000us..12002us stream=1 seq=2 kernel=b\n"
-		     "sync-stream t=12010us..13010us stream=1 seq=2\n");
+		     "usage t=12010us\nsync-stream t=12010us..13010us stream=1 seq=2\nusage t=13010us\n");
 	b = build(text);
 	g = only_gap(b);
 	assert_in_range(g->end_ns + g->end_error_ns, EPOCH + (12002 + 89) * US, EPOCH + (12002 + 91) * US);
@@ -118,11 +118,12 @@ static void assert_ended(const char *sync, double low_us, double high_us)
 	const struct gap *g;
 	struct built *b;
 
-	snprintf(text, sizeof(text),
-		 HOST
-		 "launch t=100us..102us stream=1 seq=1 kernel=a\n%s\n"
-		 "launch t=15000us..15002us stream=1 seq=2 kernel=b\nsync-stream t=15005us..16005us stream=1 seq=2\n",
-		 sync);
+	snprintf(
+		text, sizeof(text),
+		HOST
+		"launch t=100us..102us stream=1 seq=1 kernel=a\n%s\n"
+		"launch t=15000us..15002us stream=1 seq=2 kernel=b\nusage t=15005us\nsync-stream t=15005us..16005us stream=1 seq=2\nusage t=16005us\n",
+		sync);
 	b = build(text);
 	g = only_gap(b);
 	assert_between(g->begin_ns, g->begin_error_ns, low_us, high_us);
@@ -133,8 +134,9 @@ static void assert_ended(const char *sync, double low_us, double high_us)
 static void a_wait_proves_eight_times_its_length(void **state)
 {
 	(void)state;
-	assert_ended("sync-stream t=10102us..11382us stream=1 seq=1", 11382 - 30, 11382);
-	assert_ended("sync-stream t=10102us..11381us stream=1 seq=1", 100, 11381);
+	assert_ended("usage t=10102us\nsync-stream t=10102us..11382us stream=1 seq=1\nusage t=11382us", 11382 - 30,
+		     11382);
+	assert_ended("usage t=10102us\nsync-stream t=10102us..11381us stream=1 seq=1\nusage t=11381us", 100, 11381);
 }
 
 /* ---- perturbation ------------------------------------------------------------------------------------------------------ */
@@ -181,7 +183,8 @@ static void so_may_one_that_a_query_met(void **state)
 
 #define NODES \
 	"node 1 handle=11 kernel=a\nnode 1 handle=12 kernel=b\nnode 1 handle=13 kernel=c\nnode 1 handle=14 kernel=d\n"
-#define LAUNCHED "graph t=100us..110us stream=1 seq=1 structure=1\nsync-stream t=113us..1110us stream=1 seq=1\n"
+#define LAUNCHED \
+	"graph t=100us..110us stream=1 seq=1 structure=1\nusage t=113us\nsync-stream t=113us..1110us stream=1 seq=1\nusage t=1110us\n"
 
 static void within_a_graph_each_node_of_the_longest_way_may_cost_2_us(void **state)
 {
@@ -231,11 +234,11 @@ static void slewing_reaches_the_ends_of_the_gaps_it_meets(void **state)
 	struct built *b =
 		build(TSC "anchor t=0s\nanchor t=1s\nanchor t=2s\nanchor t=3s mono=2.9995s\nanchor t=4s mono=3.9995s\n"
 			  "launch t=100us..102us stream=1 seq=1 kernel=a\n"
-			  "sync-stream t=110us..1110us stream=1 seq=1\n"
+			  "usage t=110us\nsync-stream t=110us..1110us stream=1 seq=1\nusage t=1110us\n"
 			  "launch t=500ms..500.002ms stream=1 seq=2 kernel=b\n"
-			  "sync-stream t=500.01ms..2500ms stream=1 seq=2\n"
+			  "usage t=500.01ms\nsync-stream t=500.01ms..2500ms stream=1 seq=2\nusage t=2500ms\n"
 			  "launch t=2600ms..2600.002ms stream=1 seq=3 kernel=c\n"
-			  "sync-stream t=2600.01ms..2700ms stream=1 seq=3\n");
+			  "usage t=2600.01ms\nsync-stream t=2600.01ms..2700ms stream=1 seq=3\nusage t=2700ms\n");
 	const struct device_timeline *d = &b->timeline.devices[0];
 
 	(void)state;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,7 +165,9 @@ static void a_short_wait_proves_no_long_work(void **state)
 {
 	struct built *b = build("process 100 end=30ms\nthread 10 main\ndevice 0\nstream 1\n"
 				"launch t=100us..102us stream=1 seq=1 kernel=k\n"
+				"usage t=10100us\n"
 				"sync-stream t=10100us..10175us stream=1 seq=1\n"
+				"usage t=10175us\n"
 				"launch t=12000us..12002us stream=1 seq=2 kernel=k\n"
 				"sync-stream t=12005us..13005us stream=1 seq=2\n");
 	const struct device_timeline *d = &b->timeline.devices[0];
@@ -174,13 +177,139 @@ static void a_short_wait_proves_no_long_work(void **state)
 	finish(b);
 	b = build("process 100 end=30ms\nthread 10 main\ndevice 0\nstream 1\n"
 		  "launch t=100us..102us stream=1 seq=1 kernel=k\n"
+		  "usage t=10100us\n"
 		  "sync-stream t=10100us..11600us stream=1 seq=1\n"
+		  "usage t=11600us\n"
 		  "launch t=12000us..12002us stream=1 seq=2 kernel=k\n"
 		  "sync-stream t=12005us..13005us stream=1 seq=2\n");
 	d = &b->timeline.devices[0];
 	assert_int_equal(d->n_gaps, 1);
 	assert_gap(&d->gaps[0], 11590, 12015);
 	finish(b);
+}
+
+/* Until when the work that ends before the one gap there is was certainly pending (us): the gap's begin lies between that and `return_us`,
+ * when a wait for it returned. */
+static void assert_pending_until(const char *accounts_and_wait, int64_t pending_us, int64_t return_us)
+{
+	char text[1024];
+	struct built *b;
+	const struct gap *g;
+
+	snprintf(text, sizeof(text),
+		 "process 100 end=30ms\nthread 10 main\ndevice 0\nstream 1\n"
+		 "launch t=100us..102us stream=1 seq=1 kernel=k\n%s"
+		 "launch t=8000us..8002us stream=1 seq=2 kernel=k\n",
+		 accounts_and_wait);
+	b = build(text);
+	g = b->timeline.devices[0].gaps;
+	assert_int_equal(b->timeline.devices[0].n_gaps, 1);
+	assert_int_equal(g->begin_ns - EPOCH, (pending_us + return_us) * US / 2);
+	assert_int_equal(g->begin_error_ns, (return_us - pending_us) * US / 2);
+	finish(b);
+}
+
+/* A synchronise that took 2 ms may have waited for the device for 20 us, and for a CPU ever since. Nothing is proven but by what the
+ * kernel says of the latter, and with it only what remains. */
+static void a_late_wake_up_is_no_work(void **state)
+{
+	(void)state;
+	assert_pending_until("sync-stream t=110us..2110us stream=1 seq=1\n", 100, 2110);
+	assert_pending_until("sync-stream t=110us..2110us stream=1 seq=1\nusage t=2112us\n", 100, 2110);
+	assert_pending_until("usage t=112us delay=unknown\nsync-stream t=110us..2110us stream=1 seq=1\n"
+			     "usage t=2112us delay=unknown\n",
+			     100, 2110);
+	assert_pending_until("usage t=112us delay=5ms\nsync-stream t=110us..2110us stream=1 seq=1\n"
+			     "usage t=2112us delay=unknown\n",
+			     100, 2110);
+	assert_pending_until("usage t=112us delay=5ms\nsync-stream t=110us..2110us stream=1 seq=1\n"
+			     "usage t=2112us delay=6900us\n",
+			     180, 2110);
+	assert_pending_until("usage t=112us delay=5ms\nsync-stream t=110us..2110us stream=1 seq=1\n"
+			     "usage t=2112us delay=5ms\n",
+			     2080, 2110);
+}
+
+/* … and for a page of the program's own, from a disk. */
+static void a_page_from_a_disk_is_no_work(void **state)
+{
+	(void)state;
+	assert_pending_until(
+		"usage t=112us faults=3\nsync-stream t=110us..2110us stream=1 seq=1\nusage t=2112us faults=4\n", 100,
+		2110);
+	assert_pending_until(
+		"usage t=112us faults=4\nsync-stream t=110us..2110us stream=1 seq=1\nusage t=2112us faults=4\n", 2080,
+		2110);
+}
+
+/* A thread that lost its CPU on its way to the driver did not wait for the device meanwhile. */
+static void a_wait_begins_when_the_driver_is_asked(void **state)
+{
+	(void)state;
+	assert_pending_until("usage t=2050us\nsync-stream t=110us..2110us stream=1 seq=1\nusage t=2112us\n", 100, 2110);
+	assert_pending_until("usage t=310us\nsync-stream t=110us..2110us stream=1 seq=1\nusage t=2112us\n", 2080, 2110);
+}
+
+/* The device may take a while to get to an edge on an idle stream, which is no proof of work before it, in which nobody looked. */
+static void a_late_edge_proves_no_long_work(void **state)
+{
+#define EDGE_LATE "edge 2 t=5100us..5101us stream=1 covers=1 fired=5160us done=5170us\n"
+	static const struct {
+		const char *looks;
+		int64_t pending_us; /* at least: the edge's own error is some us */
+	} cases[] = {
+		{ EDGE_LATE, 103 },
+		{ "poll t=3000us..3001us stream=1 covers=1 ready=0\n" EDGE_LATE, 2998 },
+		{ "poll t=5000us..5001us stream=1 covers=1 ready=0\n" EDGE_LATE, 5140 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[1024];
+		struct built *b;
+		const struct gap *g;
+
+		snprintf(text, sizeof(text), ONE_STREAM "%slaunch t=8000us..8002us stream=1 seq=2 kernel=second\n",
+			 cases[i].looks);
+		b = build(text);
+		g = b->timeline.devices[0].gaps;
+		assert_int_equal(b->timeline.devices[0].n_gaps, 1);
+		assert_in_range(g->begin_ns - g->begin_error_ns - EPOCH, (cases[i].pending_us - 8) * US,
+				(cases[i].pending_us + 15) * US);
+		finish(b);
+	}
+}
+
+/* The recorder puts an edge into the stream in the program's call, before the driver has it: the work starts behind that, at 2007 us. An edge
+ * that another thread recorded meanwhile may stand behind the work. */
+static void an_edge_bounds_the_start_of_its_own_call(void **state)
+{
+	static const struct {
+		const char *thread;
+		int64_t from_us, until_us; /* the earliest start */
+	} cases[] = { { "", 2004, 2007 }, { "thread 11 other\n", 2000, 2000 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[1024];
+		struct built *b;
+		const struct gap *g;
+
+		snprintf(text, sizeof(text),
+			 "process 100 end=9ms\nthread 10 main\ndevice 0\nstream 1\n"
+			 "edge 1 t=95us..96us stream=1 covers=0 fired=97us done=620us kind=start\n"
+			 "launch t=97us..99us stream=1 seq=1 kernel=first\n"
+			 "edge 2 t=100us..101us stream=1 covers=1 fired=600us done=602us\n"
+			 "sync-stream t=102us..602us stream=1 seq=1\n%s"
+			 "edge 3 t=2002us..2003us stream=1 covers=1 fired=2007us done=2008us kind=start\n"
+			 "thread 10 main\nlaunch t=2000us..2010us stream=1 seq=2 kernel=second\n",
+			 cases[i].thread);
+		b = build(text);
+		assert_int_equal(b->timeline.devices[0].n_gaps, 1);
+		g = b->timeline.devices[0].gaps;
+		assert_in_range(g->end_ns - g->end_error_ns - EPOCH, cases[i].from_us * US - 1, cases[i].until_us * US);
+		finish(b);
+	}
 }
 
 static void nothing_submitted_is_no_device(void **state)
@@ -204,6 +333,11 @@ int main(void)
 		cmocka_unit_test(collectives_are_told_by_their_names),
 		cmocka_unit_test(processes_on_one_device_merge_by_uuid),
 		cmocka_unit_test(a_short_wait_proves_no_long_work),
+		cmocka_unit_test(a_late_wake_up_is_no_work),
+		cmocka_unit_test(a_page_from_a_disk_is_no_work),
+		cmocka_unit_test(a_wait_begins_when_the_driver_is_asked),
+		cmocka_unit_test(a_late_edge_proves_no_long_work),
+		cmocka_unit_test(an_edge_bounds_the_start_of_its_own_call),
 		cmocka_unit_test(nothing_submitted_is_no_device),
 	};
 

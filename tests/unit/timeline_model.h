@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "facts.h"
 #include "ns.h"
 #include "timeline.h"
 
@@ -34,6 +35,7 @@ struct model { /* of one process */
 	struct call calls[MAX + 1];
 	struct edge edges_of[MAX + 1];
 	struct poll polls[MAX + 1];
+	struct usage usages[2 * MAX + 2];
 	struct stream streams[STREAMS];
 	struct device devices[DEVICES];
 	struct thread thread;
@@ -57,6 +59,9 @@ struct model { /* of one process */
 	struct graph_node nodes[GRAPH_NODES];
 	bool legacy; /* each device's first stream is its legacy default stream, and the others block with it */
 	int n_streams;
+	uint64_t delay;        /* what the thread has waited for a CPU so far */
+	int awaited;           /* the stream of a synchronise that is about to begin, -1 none */
+	bool blind;            /* the kernel does not say so */
 	int64_t held[DEVICES]; /* by edges between two pieces of work: idle time too short for any record to show */
 };
 
@@ -136,12 +141,56 @@ static int64_t call_time(struct model *m)
 	return random32(m) % 20 ? between(m, 500, 4 * US) : between(m, 5 * US, 80 * US);
 }
 
+/* The thread's accounts, which the recorder reads on either side of a wait. */
+static void account(struct model *m, int64_t time)
+{
+	assert_true(m->t.n_usages < 2 * MAX);
+	m->usages[m->t.n_usages++] =
+		(struct usage){ .time_ns = time, .run_delay_ns = m->blind ? UINT64_MAX : m->delay, .tid = 1 };
+}
+
+/* When the driver is asked to wait: seldom, the thread loses its CPU before that. */
+static int64_t begin_wait(struct model *m)
+{
+	int64_t asked = m->now + between(m, 0, 300);
+
+	if (random32(m) % 40 == 0)
+		asked += between(m, 0, 3000 * US);
+	account(m, asked);
+	return asked;
+}
+
+/* When the wait for what is over at `over` returns: the thread may not get a CPU for a while. */
+static int64_t wake(struct model *m, int64_t over)
+{
+	int64_t late = random32(m) % 8 ? 0 : between(m, 0, 3000 * US);
+
+	m->delay += (uint64_t)late;
+	return over + between(m, 500, 25 * US) + late;
+}
+
+static void end_wait(struct model *m)
+{
+	account(m, m->now);
+	m->now++;
+}
+
+/* How late an edge fires on a stream that has long been idle, because the device must wake first: less than what WAIT_PROVES allows for.
+ * Only where the host then waits for it: that work is not late so is trusted. */
+static int64_t slow_start(struct model *m, int s, int64_t idle)
+{
+	return s == m->awaited && idle > 0 && random32(m) % 4 == 0
+		       ? between(m, 0, min64(idle / (WAIT_PROVES + 2), 300 * US))
+		       : 0;
+}
+
 static void edge(struct model *m, int s, uint16_t kind, int64_t fires_after)
 {
 	struct edge *e = &m->t.edges[m->t.n_edges];
 	int64_t begin = m->now, end = begin + between(m, 300, 2 * US);
 	int64_t held = between(m, 0, 1500);
-	int64_t fires = max64(max64(begin + between(m, 200, 9 * US), over(m, s) + held), fires_after);
+	int64_t slow = slow_start(m, s, begin - over(m, s));
+	int64_t fires = max64(max64(begin + between(m, 200, 9 * US) + slow, over(m, s) + held), fires_after);
 	uint32_t id = (uint32_t)m->t.n_edges + 1, d = device_of(m, s);
 	double device, base_device;
 
@@ -155,7 +204,8 @@ static void edge(struct model *m, int s, uint16_t kind, int64_t fires_after)
 			    .stream = (uint32_t)s,
 			    .id = id,
 			    .device = m->streams[s].device,
-			    .kind = kind };
+			    .kind = kind,
+			    .tid = 1 };
 	m->fired[m->t.n_edges++] = fires;
 	m->held[d] += held;
 	if (!m->base[d]) {
@@ -239,13 +289,16 @@ static bool empty(const struct model *m, int s)
 
 static void launch(struct model *m, int s)
 {
-	int64_t spent = call_time(m);
+	int64_t entry = m->now, spent = call_time(m);
+	struct call *c;
 
 	if (m->edges && empty(m, s) && random32(m) % 2)
 		edge(m, s, GST_EDGE_START, 0);
 	m->seq[s]++;
 	run(m, s, m->now, m->now + spent + 14 * US, duration(m), false);
-	call(m, GST_FAMILY_LAUNCH, s, m->seq[s], m->now + spent)->flags = GST_SUBMISSION;
+	c = call(m, GST_FAMILY_LAUNCH, s, m->seq[s], m->now + spent);
+	c->flags = GST_SUBMISSION;
+	c->begin_ns = entry; /* the edge was recorded inside it */
 }
 
 static void graph_launch(struct model *m, int s)
@@ -271,14 +324,17 @@ static void graph_launch(struct model *m, int s)
 
 static void blocking_copy(struct model *m, int s)
 {
-	int64_t end;
+	int64_t end, asked, entry = m->now;
 	struct call *c;
 
 	mark_all(m, device_of(m, s), s);
 	m->seq[s]++;
-	end = run(m, s, m->now, m->now + 20 * US, duration(m), false);
+	asked = begin_wait(m);
+	end = run(m, s, asked, asked + 20 * US, duration(m), false);
 	m->marked[s] = m->seq[s];
-	c = call(m, GST_FAMILY_COPY, s, m->seq[s], end + between(m, 500, 25 * US));
+	c = call(m, GST_FAMILY_COPY, s, m->seq[s], wake(m, end));
+	c->begin_ns = entry;
+	end_wait(m);
 	c->flags = GST_SUBMISSION | GST_BLOCKING;
 	c->args[0] = 4096;
 	harvest(m);
@@ -297,23 +353,32 @@ static void host_function(struct model *m, int s)
 
 static void sync_stream(struct model *m, int s)
 {
+	int64_t asked, entry = m->now;
+
+	m->awaited = s;
 	mark_all(m, device_of(m, s), s);
-	call(m, GST_FAMILY_SYNC_STREAM, s, m->seq[s], max64(m->now + 1 * US, over(m, s)) + between(m, 500, 25 * US));
+	m->awaited = -1;
+	asked = begin_wait(m);
+	call(m, GST_FAMILY_SYNC_STREAM, s, m->seq[s], wake(m, max64(asked + 1 * US, over(m, s))))->begin_ns = entry;
+	end_wait(m);
 	harvest(m);
 }
 
 static void sync_context(struct model *m, int s)
 {
-	int64_t end = m->now + 1 * US;
+	int64_t end, entry = m->now;
 	struct call *c;
 
 	mark_all(m, device_of(m, s), -1);
+	end = begin_wait(m) + 1 * US;
 	for (int i = 0; i < m->n_streams; i++)
 		if (device_of(m, i) == device_of(m, s))
 			end = max64(end, m->stream_end[i]);
-	c = call(m, GST_FAMILY_SYNC_CONTEXT, s, 0, end + between(m, 500, 25 * US));
+	c = call(m, GST_FAMILY_SYNC_CONTEXT, s, 0, wake(m, end));
 	c->stream = GST_NONE;
 	c->args[0] = m->streams[s].context;
+	c->begin_ns = entry;
+	end_wait(m);
 	harvest(m);
 }
 
@@ -407,6 +472,8 @@ static void begin(struct model *m, uint64_t seed, uint32_t process, uint32_t n_d
 	m->now = 1000000 * US;
 	m->exact = exact;
 	m->edges = !exact && seed % 4 != 0;
+	m->blind = seed % 7 == 3;
+	m->awaited = -1;
 	m->n_devices = n_devices;
 	m->legacy = legacy;
 	m->turn = process;
@@ -414,6 +481,7 @@ static void begin(struct model *m, uint64_t seed, uint32_t process, uint32_t n_d
 	m->t.calls = m->calls;
 	m->t.edges = m->edges_of;
 	m->t.polls = m->polls;
+	m->t.usages = m->usages;
 	m->t.streams = m->streams;
 	m->t.n_streams = (size_t)m->n_streams;
 	m->t.devices = m->devices;
