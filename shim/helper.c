@@ -68,6 +68,15 @@ static void harvest(void)
 	gate_leave();
 }
 
+/* All that have fired, of every context: the thread that ends the process reads only those of its own. */
+static void harvest_last(void)
+{
+	if (!edges_pending() || !gate_enter())
+		return;
+	edges_harvest(&self->ring, make_current);
+	gate_leave();
+}
+
 static void keep_clock(uint64_t now_ns, uint64_t start_ns, uint64_t *last_anchor_ns)
 {
 	unsigned early = *last_anchor_ns == start_ns ? 0 : 1;
@@ -220,6 +229,7 @@ static void helper_main(void)
 		end_if_alone(clock_mono_ns());
 	}
 	polls_end(&self->ring);
+	harvest_last();
 	own_thread_account();
 	__atomic_store_n(&stopping, 2, __ATOMIC_RELEASE);
 }
@@ -259,6 +269,9 @@ void helper_stop(void)
 
 	if (!t || !(once_is_done(&started) || again_ticks))
 		return;
+	depth = t->depth;
+	t->depth = THREAD_NEVER_RECORDED;
+	burst_end(t); /* first: the helper reads its edges yet */
 	if (!once_is_done(&started))
 		__atomic_store_n(&stopping, 2, __ATOMIC_RELEASE);
 	if (__atomic_load_n(&stopping, __ATOMIC_ACQUIRE) == 0)
@@ -267,9 +280,6 @@ void helper_stop(void)
 		nanosleep(
 			&ms,
 			NULL); /* it is in a driver call, or starved; the program's end does not wait for it for long */
-	depth = t->depth;
-	t->depth = THREAD_NEVER_RECORDED;
-	burst_end(t);
 	if (gate_enter()) {
 		edges_harvest(&t->ring, edges_context_is_current);
 		gate_leave();
