@@ -22,6 +22,7 @@ FOLDERS = [
     ("tests/simgpu/*", []),
     ("tests/workloads/entry_points_linked.c", ["shim/*.def", "tests/unit/cudart13_requests.def"]),  # these two go through the lists
     ("tests/workloads/passed_on_linked.c", ["shim/*.def"]),
+    ("tests/workloads/random_calls.c", ["tests/workloads/random_calls/*"]),
     ("tests/workloads/*", []),
 ]
 

@@ -93,5 +93,5 @@ void call_context(void)
 
 void call_synchronize(void)
 {
-	SHOW(cuCtxSynchronize, );
+	show("cuCtxSynchronize", CU(cuCtxSynchronize));
 }
