@@ -61,9 +61,15 @@ static uint32_t error_now(void)
 	return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
 
+static void contradicts_by(uint64_t ns)
+{
+	worst_ns = ns > worst_ns ? ns : worst_ns;
+}
+
 static void write_one(struct thread *t, struct gst_activity *a, uint32_t correlation)
 {
 	struct cupti_submission s;
+	uint64_t now_ns;
 
 	if (!a->begin_ns ||
 	    a->end_ns < a->begin_ns) { /* not measured, for lack of the device's memory, or not over yet */
@@ -80,11 +86,12 @@ static void write_one(struct thread *t, struct gst_activity *a, uint32_t correla
 		a->seq = s.seq;
 		if (!a->node && a->kind != GST_ACTIVITY_GRAPH)
 			a->device = s.device;
-		if (a->begin_ns < s.entered_ns && s.entered_ns - a->begin_ns > worst_ns)
-			worst_ns = s.entered_ns - a->begin_ns;
+		if (a->begin_ns < s.entered_ns)
+			contradicts_by(s.entered_ns - a->begin_ns);
 	}
-	if (a->end_ns > clock_mono_ns())
-		worst_ns = a->end_ns - clock_mono_ns() > worst_ns ? a->end_ns - clock_mono_ns() : worst_ns;
+	now_ns = clock_mono_ns(); /* once: what is ahead of one reading is behind the next */
+	if (a->end_ns > now_ns)
+		contradicts_by(a->end_ns - now_ns);
 	a->error_ns = error_now();
 	ring_append(&t->ring, GST_ACTIVITY, sizeof(*a), a);
 }
