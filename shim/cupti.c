@@ -71,7 +71,7 @@ static void on_call(void *user, uint32_t domain, uint32_t call_id, const void *d
 	const struct cupti_call *call = data;
 
 	(void)user, (void)call_id;
-	if (domain == CUPTI_CB_DOMAIN_DRIVER_API && call->site == CUPTI_API_ENTER && is(ACTIVE))
+	if (domain == CUPTI_CB_DOMAIN_DRIVER_API && call->site == CUPTI_API_ENTER && (is(ACTIVE) || is(ENDING)))
 		cupti_link_enter(call->correlation);
 }
 
@@ -173,9 +173,12 @@ static const char *const whys[] = { "in force",
 				    "the process was forked",
 				    "the process ends" };
 
-static void tell(enum gst_level_why why, int result)
+/* ticks 0: from the file's beginning on, which may not be there yet. */
+static void tell(enum gst_level_why why, int result, uint64_t ticks)
 {
-	news = (struct gst_level){ .level = cupti_level(), .why = why, .result = result, .asked = GST_LEVEL_CUPTI };
+	news = (struct gst_level){
+		.ticks = ticks, .level = cupti_level(), .why = why, .result = result, .asked = GST_LEVEL_CUPTI
+	};
 	__atomic_store_n(&news_pending, 1, __ATOMIC_RELEASE);
 	if (why != GST_LEVEL_AS_ASKED && why != GST_LEVEL_ENDS)
 		settings_log("CUPTI is not used: %s (%d)", whys[why], result);
@@ -213,7 +216,7 @@ void cupti_start(void)
 	if (why == GST_LEVEL_AS_ASKED)
 		set_level(GST_LEVEL_HOST);
 	__atomic_store_n(&state, why == GST_LEVEL_AS_ASKED ? ACTIVE : OVER, __ATOMIC_RELEASE);
-	tell(why, result);
+	tell(why, result, 0);
 	starting = false;
 }
 
@@ -222,7 +225,8 @@ void cupti_announce(struct thread *t)
 	if (!__atomic_load_n(&news_pending, __ATOMIC_RELAXED) ||
 	    !__atomic_exchange_n(&news_pending, 0, __ATOMIC_ACQ_REL))
 		return;
-	news.ticks = clock_ticks();
+	if (!news.ticks)
+		news.ticks = clock_ticks();
 	ring_append(&t->ring, GST_LEVEL, sizeof(news), &news);
 }
 
@@ -269,16 +273,19 @@ static void await_others(void)
 		nap(n);
 }
 
-/* In the thread of whoever ends it: all that is done is written (where there is a file: else t is NULL), the rest is given up. */
+/* In the thread of whoever ends it: all that is done is written (where there is a file: else t is NULL), the rest is given up. That may take
+ * seconds, in which other threads go on: from its beginning on nobody is to expect their work's times of CUPTI, and it has edges. */
 static void end(struct thread *t, enum gst_level_why why)
 {
 	uint32_t active = ACTIVE;
+	uint64_t ticks = t ? clock_ticks() : 0; /* before the state: what begins earlier is linked yet */
 	struct undisturbed u;
 	uintptr_t depth = thread_storage.depth;
 
 	if (owner != getpid() ||
 	    !__atomic_compare_exchange_n(&state, &active, ENDING, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE))
 		return;
+	set_level(settings_auto_level());
 	undisturbed_begin(&u);
 	thread_storage.depth = THREAD_NEVER_RECORDED; /* what libcupti does meanwhile is not the program's doing */
 	await_others();
@@ -289,8 +296,7 @@ static void end(struct thread *t, enum gst_level_why why)
 	__atomic_store_n(&state, OVER, __ATOMIC_SEQ_CST);
 	leave_clock();
 	api.cuptiUnsubscribe(subscriber);
-	set_level(settings_auto_level());
-	tell(why, 0);
+	tell(why, 0, ticks);
 	if (t)
 		cupti_announce(t);
 	thread_storage.depth = depth;
@@ -331,8 +337,10 @@ void cupti_forget(void)
 		return;
 	state = OVER;
 	set_level(settings_auto_level());
-	if (was != OVER)
-		tell(GST_LEVEL_FORKED, 0);
-	else
-		news_pending = 1; /* what the parent's file says, this one must say as well */
+	if (was != OVER) {
+		tell(GST_LEVEL_FORKED, 0, 0);
+	} else { /* what the parent's file says, this one must say as well */
+		news.ticks = 0;
+		news_pending = 1;
+	}
 }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { KERNEL_BYTES = 248, COPY_BYTES = 112, PEER_BYTES = 96, MEMSET_BYTES = 104 };
 
@@ -215,9 +216,10 @@ int cuptiActivityRegisterCallbacks(cupti_buffer_wanted *for_wanted, cupti_buffer
 
 int cuptiActivityFlushAll(uint32_t flag)
 {
-	(void)flag; /* records are whole when they are written */
-	if (!records_ready())
+	if (!records_ready()) /* they are whole when they are written: all of them, by force or not */
 		return CUPTI_ERROR_INVALID_OPERATION;
+	if (flag == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)
+		usleep(1000 * option_number("slow"));
 	observe_advance();
 	records_deliver(true);
 	return CUPTI_SUCCESS;

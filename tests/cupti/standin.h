@@ -5,7 +5,8 @@
  * buffers back, and calls the driver now and then.
  *
  * CUPTI_STANDIN, words separated by commas: held: another tool has subscribed already; subscribe=N, enable=N: these calls fail with
- * result N; drop=N: every N-th record is dropped; no-clock: takes no clock of the client's: its own is CLOCK_REALTIME. */
+ * result N; drop=N: every N-th record is dropped; no-clock: takes no clock of the client's: its own is CLOCK_REALTIME;
+ * slow=N: a forced flush takes N ms. */
 #pragma once
 
 #include <stdbool.h>

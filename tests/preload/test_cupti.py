@@ -70,6 +70,14 @@ class Trace:
                 found[stream, seq] = family, self.kernels.get(name, "") if family == LAUNCH else "", first
         return found
 
+    def launches(self):
+        """{(stream, seq): when the call began, in ticks}"""
+        return {(fields[7], fields[2]): fields[0] for fields in self.of(gst.CALL, "<2QIH2BiI2HI2Q") if fields[4] == LAUNCH and not fields[6]}
+
+    def ticks_in(self, ms):
+        first, *_, last = sorted(self.of(gst.ANCHOR, "<2Q")) or [(0, 0), (1, 1)]
+        return ms * 1_000_000 * (last[0] - first[0]) // (last[1] - first[1])
+
     def dropped(self):
         return struct.unpack_from("<Q", self.data, gst.COUNTERS + 27 * 8)[0]
 
@@ -83,8 +91,8 @@ class Program:
     def __init__(self, recorder, build):
         self.recorder, self.build = recorder, build
 
-    def client(self, *args):
-        path = self.build / "cupti" / "client_profiler"
+    def client(self, *args, name="client_profiler"):
+        path = self.build / "cupti" / name
         assert path.exists(), f"{path} is not built: make tests"
         return [str(path), *args]
 
@@ -294,6 +302,25 @@ def test_a_program_that_only_could_profile(program, how, when):
     run, trace = program.trace(program.client(how, when))
     assert [level.why for level in trace.levels()] == [AS_ASKED, ENDS]
     assert Counter(map(of_trace, trace.activities())) == Counter(map(of_truth, truth(run)))
+
+
+FLUSH_MS = 200
+
+
+def test_what_other_threads_launch_while_cupti_is_given_up(program):
+    """That takes as long as CUPTI needs to hand over what it has. From its beginning on nobody promises their times, and edges bound them."""
+    run, trace = program.trace(program.client(name="client_beside"), f"slow={FLUSH_MS}")
+    assert run.stdout == "subscribe: 0\n"
+    first, second = trace.levels()
+    assert (first.why, second.why) == (AS_ASKED, YIELDED)
+    launches, measured = trace.launches(), {(a.stream, a.seq) for a in trace.activities()}
+    before = {place for place, begin in launches.items() if begin < second.ticks}
+    amid = {place for place, begin in launches.items() if 0 <= begin - second.ticks < trace.ticks_in(FLUSH_MS / 2)}
+    assert len(before) >= 300 and len(before - measured) <= 1  # one was running
+    assert len(amid) > 50 and len(amid - measured) > 40
+    assert min(begin for *_, begin in trace.of(gst.EDGE, "<4IQ")) - second.ticks < trace.ticks_in(FLUSH_MS / 2)
+    losses = run.report()["losses"]
+    assert losses["operations_lost"] == len(before - measured) and losses["operations_unlinked"] == 0
 
 
 NAMES = ["cuptiSubscribe", "cuptiSubscribe_v2", "cuptiActivityRegisterCallbacks", "cuptiActivityRegisterCallbacks_v2", "cuptiActivityEnable",
