@@ -30,6 +30,8 @@ out=$(realpath -m "$2")
 [ -x "$bin/gpushim-static" ] || { echo "gpu-check: $bin/gpushim-static is missing: make static" >&2; exit 2; }
 mkdir -p "$(dirname "$out")"
 if [ -n "$dry" ]; then
+	# Without it level cupti would be `auto`, and its figures another level's.
+	[ -e "$bin/cupti/libcupti.so.13" ] || { echo "gpu-check: $bin/cupti/libcupti.so.13 is missing: make $bin/cupti/libcupti.so.13" >&2; exit 2; }
 	export LD_LIBRARY_PATH=$bin/simgpu:$bin/cupti
 fi
 exec "${PYTHON:-python3}" "$(dirname "$0")/gpu_check/run.py" --bin "$bin" --out "$out" "${options[@]}"

@@ -46,19 +46,22 @@ def commit(binaries):
 
 
 def run_part(program, limit, env, args, out):
-    """Returns (status, reason)."""
+    """Returns (status, reason, lines it printed but for the reason)."""
     child = subprocess.Popen([sys.executable, str(HERE / program), "--out", str(out), *args], env=env, start_new_session=True,
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         output, _ = child.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
-        child.communicate()
-        return "timeout", f"no end after {limit:.0f} s"
+        output, _ = child.communicate()
+        return "timeout", f"no end after {limit:.0f} s", output.splitlines()
+    lines = output.strip().splitlines()
     if child.returncode == 0:
-        return "ok", ""
-    last = (output.strip().splitlines() or [""])[-1]
-    return ("skipped", last) if child.returncode == 77 else ("failed", f"exit {child.returncode}: {last}\n{output[-2000:].strip()}")
+        return "ok", "", lines
+    last = (lines or [""])[-1]
+    if child.returncode == 77:
+        return "skipped", last, lines[:-1]
+    return "failed", f"exit {child.returncode}: {last}\n{output[-2000:].strip()}", lines[:-1]
 
 
 def arguments():
@@ -101,12 +104,14 @@ def run_parts(args, check, save):
             extra = ["--bin", str(binaries), "--work", str(work), "--seconds", f"{given:.1f}"]
             extra += ["--simulated"] * args.dry_run + ["--quick"] * args.quick
             limit = min(left, given + 60 if name in FIXED else given) + GRACE_SECONDS
-            part["status"], part["reason"] = run_part(program, limit, part_environment(shimmed, binaries, work), extra, out)
+            part["status"], part["reason"], lines = run_part(program, limit, part_environment(shimmed, binaries, work), extra, out)
             part["seconds"] = round(time.monotonic() - started, 1)
             if out.exists():  # also what a part measured before it failed
                 part["result"] = json.loads(out.read_text())
             shutil.rmtree(work, ignore_errors=True)  # profiles and traces are large
             print(f"gpu-check: {name}: {part['status']} {part['reason'].splitlines()[0] if part['reason'] else ''}".rstrip(), flush=True)
+            for printed in lines:
+                print(f"    {printed}", flush=True)
             save()
 
 

@@ -4,6 +4,7 @@
 import copy
 import json
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -139,9 +140,49 @@ def test_a_part_that_runs_out_of_time_leaves_what_it_measured(modules, tmp_path)
                                       "def measure(args, result):\n    result['first'] = 1\n    result.save()\n    time.sleep(60)\n"
                                       "part.main(measure)\n")
     env = {"PYTHONPATH": str(run.HERE), "PATH": "/usr/bin:/bin"}
-    status, reason = run.run_part(str(tmp_path / "slow.py"), 2, env, [], out)
-    assert (status, reason) == ("timeout", "no end after 2 s")
+    assert run.run_part(str(tmp_path / "slow.py"), 2, env, [], out) == ("timeout", "no end after 2 s", [])
     assert json.loads(out.read_text()) == {"first": 1}
+
+
+ENDS = {"ok": ("", "ok", ""), "skipped": ("    raise part.Skip('no such thing')\n", "skipped", "no such thing"),
+        "failed": ("    raise ValueError('out of luck')\n", "failed", "exit 1: ValueError: out of luck")}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_what_a_part_prints_is_passed_on(modules, tmp_path, how):
+    import run
+    last, status, reason = ENDS[how]
+    (tmp_path / "prints.py").write_text(f"import part\ndef measure(args, result):\n    print('row 7: differs', flush=True)\n{last}part.main(measure)\n")
+    env = {"PYTHONPATH": str(run.HERE), "PATH": "/usr/bin:/bin"}
+    said, why, lines = run.run_part(str(tmp_path / "prints.py"), 20, env, [], tmp_path / "part.json")
+    assert (said, why.partition("\n")[0]) == (status, reason)
+    assert lines[0] == "row 7: differs" and reason not in lines[1:]
+
+
+def test_rows_that_differ_are_printed(root, build, shim, tmp_path):
+    """A list with a row that is not so, in the place of the real one."""
+    scripts = tmp_path / "scripts"
+    shutil.copytree(root / "scripts/gpu_check", scripts / "gpu_check", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(root / "scripts/gpu-check.sh", scripts)
+    rows = tmp_path / "tests/conformance"
+    rows.mkdir(parents=True)
+    (rows / "wrong.txt").write_text("case a-wrong-row bare\ncuInit(0) = SUCCESS\ncuDeviceGetCount(&n:int) = INVALID_VALUE\n")
+    run = subprocess.run([scripts / "gpu-check.sh", "--dry-run", "--only", "conformance", build, tmp_path / "out.json"], capture_output=True, text=True,
+                         timeout=60)
+    assert run.returncode == 0, run.stdout + run.stderr
+    lines = run.stdout.splitlines()
+    at = lines.index("gpu-check: conformance: ok")
+    assert lines[at + 1].startswith("    wrong.txt:") and "expected" in lines[at + 1]
+    assert lines[at + 2] == "    2 rows, 1 differ"
+
+
+def test_a_dry_run_without_cupti_is_refused(root, build, shim, tmp_path):
+    """Level cupti would be `auto` without a word."""
+    for name in ("libgpushim.so", "gpushim-static", "simgpu", "workloads"):
+        (tmp_path / name).symlink_to(build / name)
+    run = subprocess.run([root / "scripts/gpu-check.sh", "--dry-run", "--only", "environment", tmp_path, tmp_path / "out.json"], capture_output=True, text=True)
+    assert run.returncode == 2 and "cupti/libcupti.so.13 is missing" in run.stderr
+    assert not (tmp_path / "out.json").exists()
 
 
 def test_an_unknown_part_is_refused(root, build, tmp_path):
