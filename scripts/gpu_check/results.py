@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """results.py CHECK.json: what gpu-check measured, as tests/gpu/results/<date>-<gpu>.md beside the JSON itself, and as the table in the
 README (between its two marks) and in tests/gpu/results/README.md. What was simulated or made in a hurry is printed and goes nowhere;
---print does that to any file."""
+--print does that to any file. --keep-simulated writes a dry run's page too, under a name and a title that say so, and into no table."""
 
 import argparse
 import json
@@ -108,6 +108,10 @@ def found_lines(check):
             yield f"Part `{name}`, {what}: {str(why).splitlines()[0] if why else ''}."
 
 
+SIMULATED = ("**Simulated: no GPU has run any of this.** A driver made of software, on the host's processor, stood for NVIDIA's, its log for CUPTI. What "
+             "is true of the host (the recorder's own work) is measured; what is a device's is what that driver was told to take.\n")
+
+
 def kind_of(check):
     return "simulated driver, no GPU" if check["simulated"] else "GPU"
 
@@ -125,13 +129,15 @@ def page(check):
     facts = [["kind", kind_of(check)], ["GPU", check["gpu"]], ["driver", check["driver"]], ["date", check["date"]], ["commit", check["commit"]],
              ["kernel", f"{environment.get('kernel')}{' (gVisor)' if environment.get('gvisor') else ''}"], ["PyTorch", torch.get("version")],
              ["seconds", check["seconds"]]]
-    parts = [f"# {check['gpu']}, {check['date'][:10]}\n", table(["", ""], facts), "## Bounds\n", bounds_table(check), "## Slowdown\n", how_measured(check) + "\n",
+    parts = [f"# {check['gpu']}, {check['date'][:10]}\n", *[SIMULATED] * check["simulated"], table(["", ""], facts), "## Bounds\n", bounds_table(check), "## Slowdown\n", how_measured(check) + "\n",
              slowdown_table(check), "## Idle time beside the reference's\n", idle_table(check), "## Costs and allowances\n", costs_table(check),
              "## Also\n", "\n".join(found_lines(check)) + "\n"]
     return "\n".join(parts)
 
 
 def file_name(check):
+    if check["simulated"]:
+        return f"simulated-{check['date'][:10]}"
     gpu = re.sub(r"[^a-z0-9]+", "-", (check["gpu"] or "unknown").lower()).strip("-")
     return f"{check['date'][:10]}-{gpu.removeprefix('nvidia-')}"
 
@@ -153,12 +159,14 @@ def between_marks(text, new):
 
 
 def publish(check, source, root):
-    """Writes everything; returns the page's path."""
+    """Writes everything, of what was simulated the page and its JSON alone; returns the page's path."""
     folder, name = root / "tests/gpu/results", file_name(check)
     target = folder / f"{name}.md"
     target.write_text(page(check))
     if source.resolve() != (folder / f"{name}.json").resolve():
         shutil.copyfile(source, folder / f"{name}.json")
+    if check["simulated"]:
+        return target
     for readme, link in ((root / "README.md", f"tests/gpu/results/{name}.md"), (folder / "README.md", f"{name}.md")):
         readme.write_text(between_marks(readme.read_text(), readme_table(check, link)))
     return target
@@ -168,9 +176,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("check", type=Path)
     parser.add_argument("--print", action="store_true", dest="only_print")
+    parser.add_argument("--keep-simulated", action="store_true")
     args = parser.parse_args()
     check = json.loads(args.check.read_text())
-    if args.only_print or check["simulated"] or check["quick"]:
+    if args.only_print or check["quick"] or (check["simulated"] and not args.keep_simulated):
         print(page(check))
         return 0
     print(publish(check, args.check, ROOT))

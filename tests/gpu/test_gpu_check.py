@@ -270,6 +270,20 @@ def test_a_dry_run_is_printed_and_written_nowhere(root, check, tmp_path):
     assert ((root / "README.md").read_text(), sorted((root / "tests/gpu/results").iterdir())) == before
 
 
+def test_a_dry_run_that_is_kept_says_what_it_is_and_enters_no_table(root, modules, check, tmp_path):
+    import results
+    (tmp_path / "tests/gpu/results").mkdir(parents=True)
+    for name in ("README.md", "tests/gpu/results/README.md"):
+        (tmp_path / name).write_text((root / name).read_text())
+    source = tmp_path / "check.json"
+    source.write_text(json.dumps({**check, "date": "2027-01-02T03:04:05+00:00"}))
+    page = results.publish(json.loads(source.read_text()), source, tmp_path)
+    assert page == tmp_path / "tests/gpu/results/simulated-2027-01-02.md" and page.with_suffix(".json").exists()
+    assert "**Simulated: no GPU has run any of this.**" in page.read_text().splitlines()[2]
+    for name in ("README.md", "tests/gpu/results/README.md"):
+        assert (tmp_path / name).read_text() == (root / name).read_text()
+
+
 def test_a_run_on_a_gpu_becomes_a_page_and_both_tables(root, modules, check, tmp_path):
     import results
     real = {**copy.deepcopy(check), "simulated": False, "quick": False, "gpu": "NVIDIA H200", "driver": "580.10", "date": "2027-01-02T03:04:05+00:00"}
@@ -291,7 +305,7 @@ def test_a_run_on_a_gpu_becomes_a_page_and_both_tables(root, modules, check, tmp
 
 def test_the_readme_says_that_nothing_ran_on_a_gpu_while_no_result_is_there(root, modules):
     import results
-    if list((root / "tests/gpu/results").glob("*.json")):
+    if [path for path in (root / "tests/gpu/results").glob("*.json") if not json.loads(path.read_text())["simulated"]]:
         pytest.skip("there is one")
     for name in ("README.md", "tests/gpu/results/README.md"):
         text = (root / name).read_text()
