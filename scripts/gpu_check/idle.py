@@ -4,7 +4,8 @@ and level, from before the first operation on. What the profiler itself costs is
 for CUPTI.
 
 CUPTI allows one subscriber: at level `cupti` the recorder is alone, and there its steps are set beside those that the profiler saw
-in another run (`apart`); on the simulated driver the log is there all the same."""
+in the other levels' runs (`apart`): how long the device is busy in a step is the program's own, how long it idles depends on who watches. On the
+simulated driver the log is there all the same."""
 
 import time
 from pathlib import Path
@@ -68,23 +69,35 @@ class Watched:
         marks = self.run()
         summary, reference = report(self.args.bin, self.work / f"idle-{self.name}"), self.reference()
         if reference:
-            return compare(summary, marks, reference), idle_per_step(reference, marks)
-        return {"device_timing": summary["run"]["device_timing"], "apart": our_steps(summary, marks)}, None
+            return compare(summary, marks, reference), reference_steps(reference, marks)
+        return {"device_timing": summary["run"]["device_timing"], "apart": our_steps(summary, marks), "losses": summary["losses"]}, None
 
 
-def idle_per_step(reference, marks):
-    """The reference's median, for runs that nobody watched."""
+def steps_of(idle, marks):
+    """Of the idle time of each step: spreads of that and of the rest."""
+    steps = [right - left for left, right in zip(marks, marks[1:])]
+    return {"idle_ns": part.spread(idle), "busy_ns": part.spread([step - ns for step, ns in zip(steps, idle)]), "step_ns": part.spread(steps)}
+
+
+def reference_steps(reference, marks):
+    """What the reference saw, for runs that nobody watched."""
     theirs = marks if reference.same_clock else find_marks(reference.waits, marks)
     if not theirs or not reference.busy:
         return None
-    return part.spread(idle_in_steps(gaps(reference.busy), theirs, reference.busy[0][0], reference.busy[-1][1]))
+    return steps_of(idle_in_steps(gaps(reference.busy), theirs, reference.busy[0][0], reference.busy[-1][1]), theirs)
 
 
 def our_steps(summary, marks):
     device = summary["devices"][0]
     idle = merged([gap["begin_ns"], gap["end_ns"]] for gap in device["gaps"])
-    return {"ours_ns": part.spread(idle_in_steps(idle, marks, device["begin_ns"], device["end_ns"])),
-            "step_ns": part.spread([right - left for left, right in zip(marks, marks[1:])]), "unresolved_ns": device["unresolved_ns"]}
+    ours = steps_of(idle_in_steps(idle, marks, device["begin_ns"], device["end_ns"]), marks)
+    return {"ours_ns": ours["idle_ns"], "ours_busy_ns": ours["busy_ns"], "step_ns": ours["step_ns"], "unresolved_ns": device["unresolved_ns"]}
+
+
+def set_beside(apart, watched):
+    """Beside a run that nobody watched, what was seen of the same workload in others."""
+    if watched:
+        apart.update(reference_ns=watched[0]["idle_ns"], reference_busy_ns=[steps["busy_ns"]["median"] for steps in watched])
 
 
 def plan(args):
@@ -108,9 +121,9 @@ def measure(args, result):
             try:
                 figures, theirs = watched.measure()
                 if theirs:
-                    profiled.setdefault(watched.workload, theirs)
-                elif watched.workload in profiled:
-                    figures["apart"]["reference_ns"] = profiled[watched.workload]
+                    profiled.setdefault(watched.workload, []).append(theirs)
+                if "apart" in figures:
+                    set_beside(figures["apart"], profiled.get(watched.workload))
                 result["runs"].setdefault(watched.workload, {})[watched.level] = figures
             except (WorkerError, OSError, ValueError, KeyError, IndexError) as error:
                 result["failed"][watched.name] = f"{type(error).__name__}: {error}"

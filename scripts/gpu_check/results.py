@@ -11,9 +11,10 @@ import shutil
 import sys
 from pathlib import Path
 
+from bounds import said
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 BEGIN, END = "<!-- gpu-check: begin -->", "<!-- gpu-check: end -->"
-MET = {True: "met", False: "**not met**", None: "not measured"}
 
 
 def table(head, rows):
@@ -80,9 +81,14 @@ def costs_table(check):
                   for name, figures in samples.items() if figures])
 
 
+def met_cell(bound):
+    text = "**not met**" if bound["met"] is False else said(bound)
+    return f"{text}: {bound['why']}" if bound["why"] else text
+
+
 def bounds_table(check):
     return table(["bound", "limit", "measured", ""], [[bound["name"], f"{number(bound['limit'])} {bound['unit']}".strip(),
-                                                       f"{number(bound['value'])} {bound['unit']}".strip(), MET[bound["met"]]] for bound in check["bounds"]])
+                                                       f"{number(bound['value'])} {bound['unit']}".strip(), met_cell(bound)] for bound in check["bounds"]])
 
 
 def found_lines(check):

@@ -4,7 +4,7 @@
 One process a level stays there and runs a block of steps when it is told to, one process at a time: without the recorder, with a level,
 without, with the next, without … A pair is a level's block over the mean of the two beside it, so a drift that is steady for a
 second falls out. A second process without the recorder ("none") is treated like a level: what it seems to cost is how far
-processes differ by themselves. All processes are started anew two times, as far as time allows (paired.py: groups).
+processes differ by themselves. All processes are started anew several times, as often as time allows, twice at least (paired.py: groups).
 
 One process a run instead would spend the time on imports: they take seconds, a block 0.25 s."""
 
@@ -19,9 +19,10 @@ from worker import WORKLOADS, Worker, WorkerError, recording, report, use_torch,
 BASE = "base"
 LEVELS = ("none", "host", "edges", "bursts", "cupti", "auto")
 ONLY_AUTO = ("launch_bound", "transformer")  # where `auto` has its own figure
-GROUPS = 2
+GROUPS_MAX = 6
 BLOCK_SECONDS, QUICK_BLOCK_SECONDS = 0.25, 0.03
 STEPS_MAX = 5000
+STARTS = 0.5  # of the time that is left at most, for starting processes anew
 PREPARE_SECONDS = 90
 SAME_STEPS = 3
 NO_MORE = 0.3  # of the time left: what is not prepared by then is left out, for the others need pairs
@@ -161,8 +162,27 @@ def recorded_facts(args, group):
     return facts
 
 
+def seconds_anew(number, start_seconds):
+    """What the first group compiles the others find."""
+    return start_seconds / 2 if number == 0 else start_seconds
+
+
+def share(number, left, start_seconds):
+    """Of the seconds that are left, how many a group is to measure that took start_seconds to start: as many more follow as are worth their
+    start, behind the first one at least one."""
+    anew = seconds_anew(number, start_seconds)
+    worth = int(STARTS * left / anew) if anew > 0 else GROUPS_MAX
+    more = max(min(worth, GROUPS_MAX - 1 - number), 1 if number == 0 else 0)
+    return max(0, left - more * anew) / (more + 1)
+
+
+def is_worth_another(number, left, start_seconds):
+    """Behind so many groups."""
+    return number == 0 or (number < GROUPS_MAX and left > seconds_anew(number - 1, start_seconds) / (1 if number == 1 else STARTS))
+
+
 def run_group(args, group, until, earlier, result):
-    """Prepares what can be, then goes round until the time is up."""
+    """Prepares what can be, then goes round for its share of the time. Returns how long its start took."""
     rng = random.Random(group.number)
     block_seconds = QUICK_BLOCK_SECONDS if args.quick else BLOCK_SECONDS
     begin, ready = time.monotonic(), []
@@ -177,6 +197,9 @@ def run_group(args, group, until, earlier, result):
             ready.append(workload)
         elif BASE not in group.workers or group.workers[BASE].process.poll() is not None:
             raise WorkerError(group.failed[workload])
+    started = time.monotonic()
+    if not args.quick:
+        until = started + share(group.number, until - started, started - begin)
     first = True
     while ready and (first or time.monotonic() < until):
         for workload in ready:
@@ -184,18 +207,17 @@ def run_group(args, group, until, earlier, result):
                 group.round(workload, rng)
         summarise([*earlier, group], result)
         first = False
+    return started - begin
 
 
 def measure(args, result):
-    seconds = float(args.seconds or 200)
-    begin, groups = time.monotonic(), []
+    until = time.monotonic() + float(args.seconds or 200)
+    groups, start_seconds = [], 0
     result.update(program="pytorch" if use_torch(args) else "driver", block_seconds=QUICK_BLOCK_SECONDS if args.quick else BLOCK_SECONDS)
-    wanted = 1 if args.quick else GROUPS
-    for number in range(wanted):
-        group = Group(args, number)
-        until = begin + seconds * (number + 1) / wanted
+    while is_worth_another(len(groups), until - time.monotonic(), start_seconds) and not (args.quick and groups):
+        group = Group(args, len(groups))
         try:
-            run_group(args, group, until, groups, result)
+            start_seconds = run_group(args, group, until, groups, result)
             group.end()
         except WorkerError as error:
             group.failed["processes"] = str(error)

@@ -118,7 +118,7 @@ def test_steps_that_the_profiler_does_not_show_are_not_compared():
 
 def test_verdicts_say_met_not_met_and_not_measured():
     from bounds import judge, line
-    levels = {"edges": {"percent": 0.2, "low": 0.1, "high": 0.3}}
+    levels = {"edges": {"percent": 0.2, "low": 0.1, "high": 0.3, "groups": 2}, "none": {"percent": 0.1, "low": 0.0, "high": 0.2, "groups": 2}}
     whole = {"difference_percent": -1.2, "comparable": True, "proven_interval_holds": True}
     parts = {"slowdown": {"result": {"workloads": {"transformer": {"levels": levels}}}},
              "idle": {"result": {"runs": {"graphs": {"edges": {"whole": whole}}, "starved": {"edges": {"whole": {**whole, "comparable": False}}},

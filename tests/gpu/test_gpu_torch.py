@@ -205,6 +205,8 @@ def test_idle_sets_our_steps_beside_the_profilers(modules, monkeypatch, tmp_path
     assert edges["whole"]["difference_percent"] == -0.25  # 0.5 of 200 us
     assert edges["steps"]["reference_ns"]["min"] == 39_500 and edges["steps"]["ours_ns"]["min"] == 39_000
     assert "whole" not in cupti and cupti["apart"]["reference_ns"] == edges["steps"]["reference_ns"]
+    assert cupti["apart"]["reference_busy_ns"] == [60_000, 60_000] and cupti["apart"]["ours_busy_ns"]["min"] == 61_000
+    assert cupti["losses"] == report["losses"]
     assert ProfiledWorker.asked == ["prepare graphs", "run graphs 5", "steps graphs 4000"]
 
 
