@@ -105,13 +105,15 @@ void launch_config(struct call *c, const CUlaunchConfig *config, CUfunction f, b
 void launch_host_function(struct call *c, CUstream s, void *function)
 {
 	struct stream *stream = c->thread ? stream_get(c->thread, s) : NULL;
+	bool marked;
 
 	if (!stream)
 		return;
 	/* Where the stream's earlier work ended and where the host function ended: between them the device waits for the host. */
-	if (!being_captured(stream) && stream_covers(stream))
+	marked = !being_captured(stream) && edge_pair_take(stream);
+	if (marked && stream_covers(stream))
 		edge_record(c->thread, stream, GST_EDGE_HOSTFN_BEFORE, stream_covers(stream));
-	if (submit(c, s, 0))
+	if (submit(c, s, 0) && marked)
 		c->edge_after = GST_EDGE_HOSTFN_AFTER;
 	c->record.args[0] = (uintptr_t)function;
 }
@@ -301,7 +303,7 @@ void wait_event(struct call *c, CUstream handle, CUevent e)
 
 	record_event(c, handle, e);
 	s = c->stream;
-	if (!s || (c->record.flags & GST_CAPTURED) || !edges_several_contexts())
+	if (!s || (c->record.flags & GST_CAPTURED) || !edges_several_contexts() || !edge_pair_take(s))
 		return;
 	if (stream_covers(s) > s->marked)
 		edge_record_warm(c->thread, s, GST_EDGE_BLOCK, stream_covers(s));

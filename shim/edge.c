@@ -16,6 +16,9 @@
 #define SILENCE_NS \
 	2000000000ull /* … and have an edge to change it to; as many anchors again as at first where there was none */
 
+#define PAIR_NS 1000000ull /* edge_pair_take(): below half a percent of the stream's time, at 2 us an edge */
+#define PAIRS_AT_ONCE 4    /* a program's step has a few, and then none for long */
+
 enum slot_state { SLOT_NEW, /* no event yet */ SLOT_FREE, SLOT_TAKEN, SLOT_PENDING, SLOT_BASE };
 
 struct slot {
@@ -293,6 +296,35 @@ static bool anchor_is_due(struct pool *p, uint64_t now)
 	return true;
 }
 
+/* pairs_until is the time that the pairs so far have used up, of which the stream may be ahead. */
+bool edge_pair_take(struct stream *s)
+{
+	uint64_t now = clock_ticks(), one = clock_ticks_in(PAIR_NS);
+	uint64_t used = __atomic_load_n(&s->pairs_until, __ATOMIC_RELAXED);
+	uint64_t from = (int64_t)(used - now) > 0 ? used : now;
+
+	return from - now <= (PAIRS_AT_ONCE - 1) * one &&
+	       __atomic_compare_exchange_n(&s->pairs_until, &used, from + one, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED);
+}
+
+static void begin_pair(struct stream *s)
+{
+	if (!__atomic_load_n(&s->pair_begun, __ATOMIC_RELAXED) && edge_pair_take(s))
+		__atomic_store_n(&s->pair_begun, true, __ATOMIC_RELAXED);
+}
+
+/* Its work changes its kind. An edge at the begin of a run of large copies has one at the run's end; where two such runs meet one edge is
+ * both. */
+static bool pair_has_edge(struct stream *s, uint32_t large)
+{
+	bool ends = __atomic_exchange_n(&s->pair_begun, false, __ATOMIC_RELAXED);
+
+	if (large)
+		begin_pair(s);
+	return ends || __atomic_load_n(&s->pair_begun, __ATOMIC_RELAXED);
+}
+
 void edge_before_change(struct thread *t, struct stream *s, uint32_t large)
 {
 	uint64_t entered = __atomic_load_n(&s->entered, __ATOMIC_RELAXED);
@@ -305,7 +337,10 @@ void edge_before_change(struct thread *t, struct stream *s, uint32_t large)
 		p = pool_of(s->context);
 		if (p && anchor_is_due(p, clock_ticks()))
 			edge_record(t, s, GST_EDGE_START, entered);
-	} else if (large != last_class && (large || last_class != EDGE_PROGRAMMATIC) && s->marked < entered &&
+		if (large)
+			begin_pair(s);
+	} else if (large != last_class && (large || last_class != EDGE_PROGRAMMATIC) &&
+		   (last_class == EDGE_WANTED || pair_has_edge(s, large)) && s->marked < entered &&
 		   stream_covers(s) == entered) {
 		edge_record(t, s, GST_EDGE_CLASS, entered);
 	}

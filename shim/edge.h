@@ -40,6 +40,10 @@ void edges_before_block(struct thread *t, const struct stream *awaited);
 /* How many streams with unmarked work blocking calls have met so far. */
 uint64_t edges_blocks(void);
 
+/* Large copies, host functions and waits across contexts may come as often as launches. Each stream has two edges for one of them in a
+ * millisecond, for four of them at once. False: it has had them. */
+bool edge_pair_take(struct stream *s);
+
 /* Work is about to be put into s. large: a copy big enough to be told apart from its neighbours, as its copy kind. Most work is put
  * behind other work of its kind, and needs none. A kernel that may begin before the one in front of it ends (EDGE_PROGRAMMATIC) must
  * have none before it, nor may its stream get any that is not behind all its work. */

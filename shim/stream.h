@@ -27,10 +27,11 @@ struct stream {
 	uint64_t marked;      /* all up to here lie before an edge */
 	uint64_t done;        /* all up to here are known to have finished */
 	uint64_t last_submit; /* ticks */
-	uint64_t last_poll;   /* helper's own: ticks */
+	uint64_t pairs_until; /* ticks; edge_pair_take() */
 	uint32_t last_class;  /* of its last submission: a large copy's kind, EDGE_PROGRAMMATIC, or 0; EDGE_WANTED */
 	uint32_t others;      /* what was put into it that is no submission: waits, events, roughly counted */
 	bool programmatic;    /* it has had kernels that may begin before the one in front of them ends */
+	bool pair_begun;      /* a run of large copies goes on, and its end may have an edge */
 } __attribute__((aligned(128))); /* two lines: processors fetch them in pairs */
 
 /* What tells one stream from another: a handle means different default streams in different contexts and threads. */

@@ -215,7 +215,8 @@ static void edges_of_other_kinds_come_first(void **state)
 	for (unsigned i = 0; i < 4000; i++) {
 		forget_recorded();
 		launch_whole(STREAM_A, CUDA_SUCCESS);
-		if (i % 50 == 49) { /* two edges each */
+		if (i % 50 == 49) { /* two edges each, where they are a millisecond apart */
+			stream_get(me, STREAM_A)->pairs_until = 0;
 			call_enter(&c, HOOK_cuLaunchHostFunc, GST_FAMILY_HOSTFN);
 			launch_host_function(&c, STREAM_A, NULL);
 			call_exit(&c, CUDA_SUCCESS);

@@ -163,6 +163,64 @@ static void large_copies_get_edges_of_their_own(void **state)
 	assert_int_equal(driver.n_recorded, 2);
 }
 
+/* They come as often as launches do, and the stream is never empty: two edges for one of them in a millisecond, four at once. */
+static void copies_that_alternate_with_kernels_have_few_edges(void **state)
+{
+	struct stream *a = launch(STREAM_A);
+	uint64_t begin_ns = clock_mono_ns(), pairs;
+
+	(void)state;
+	forget_recorded();
+	for (unsigned i = 0; i < 20000; i++) {
+		edge_before_submit(me, a, i % 2 ? 0 : GST_COPY_H2D_PINNED);
+		a->entered++, a->returned++;
+	}
+	pairs = (clock_mono_ns() - begin_ns) / 900000 + PAIRS_AT_ONCE +
+		1; /* the clock's ticks are known to a few percent */
+	assert_in_range(driver.n_recorded, 2 * PAIRS_AT_ONCE, 2 * pairs);
+	a->pairs_until = clock_ticks() + clock_ticks_in(60000000000); /* it has had all it may for a minute */
+	edge_before_submit(me, a, 0); /* where a run ends whose begin was marked, that may yet be */
+	forget_recorded();
+	for (unsigned i = 0; i < 1000; i++) {
+		a->entered++, a->returned++;
+		edge_before_submit(me, a, i % 2 ? 0 : i % 4 ? GST_COPY_H2D_PINNED : GST_COPY_D2H_PINNED);
+	}
+	assert_int_equal(driver.n_recorded, 0);
+	a->pairs_until = clock_ticks() - clock_ticks_in(1000000); /* and time passes */
+	for (unsigned i = 0; i < 3; i++) {
+		a->entered++, a->returned++;
+		edge_before_submit(me, a, i % 2 ? 0 : GST_COPY_H2D_PINNED);
+	}
+	assert_int_equal(driver.n_recorded, 3);
+}
+
+static void run_host_function(CUstream handle)
+{
+	struct call c;
+
+	call_enter(&c, HOOK_cuLaunchHostFunc, GST_FAMILY_HOSTFN);
+	launch_host_function(&c, handle, NULL);
+	call_exit(&c, CUDA_SUCCESS);
+}
+
+/* Both edges or none, out of the same two in a millisecond. */
+static void host_functions_have_few_edges(void **state)
+{
+	struct stream *a = launch(STREAM_A);
+
+	(void)state;
+	launch(STREAM_B);
+	forget_recorded();
+	run_host_function(STREAM_A);
+	assert_int_equal(driver.n_recorded, 2);
+	a->pairs_until = clock_ticks() + clock_ticks_in(60000000000);
+	for (unsigned i = 0; i < 50; i++)
+		run_host_function(STREAM_A);
+	assert_int_equal(driver.n_recorded, 2);
+	run_host_function(STREAM_B); /* each stream has its own */
+	assert_int_equal(recorded_on(STREAM_B), 2);
+}
+
 /* Nobody sees that its thread went: the wait has an end, edges stop and are counted, and go on when it comes back after all. */
 static void a_call_of_ours_that_does_not_return(void **state)
 {
@@ -519,6 +577,8 @@ int main(void)
 		cmocka_unit_test_setup(submission_in_flight_means_no_claim, set_up),
 		cmocka_unit_test_setup(a_submission_nobody_returned_from_is_on_record_and_counted, set_up),
 		cmocka_unit_test_setup(large_copies_get_edges_of_their_own, set_up),
+		cmocka_unit_test_setup(copies_that_alternate_with_kernels_have_few_edges, set_up),
+		cmocka_unit_test_setup(host_functions_have_few_edges, set_up),
 		cmocka_unit_test_setup(a_call_of_ours_that_does_not_return, set_up),
 		cmocka_unit_test_setup(pool_is_bounded_and_skips_are_counted, set_up),
 		cmocka_unit_test_setup(edges_beyond_32_bits_are_read, set_up),
