@@ -30,6 +30,8 @@ struct slot {
 	uint64_t covers;
 };
 
+#define FULL_NS 1000000ull /* a harvest that freed no event is not repeated in the program's thread */
+
 #define POOL_GONE 1 /* its context is destroyed: free, but not the end of the list */
 
 static struct pool {      /* of one context */
@@ -39,6 +41,7 @@ static struct pool {      /* of one context */
 	uint32_t anchors;
 	uint64_t last_anchor; /* ticks */
 	uint64_t last_edge;   /* ticks */
+	uint64_t full_until;  /* ticks: before that none is read to make room */
 	struct slot *base;    /* harvester's own */
 } pools[POOLS];
 
@@ -139,11 +142,28 @@ static void set_pending(struct pool *p, struct slot *slot, const struct thread *
 	__atomic_store_n(&slot->state, SLOT_PENDING, __ATOMIC_RELEASE);
 }
 
+static void harvest_few(struct ring *r, struct pool *p);
+
+/* More edges than the helper reads: a few are read here, unless that has just been in vain. What fires meanwhile the helper reads. */
+static struct slot *slot_make_room(struct thread *t, struct pool *p, bool make)
+{
+	uint64_t now = clock_ticks();
+	struct slot *slot;
+
+	if ((int64_t)(now - __atomic_load_n(&p->full_until, __ATOMIC_RELAXED)) < 0)
+		return NULL;
+	harvest_few(&t->ring, p);
+	slot = slot_take(p, make);
+	if (!slot)
+		__atomic_store_n(&p->full_until, now + clock_ticks_in(FULL_NS), __ATOMIC_RELAXED);
+	return slot;
+}
+
 static bool record(struct thread *t, struct stream *s, const struct order *o)
 {
 	struct pool *p;
 	struct slot *slot = NULL;
-	uint64_t begin, end;
+	uint64_t entered, begin, end;
 	CUresult rc = CUDA_ERROR_NOT_READY;
 	uint32_t id = s->id;
 
@@ -158,12 +178,12 @@ static bool record(struct thread *t, struct stream *s, const struct order *o)
 		gate_leave(); /* destroyed by another thread before we were in */
 		return false;
 	}
-	begin = clock_ticks();
+	begin = entered = clock_ticks();
 	p = pool_of(s->context);
 	slot = p ? slot_take(p, o->make) : NULL;
-	if (p && !slot) { /* more edges than the helper reads: read some here */
-		edges_harvest(&t->ring, edges_context_is_current);
-		slot = slot_take(p, o->make);
+	if (p && !slot) {
+		slot = slot_make_room(t, p, o->make);
+		begin = clock_ticks();
 	}
 	if (slot)
 		rc = INJECT(cuEventRecord, slot->event, (CUstream)(uintptr_t)s->handle);
@@ -176,7 +196,7 @@ static bool record(struct thread *t, struct stream *s, const struct order *o)
 			__atomic_store_n(&slot->state, SLOT_FREE, __ATOMIC_RELEASE);
 		__atomic_fetch_add(&file_counters()->edges_skipped, 1, __ATOMIC_RELAXED);
 	}
-	self_time_injected(t, end - begin);
+	self_time_injected(t, end - entered);
 	gate_leave();
 	return rc == CUDA_SUCCESS;
 }
@@ -383,19 +403,29 @@ uint32_t edges_pending(void)
 	return most;
 }
 
-/* The pending slot whose edge was recorded first after edge number `after`. */
-static struct slot *next_pending(struct pool *p, uint64_t after)
+/* The harvester's own: its place in the pool, of each slot that was pending when the harvest began. */
+static uint8_t in_order[POOL_EVENTS];
+_Static_assert(POOL_EVENTS <= UINT8_MAX + 1, "a slot's place");
+
+/* In the order in which their edges were recorded. How many there are. */
+static unsigned order_pending(const struct pool *p)
 {
-	struct slot *oldest = NULL;
+	unsigned n = 0;
 
-	for (unsigned i = 0; i < POOL_EVENTS; i++) {
-		struct slot *s = &p->slots[i];
+	for (unsigned i = 0; i < POOL_EVENTS; i++)
+		if (__atomic_load_n(&p->slots[i].state, __ATOMIC_ACQUIRE) == SLOT_PENDING)
+			in_order[n++] = (uint8_t)i;
+	for (unsigned gap = n / 2; gap; gap /= 2) { /* Shell's sort: little to do where they are in order, as mostly */
+		for (unsigned i = gap; i < n; i++) {
+			uint8_t slot = in_order[i];
+			unsigned at = i;
 
-		if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == SLOT_PENDING && s->number > after &&
-		    (!oldest || s->number < oldest->number))
-			oldest = s;
+			for (; at >= gap && p->slots[in_order[at - gap]].number > p->slots[slot].number; at -= gap)
+				in_order[at] = in_order[at - gap];
+			in_order[at] = slot;
+		}
 	}
-	return oldest;
+	return n;
 }
 
 /* After it is read: its time against the base, or it becomes the base. One that fired long after the base is measured in a float's coarse
@@ -445,34 +475,73 @@ static bool harvest_one(struct ring *r, struct pool *p, struct slot *s)
 	return true;
 }
 
-#define STILL_BUSY 16 /* streams remembered, in which one has not fired: those behind it need not be asked */
+/* How many edges a harvest may read, and how many it may find that have not fired. */
+struct limit {
+	unsigned read, unfired;
+};
+static const struct limit limit_all = { POOL_EVENTS, POOL_EVENTS };
+static const struct limit limit_few = { 32, 8 }; /* in the program's thread, which needs one */
 
-static void harvest_pool(struct ring *r, struct pool *p)
+static uint32_t harvests; /* so far, of all pools */
+
+/* Once an edge has not fired, those behind it in its stream need not be asked. A stream that has gone may have left its place, and edges, to
+ * another. */
+static bool is_behind_unfired(const struct slot *s)
 {
-	const struct stream *busy[STILL_BUSY];
-	uint64_t after = 0;
-	unsigned n = 0, i;
-	struct slot *s;
+	return s->stream->id == s->edge.stream && s->stream->unfired == harvests;
+}
 
-	while (__atomic_load_n(&p->pending, __ATOMIC_RELAXED) && (s = next_pending(p, after))) {
-		after = s->number;
-		for (i = 0; i < n && busy[i] != s->stream; i++)
-			;
-		if (i == n && !harvest_one(r, p, s) && n < STILL_BUSY)
-			busy[n++] = s->stream;
+static void harvest_pool(struct ring *r, struct pool *p, struct limit left)
+{
+	unsigned n = order_pending(p);
+
+	harvests++;
+	for (unsigned i = 0; i < n && left.read && left.unfired; i++) {
+		struct slot *s = &p->slots[in_order[i]];
+
+		if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) != SLOT_PENDING || is_behind_unfired(s))
+			continue;
+		if (harvest_one(r, p, s)) {
+			left.read--;
+		} else {
+			left.unfired--;
+			if (s->stream->id == s->edge.stream)
+				s->stream->unfired = harvests;
+		}
 	}
+}
+
+/* False: another thread is at it. */
+static bool harvest_begin(void)
+{
+	struct thread *none = NULL;
+
+	return __atomic_compare_exchange_n(&harvester, &none, &thread_storage, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+static void harvest_end(void)
+{
+	__atomic_store_n(&harvester, NULL, __ATOMIC_RELEASE);
+}
+
+/* Of the current context. */
+static void harvest_few(struct ring *r, struct pool *p)
+{
+	if (!harvest_begin())
+		return;
+	harvest_pool(r, p, limit_few);
+	harvest_end();
 }
 
 void edges_harvest(struct ring *r, bool (*usable)(uint64_t context))
 {
-	struct thread *none = NULL;
-
-	if (!__atomic_compare_exchange_n(&harvester, &none, &thread_storage, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (!harvest_begin())
 		return;
 	for (unsigned i = 0; i < POOLS && pools[i].context; i++)
 		if (__atomic_load_n(&pools[i].pending, __ATOMIC_RELAXED) && usable(pools[i].context))
-			harvest_pool(r, &pools[i]);
-	__atomic_store_n(&harvester, NULL, __ATOMIC_RELEASE);
+			harvest_pool(r, &pools[i], limit_all);
+	harvest_end();
 }
 
 void edges_abandon(struct thread *t)
@@ -496,7 +565,7 @@ void edges_context_gone(uint64_t context)
 		memset(p->slots, 0, sizeof(p->slots));
 		p->base = NULL;
 		p->pending = p->anchors = 0;
-		p->last_anchor = p->last_edge = 0;
+		p->last_anchor = p->last_edge = p->full_until = 0;
 		__atomic_store_n(&p->context, POOL_GONE, __ATOMIC_RELEASE);
 	}
 }

@@ -30,6 +30,7 @@ struct stream {
 	uint64_t pairs_until; /* ticks; edge_pair_take() */
 	uint32_t last_class;  /* of its last submission: a large copy's kind, EDGE_PROGRAMMATIC, or 0; EDGE_WANTED */
 	uint32_t others;      /* what was put into it that is no submission: waits, events, roughly counted */
+	uint32_t unfired;     /* harvester's own: the harvest that last met an edge of it that has not fired */
 	bool programmatic;    /* it has had kernels that may begin before the one in front of them ends */
 	bool pair_begun;      /* a run of large copies goes on, and its end may have an edge */
 } __attribute__((aligned(128))); /* two lines: processors fetch them in pairs */

@@ -272,6 +272,90 @@ static void pool_is_bounded_and_skips_are_counted(void **state)
 	assert_int_equal(driver.created, 256); /* events are used again */
 }
 
+static CUstream stream_number(unsigned i)
+{
+	return (CUstream)(uintptr_t)(0x100000 + 0x100 * i);
+}
+
+/* Each stream's first, however many streams there are; what is behind it is not asked for. */
+static void one_query_for_each_stream_that_is_busy(void **state)
+{
+	(void)state;
+	driver.query_answer = CUDA_ERROR_NOT_READY;
+	for (unsigned i = 0; i < 40; i++) {
+		struct stream *s = launch(stream_number(i));
+
+		for (unsigned k = 0; k < 5; k++)
+			edge_record(me, s, GST_EDGE_BLOCK, 1);
+	}
+	assert_int_equal(edges_pending(), 40 * 5 + FIRST_ANCHORS);
+	driver.queried = 0;
+	edges_harvest(&me->ring, edges_context_is_current);
+	assert_int_equal(driver.queried, 40);
+	edges_harvest(&me->ring, edges_context_is_current);
+	assert_int_equal(driver.queried, 80);
+	driver.query_answer = CUDA_SUCCESS;
+	edges_harvest(&me->ring, edges_context_is_current);
+	assert_int_equal(driver.queried, 80 + 40 * 5 + FIRST_ANCHORS);
+	assert_int_equal(edges_pending(), 0);
+}
+
+/* Where no event is free the program's own thread asks for a few, and not again at once where that was in vain. */
+static void a_full_pool_costs_the_program_little(void **state)
+{
+	uint64_t skipped = file_counters()->edges_skipped;
+	struct stream *s = NULL;
+
+	(void)state;
+	driver.query_answer = CUDA_ERROR_NOT_READY;
+	for (unsigned i = 0; edges_pending() < POOL_EVENTS; i++) {
+		s = launch(stream_number(i % 50));
+		edge_record(me, s, GST_EDGE_BLOCK, 1);
+	}
+	assert_int_equal(driver.queried, 0);
+	edge_record(me, s, GST_EDGE_BLOCK, 1);
+	assert_int_equal(driver.queried, 8);
+	pools[0].full_until = clock_ticks() + clock_ticks_in(60000000000);
+	for (unsigned i = 0; i < 1000; i++)
+		edge_record(me, s, GST_EDGE_BLOCK, 1);
+	assert_int_equal(driver.queried, 8);
+	assert_int_equal(file_counters()->edges_skipped - skipped, 1001);
+	pools[0].full_until = clock_ticks();
+	edge_record(me, s, GST_EDGE_BLOCK, 1);
+	assert_int_equal(driver.queried, 16);
+	driver.query_answer = CUDA_SUCCESS;
+	pools[0].full_until = clock_ticks();
+	edge_record(me, s, GST_EDGE_BLOCK, 1);
+	assert_int_equal(driver.queried, 16 + 32);
+	assert_int_equal(edges_pending(), POOL_EVENTS - 32 + 1);
+	assert_int_equal(file_counters()->edges_skipped - skipped, 1002);
+}
+
+/* Slots are used again in any order; their edges are read as they were recorded. */
+static void edges_are_read_in_their_order(void **state)
+{
+	struct stream *a = launch(STREAM_A);
+	const struct gst_edge *read;
+	uint32_t at, n;
+
+	(void)state;
+	for (unsigned i = 0; i < 60; i++)
+		edge_record(me, a, GST_EDGE_BLOCK, 1);
+	n = edges_pending();
+	for (unsigned i = 0; i < n; i++) { /* some order or other, each of them once */
+		struct slot *x = &pools[0].slots[i], *y = &pools[0].slots[i * 37 % n], other = *x;
+
+		*x = *y;
+		*y = other;
+	}
+	at = me->ring.at;
+	edges_harvest(&me->ring, edges_context_is_current);
+	read = (const struct gst_edge *)(me->ring.segment + at);
+	assert_int_equal(me->ring.at - at, n * sizeof(*read));
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(read[i].edge, i + 1);
+}
+
 /* In the order they were recorded, each against the base that is the first of them. */
 static void edges_beyond_32_bits_are_read(void **state)
 {
@@ -581,6 +665,9 @@ int main(void)
 		cmocka_unit_test_setup(host_functions_have_few_edges, set_up),
 		cmocka_unit_test_setup(a_call_of_ours_that_does_not_return, set_up),
 		cmocka_unit_test_setup(pool_is_bounded_and_skips_are_counted, set_up),
+		cmocka_unit_test_setup(one_query_for_each_stream_that_is_busy, set_up),
+		cmocka_unit_test_setup(a_full_pool_costs_the_program_little, set_up),
+		cmocka_unit_test_setup(edges_are_read_in_their_order, set_up),
 		cmocka_unit_test_setup(edges_beyond_32_bits_are_read, set_up),
 		cmocka_unit_test_setup(a_destroyed_stream_is_another_when_it_comes_back, set_up),
 		cmocka_unit_test_setup(a_green_contexts_streams_are_of_its_device_and_go_with_it, set_up),
