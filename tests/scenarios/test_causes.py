@@ -5,11 +5,10 @@ Shares are of the idle time inside the span. The margins leave room for what the
 checkpoint, a module loaded late), not for a wrong answer. A neighbour that takes the CPU from the script makes idle time of another cause: so
 one of three runs must be within them."""
 
-import functools
-
 import pytest
 from conservation import check
-from truth import each_time, once_in
+from machine import on_a_busy_machine
+from truth import each_time
 
 MS = 1_000_000
 STEPS = 20
@@ -31,13 +30,6 @@ def share(device, cause):
 
 def told(device):
     return {cause: f"{ns / device['idle_ns']:.1%}" for cause, ns in device["causes"].items() if ns}
-
-
-def on_a_busy_machine(test):
-    @functools.wraps(test)
-    def repeated(**fixtures):
-        once_in(3, lambda: test(**fixtures))
-    return repeated
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,13 @@ proven, and belongs to the host."""
 
 import pytest
 import truth
+from machine import on_a_busy_machine
 
 US = 1_000
 LAUNCHES = 1000
 
 
+@truth.each_time
 def record(recorder, *options, **settings):
     run = recorder.run(recorder.command("launch_bound_linked", *options), env=settings, realtime=True)
     assert run.status == 0, run.stderr
@@ -27,6 +29,7 @@ def assert_not_claimed(device, true):
 
 
 @pytest.mark.parametrize("spacing", [20, 50, 100])
+@on_a_busy_machine
 def test_unresolved(recorder, spacing):
     """Nine tenths of the time are idle and none of them are claimed; nor is anything said to be busy that is not: the rest is unresolved."""
     device, true = record(recorder, LAUNCHES, spacing, 0)
@@ -35,12 +38,14 @@ def test_unresolved(recorder, spacing):
 
 
 @pytest.mark.parametrize("spacing", [20, 100])
+@on_a_busy_machine
 def test_asks_now_and_then(recorder, spacing):
     """Every tenth launch it asks at once: the kernel is not done yet, which proves nothing idle."""
     device, true = record(recorder, LAUNCHES, spacing, 10)
     assert_not_claimed(device, true)
 
 
+@on_a_busy_machine
 def test_slow_launches(recorder):
     """A launch takes the host 60 us, its kernel is done before it returns, and the program asks each time: the gaps are there, and their
     owner is launch-bound."""
@@ -51,6 +56,7 @@ def test_slow_launches(recorder):
     assert device["idle_ns"] + device["idle_error_ns"] > true.idle(0)
 
 
+@on_a_busy_machine
 def test_computes_between(recorder):
     """The same, but between two launches it runs code of its own for ten times as long: not launch-bound."""
     device, _ = record(recorder, LAUNCHES // 10, 600, 1, SIMGPU_LAUNCH_NS=60 * US)

@@ -3,6 +3,7 @@
 
 import pytest
 import truth
+from machine import once_in
 
 ROUNDS = 20
 LONG = 1_000_000
@@ -55,7 +56,7 @@ def test_between_devices(recorder):
         devices, true = record(recorder, "devices", SIMGPU_DEVICES=2)
         assert "device-dependency" not in told(devices[0])
         check_dependency(devices[1], true, "behind longer__1500us in stream")
-    truth.once_in(TRIES, check)
+    once_in(TRIES, check)
 
 
 def test_through_a_third_device(recorder):
@@ -64,7 +65,7 @@ def test_through_a_third_device(recorder):
         devices, true = record(recorder, "relay", SIMGPU_DEVICES=3)
         assert sorted(devices) == [0, 2]
         check_dependency(devices[2], true, "of device 0")
-    truth.once_in(TRIES, check)
+    once_in(TRIES, check)
 
 
 def test_between_streams(recorder):
@@ -73,7 +74,7 @@ def test_between_streams(recorder):
     def check():
         devices, true = record(recorder, "streams")
         check_waited(devices[0], true, 0.85)
-    truth.once_in(TRIES, check)
+    once_in(TRIES, check)
 
 
 @pytest.mark.parametrize("latency", [100, 700])

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import conservation
 from conservation import each_time
+from machine import once_in
 from recording import hooked_names
 
 US, MS = 1_000, 1_000_000
@@ -305,16 +306,6 @@ def complaints(report, truth):
     return wrong
 
 
-def once_in(tries, check):
-    """What a machine that is busy elsewhere can spoil in one run: right once, and sound each time."""
-    for left in reversed(range(tries)):
-        try:
-            return check()
-        except AssertionError:
-            if not left:
-                raise
-
-
 # ---- runs -------------------------------------------------------------------------------------------------------------------
 
 ATTEMPTS = 3
@@ -323,15 +314,14 @@ ATTEMPTS = 3
 def agree(make_run, more_complaints=lambda report: [], excused=0.0):
     """Records a run and compares it with the truth; again, a bounded number of times, while only a bound is too wide. excused: the
     share of its long gaps whose bounds may be wide."""
-    said = []
-    for _ in range(ATTEMPTS):
+    def check():
         run = make_run()
-        assert run.status == 0, run.stderr
+        if run.status != 0:
+            raise conservation.Unsound(f"status {run.status}: {run.stderr}")
         report, truth = run.report(), Truth(run)
         check_sound(report, truth)
         wrong, whole = complaints(report, truth), list(more_complaints(report))
-        if not whole and len(wrong) <= excused * sum(1 for device in truth.devices() for _ in long_gaps(device, truth)):
-            return run
-        said.append(f"{run.folder}:\n  " + "\n  ".join(wrong + whole))
-    raise AssertionError(f"bounds too wide in each of {ATTEMPTS} runs (one run alone could be this machine's scheduler):\n"
-                         + "\n".join(said))
+        long = sum(1 for device in truth.devices() for _ in long_gaps(device, truth))
+        assert not whole and len(wrong) <= excused * long, "\n  ".join([f"{run.folder}: bounds too wide:", *wrong, *whole])
+        return run
+    return once_in(ATTEMPTS, check)

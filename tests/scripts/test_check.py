@@ -22,8 +22,11 @@ static void skipped(void **s) { (void)s; puts("skip: no device"); skip(); }
 static void wrong(void **s) { (void)s; assert_int_equal(1, 2); }
 static int times(const char *file) { FILE *f = fopen(file, "a+"); fputc('x', f); int n = (int)ftell(f); fclose(f); return n; }
 static void upset(void **s) { (void)s; assert_int_equal(times(TMP "/upset"), 2); } /* once */
+static void robbed(void **s) { (void)s; int n = times(TMP "/robbed");
+	if (n < 4) { FILE *f = fopen(TMP "/stat", "w"); fprintf(f, "cpu 0 0 0 0 0 0 0 %%d 0 0\\n", n * 1000000); fclose(f); }
+	assert_int_equal(n, RIGHT); }
 static void untrue(void **s) { (void)s; int n = times(TMP "/untrue"); if (n == 1) puts("unsound: a gap that is none"); assert_int_equal(n, 2); }
-int main(void) { const struct CMUnitTest t[] = { %s }; (void)fine; (void)skipped; (void)wrong; (void)upset; (void)untrue;
+int main(void) { const struct CMUnitTest t[] = { %s }; (void)fine; (void)skipped; (void)wrong; (void)upset; (void)untrue; (void)robbed;
                  int rc = cmocka_run_group_tests(t, NULL, NULL); %s return rc; }
 """
 
@@ -32,13 +35,14 @@ int main(void) { const struct CMUnitTest t[] = { %s }; (void)fine; (void)skipped
 def run_check(root, tmp_path):
     """Builds the programs given as name=source into a build of their own, and runs check.py on it."""
 
-    def run(**programs):
+    def run(right=0, **programs):
         (tmp_path / "unit").mkdir()
+        (tmp_path / "stat").write_text("cpu 0 0 0 0 0 0 0 0 0 0\n")
         for name, source in programs.items():
-            subprocess.run(["cc", "-w", f'-DTMP="{tmp_path}"', "-xc", "-", "-o", tmp_path / "unit" / f"test_{name}", "-lcmocka"],
+            subprocess.run(["cc", "-w", f"-DRIGHT={right}", f'-DTMP="{tmp_path}"', "-xc", "-", "-o", tmp_path / "unit" / f"test_{name}", "-lcmocka"],
                            input=source, text=True, check=True)
         done = subprocess.run(["python3", root / "scripts/check.py", "--only", "unit"], capture_output=True, text=True,
-                              env=dict(os.environ, BUILD=str(tmp_path)))
+                              env=dict(os.environ, BUILD=str(tmp_path), CHECK_PROC_STAT=str(tmp_path / "stat")))
         return done.returncode, done.stdout.splitlines()
 
     return run
@@ -133,6 +137,19 @@ def test_many_failures_are_no_noise(run_check, tmp_path):
     assert repeated(lines) == [] and (tmp_path / "upset-a").read_text() == "x"
 
 
+@pytest.mark.parametrize("right, ends", [(3, "1 passed, 0 failed"), (5, "0 passed, 1 failed")])
+def test_a_failure_while_the_cpus_were_taken_away_says_nothing(run_check, tmp_path, right, ends):
+    """In the first three runs they are. The fourth has them, and stands for itself."""
+    status, lines = run_check(right, a=CMOCKA % ("cmocka_unit_test(robbed)", ""))
+    assert (status, lines[-1], len((tmp_path / "robbed").read_text())) == (ends[0] == "0", ends, min(right, 4))
+
+
+def test_many_may_fail_where_the_cpus_were_taken_away(run_check):
+    robbed = {name: (CMOCKA % ("cmocka_unit_test(robbed)", "")).replace("/robbed", f"/robbed-{name}") for name in "abcdef"}
+    status, lines = run_check(2, **robbed)
+    assert (status, lines[-1], len(repeated(lines))) == (0, "6 passed, 0 failed", 6)
+
+
 PYTHON = """
 from pathlib import Path
 import pytest
@@ -166,9 +183,10 @@ def test_crashed():
 def run_python(root, build, tmp_path):
     """A tree of its own, with this one file of tests."""
     def run(source):
-        for folder in ("scripts", "build", "tests/some"):
+        for folder in ("scripts", "build", "tests/some", "tests/scenarios"):
             (tmp_path / folder).mkdir(parents=True)
-        shutil.copy(root / "scripts/check.py", tmp_path / "scripts")
+        for file in ("scripts/check.py", "tests/scenarios/stolen.py"):
+            shutil.copy(root / file, tmp_path / file)
         (tmp_path / "build/venv").symlink_to(build / "venv")
         (tmp_path / "tests/some/test_it.py").write_text(source)
         done = subprocess.run(["python3", tmp_path / "scripts/check.py", "--only", "pytest"], capture_output=True, text=True,
