@@ -221,6 +221,11 @@ static void leave_out(struct trace *t, int64_t from_ns)
 			t->edges[n++] = t->edges[i];
 	t->n_edges = n;
 	n = 0;
+	for (size_t i = 0; i < t->n_bursts; i++)
+		if (t->bursts[i].end_ns > from_ns)
+			t->bursts[n++] = t->bursts[i];
+	t->n_bursts = n;
+	n = 0;
 	for (size_t i = 0; i < t->n_polls; i++)
 		if (t->polls[i].end_ns > from_ns)
 			t->polls[n++] = t->polls[i];

@@ -334,6 +334,23 @@ static void an_edge_that_was_held_up(void **state)
 	assert_true(d.estimate.whole.low_ns < d.estimate.whole.high_ns);
 }
 
+/* What was over when the records begin counts as little as its edges do. */
+static void bursts_before_the_beginning(void **state)
+{
+	struct device_timeline d;
+	struct model m;
+
+	(void)state;
+	regular(&m, 40, 0);
+	say(&m, "recycled until=2ms\n"
+		"burst 1 t=1100us..1900us passed=7 cost=5us\n"
+		"burst 2 t=1950us..2050us passed=2 cost=3us\n"
+		"burst 3 t=2100us..2200us passed=1 cost=2us\n");
+	finish(&m, &d);
+	assert_int_equal(d.estimate.passed, 3);
+	assert_int_equal(d.estimate.cost_ns, 5000);
+}
+
 /* ---- random ones -------------------------------------------------------------------------------------- */
 
 struct shape {
@@ -408,6 +425,7 @@ int main(void)
 		cmocka_unit_test(a_kind_of_one_burst_widens_the_interval),
 		cmocka_unit_test(work_shorter_than_a_call),
 		cmocka_unit_test(an_edge_that_was_held_up),
+		cmocka_unit_test(bursts_before_the_beginning),
 		cmocka_unit_test(the_interval_holds_the_truth),
 	};
 
