@@ -75,12 +75,13 @@ static void leave_out_finished(struct stream_work *w)
 }
 
 /* The recorder puts an edge into the stream in the program's own call, before it hands that to the driver: what the call submits stands
- * behind it. What it records behind, it records when the driver has returned. */
+ * behind it. What it records behind, it records when the driver has returned: such an edge ends with the call at the earliest, and where
+ * the counter is coarse at the same tick. */
 static int64_t own_edges(const struct facts *f, size_t at, size_t end, const struct call *c)
 {
 	int64_t from = INT64_MIN;
 
-	for (size_t last = at + OWN_EDGES; at < end && at < last && f->order[at].after_ns <= c->end_ns; at++)
+	for (size_t last = at + OWN_EDGES; at < end && at < last && f->order[at].after_ns < c->end_ns; at++)
 		if (f->order[at].tid && f->order[at].tid == c->tid && f->order[at].begin_ns >= c->begin_ns)
 			from = max64(from, f->order[at].from_ns);
 	return from;
@@ -97,8 +98,9 @@ static void set_earliest_starts(struct stream_work *w, const struct facts *f)
 		struct work *op = &w->ops[i];
 		int64_t entry = op->call->begin_ns;
 
-		/* entries rise along a stream but for races of threads; there a bound is used a little late */
-		for (; at < end && f->order[at].after_ns <= entry; at++)
+		/* entries rise along a stream but for races of threads; there a bound is used a little late. An edge of the same tick
+		 * stood there before if the call took longer than that tick. */
+		for (; at < end && f->order[at].after_ns <= entry && f->order[at].after_ns < op->call->end_ns; at++)
 			from = max64(from, f->order[at].from_ns);
 		from = max64(from, own_edges(f, at, end, op->call));
 		op->earliest_start_ns = clamp64(max64(entry, from), entry, max64(entry, op->latest_end_ns));

@@ -44,6 +44,34 @@ static void gap_after_a_synchronise_begins_at_the_edge(void **state)
 	finish(b);
 }
 
+/* The counter is so coarse that the edge behind a call begins and ends in the tick in which the call does: it says nothing of the start. */
+static void an_edge_behind_bounds_no_start(void **state)
+{
+	static const char *const traces[] = {
+		"launch t=97us..99us stream=1 seq=1 kernel=first\n"
+		"edge 2 t=99us..99us stream=1 covers=1 fired=600us done=620us\n",
+		"launch t=97us..97us stream=1 seq=1 kernel=first\n"
+		"edge 2 t=97us..97us stream=1 covers=1 fired=600us done=620us\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(traces) / sizeof(traces[0]); i++) {
+		char text[512];
+		struct built *b;
+		const struct device_timeline *d;
+
+		snprintf(text, sizeof(text), "%s%s%s",
+			 "process 100 end=9ms\nthread 10 main\ndevice 0\nstream 1\n"
+			 "edge 1 t=95us..96us stream=1 covers=0 fired=103us done=620us kind=start\n",
+			 traces[i], "sync-stream t=102us..615us stream=1 seq=1\n");
+		b = build(text);
+		d = &b->timeline.devices[0];
+		assert_in_range(d->begin_ns, EPOCH + 90 * US, EPOCH + 130 * US);
+		assert_in_range(d->end_ns, EPOCH + 590 * US, EPOCH + 610 * US);
+		finish(b);
+	}
+}
+
 static void silence_is_bounded_by_polls(void **state)
 {
 	struct built *b = build(ONE_STREAM "poll t=300us..301us stream=1 covers=1 ready=0\n"
@@ -325,6 +353,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gap_after_a_synchronise_begins_at_the_edge),
+		cmocka_unit_test(an_edge_behind_bounds_no_start),
 		cmocka_unit_test(silence_is_bounded_by_polls),
 		cmocka_unit_test(own_events_are_no_work),
 		cmocka_unit_test(launches_far_apart_are_unresolved),
