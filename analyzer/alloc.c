@@ -33,3 +33,17 @@ void array_sort(void *array, size_t n, size_t size, int (*compare)(const void *,
 		}
 	}
 }
+
+int array_by_int64(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int array_by_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}

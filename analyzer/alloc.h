@@ -23,6 +23,10 @@ void *array_grow(void *array, size_t *cap, size_t size);
 /* qsort that costs one pass when the array is in order already, as recorded data mostly is. */
 void array_sort(void *array, size_t n, size_t size, int (*compare)(const void *, const void *));
 
+/* For array_sort and qsort: int64_t and double, the least first. */
+int array_by_int64(const void *a, const void *b);
+int array_by_double(const void *a, const void *b);
+
 /* The first of n elements, sorted, that does not come before the key; n where all do. */
 static inline size_t array_first(const void *array, size_t n, size_t size, bool (*before)(const void *element, const void *key),
 				 const void *key)

@@ -86,13 +86,6 @@ static bool list(struct arrivals *a, struct mark *marks, size_t n)
 
 /* ---- on the host's clock ---------------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static size_t add_latency(struct arrivals *a, double *took, size_t n, const struct edge *e, const struct firing *f)
 {
 	if (!f->exact || f->time_ns < e->begin_ns)
@@ -114,7 +107,7 @@ static bool measure_latency(struct arrivals *a, const struct mark *marks, size_t
 		if (a->t->edges[i].kind == GST_EDGE_START && a->t->edges[i].stream != GST_NONE)
 			n = add_latency(a, took, n, &a->t->edges[i], &firings[i]);
 	if (n) {
-		array_sort(took, n, sizeof(*took), by_size);
+		array_sort(took, n, sizeof(*took), array_by_double);
 		a->latency_ns = took[n / 2];
 		a->latency_error_ns /= (double)n;
 	}

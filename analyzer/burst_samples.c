@@ -184,13 +184,6 @@ static void measure(const struct finder *f, struct burst_sample *s)
 	s->ns = fmax(0, s->after->device_ns - start_ns - f->out->edge_ns);
 }
 
-static int by_ns(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* What a call of each family takes at most, if nothing holds it up. */
 static bool measure_calls(struct finder *f)
 {
@@ -203,7 +196,7 @@ static bool measure_calls(struct finder *f)
 		for (size_t i = 0; i < out->n; i++)
 			if (out->at[i].call->family == family)
 				took[n++] = out->at[i].call->end_ns - out->at[i].entered_ns;
-		array_sort(took, n, sizeof(*took), by_ns);
+		array_sort(took, n, sizeof(*took), array_by_int64);
 		f->held_ns[family] = n ? 2 * took[n / 2] + 1000 : 0;
 	}
 	free(took);

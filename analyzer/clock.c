@@ -82,13 +82,6 @@ static int by_ticks(const void *a, const void *b)
 	return (x->ticks > y->ticks) - (x->ticks < y->ticks);
 }
 
-static int by_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The median of the rates from each anchor to the next: a nonsense one spoils two. `rates` is room for them. */
 static double median_rate(const struct clock *c, double baseline_ns, double *rates)
 {
@@ -103,7 +96,7 @@ static double median_rate(const struct clock *c, double baseline_ns, double *rat
 	}
 	if (n == 0)
 		return 0;
-	qsort(rates, n, sizeof(*rates), by_double);
+	qsort(rates, n, sizeof(*rates), array_by_double);
 	return rates[n / 2];
 }
 

@@ -109,13 +109,6 @@ enum err_kind device_clock_map(struct firing **out, const struct trace *t, struc
 
 /* ---- how well ------------------------------------------------------------------------------------------------------- */
 
-static int by_length(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 struct placed { /* an edge of one device; chains of several contexts take turns in the order of recording */
 	uint32_t root;
 	double device_ns;
@@ -173,7 +166,7 @@ bool device_clock_fit(struct device_fit *out, const struct trace *t, const struc
 		out->residual_ns = max64(out->residual_ns, f->residual_ns);
 	}
 	if (out->edges) {
-		array_sort(errors, out->edges, sizeof(*errors), by_length);
+		array_sort(errors, out->edges, sizeof(*errors), array_by_int64);
 		out->median_error_ns = errors[out->edges / 2];
 		set_drift(out, placed, out->edges);
 	}

@@ -8,16 +8,9 @@
 
 #define FEW 4 /* starts say nothing of a device's latency */
 
-static int by_length(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 int64_t latency_quartile(int64_t *seen, size_t n)
 {
-	array_sort(seen, n, sizeof(*seen), by_length);
+	array_sort(seen, n, sizeof(*seen), array_by_int64);
 	return n < FEW ? 0 : seen[n / 4];
 }
 

@@ -109,13 +109,6 @@ static void fill(struct process_records *p, const struct trace *t)
 	}
 }
 
-static int by_length(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* scratch has room for all calls of the thread. */
 static void set_costs(struct thread_records *r, int64_t *scratch)
 {
@@ -131,7 +124,7 @@ static void set_costs(struct thread_records *r, int64_t *scratch)
 			if (c->family == families[k] && is_submission(c) && !(c->flags & GST_BLOCKING))
 				scratch[n++] = c->end_ns - c->begin_ns;
 		}
-		array_sort(scratch, n, sizeof(*scratch), by_length);
+		array_sort(scratch, n, sizeof(*scratch), array_by_int64);
 		r->cost_ns[families[k]] = n < COST_CALLS ? 0 : scratch[n / 2];
 	}
 }
