@@ -339,7 +339,7 @@ static void conclude(struct maker *m, uint32_t device)
 	struct device_timeline *d = &m->out->devices[device];
 	struct estimate *e = &d->estimate;
 	int64_t span_ns = d->end_ns - d->begin_ns, least_ns = max64(0, d->idle_ns - d->idle_error_ns);
-	int64_t most_ns = max64(least_ns, min64(span_ns, d->idle_ns + d->idle_error_ns + d->unresolved_ns));
+	int64_t most_ns = max64(least_ns, min64(span_ns, sum64(d->idle_ns + d->unresolved_ns, d->idle_error_ns)));
 
 	e->measured = groups_met(m, device) >= FEW_BURSTS && e->bracketed >= FEW_SAMPLES;
 	e->unresolved = likely(m, device, UNRESOLVED, 0, d->unresolved_ns,
@@ -396,7 +396,7 @@ static void count_bursts(struct maker *m, uint32_t device)
 			e->bursts += m->bursts[k].trace == i;
 		for (size_t k = 0; k < t->n_bursts; k++) {
 			e->passed += t->bursts[k].passed;
-			e->cost_ns += t->bursts[k].cost_ns;
+			e->cost_ns = sum64(e->cost_ns, t->bursts[k].cost_ns);
 		}
 	}
 }

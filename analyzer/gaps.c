@@ -319,7 +319,7 @@ static void sum_up(struct device_timeline *out)
 		const struct gap *gap = &out->gaps[i];
 
 		out->idle_ns += gap->end_ns - gap->begin_ns;
-		out->idle_error_ns += gap->begin_error_ns + gap->end_error_ns;
+		out->idle_error_ns = sum64(out->idle_error_ns, gap->begin_error_ns + gap->end_error_ns);
 	}
 }
 

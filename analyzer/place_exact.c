@@ -65,11 +65,11 @@ void place_exact_errors(struct device_timeline *out)
 
 		if (gap->before && gap->before->exact && gap->before->end_ns == gap->begin_ns) {
 			gap->begin_error_ns += error_of(gap->before);
-			out->idle_error_ns += error_of(gap->before);
+			out->idle_error_ns = sum64(out->idle_error_ns, error_of(gap->before));
 		}
 		if (gap->after && gap->after->exact && gap->after->begin_ns == gap->end_ns) {
 			gap->end_error_ns += error_of(gap->after);
-			out->idle_error_ns += error_of(gap->after);
+			out->idle_error_ns = sum64(out->idle_error_ns, error_of(gap->after));
 		}
 	}
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ns.h"
 #include "report_page.h"
 #include "report_trust.h"
 #include "text.h"
@@ -21,21 +22,26 @@ struct totals { /* of one device, or of several */
 	int64_t causes[CAUSE_COUNT], observed[CAUSE_COUNT];
 };
 
+static void add(int64_t *sum, int64_t ns)
+{
+	*sum = sum64(*sum, ns);
+}
+
 static void add_device(struct totals *t, const struct summary_device *d)
 {
-	t->span += d->span_ns;
-	t->compute += d->timeline->compute_ns;
-	t->comm += d->timeline->comm_ns;
-	t->h2d_pageable += d->h2d_pageable_ns;
-	t->h2d_pinned += d->h2d_pinned_ns;
-	t->d2h += d->d2h_ns;
-	t->d2d += d->d2d_ns;
-	t->peer += d->peer_ns;
-	t->memset += d->memset_ns;
-	t->idle += d->timeline->idle_ns;
+	add(&t->span, d->span_ns);
+	add(&t->compute, d->timeline->compute_ns);
+	add(&t->comm, d->timeline->comm_ns);
+	add(&t->h2d_pageable, d->h2d_pageable_ns);
+	add(&t->h2d_pinned, d->h2d_pinned_ns);
+	add(&t->d2h, d->d2h_ns);
+	add(&t->d2d, d->d2d_ns);
+	add(&t->peer, d->peer_ns);
+	add(&t->memset, d->memset_ns);
+	add(&t->idle, d->timeline->idle_ns);
 	for (int i = 0; i < CAUSE_COUNT; i++) {
-		t->causes[i] += d->attribution.causes_ns[i];
-		t->observed[i] += d->attribution.observed_ns[i];
+		add(&t->causes[i], d->attribution.causes_ns[i]);
+		add(&t->observed[i], d->attribution.observed_ns[i]);
 	}
 }
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "ns.h"
 #include "text.h"
 #include "trace_measured.h"
 
@@ -50,14 +51,14 @@ static void idle_bounds(const struct page *p, const struct summary *s)
 	for (size_t i = 0; i < s->n_devices; i++) {
 		const struct device_timeline *d = s->devices[i].timeline;
 
-		idle += d->idle_ns;
-		error += d->idle_error_ns;
-		unresolved += d->unresolved_ns;
-		span += s->devices[i].span_ns;
+		idle = sum64(idle, d->idle_ns);
+		error = sum64(error, d->idle_error_ns);
+		unresolved = sum64(unresolved, d->unresolved_ns);
+		span = sum64(span, s->devices[i].span_ns);
 	}
 	line(p, INK_PLAIN, "idle time",
 	     "between %s and %s; %s (%s of the span) cannot be told busy from idle and counts as compute",
-	     text_duration(low, idle > error ? idle - error : 0), text_duration(high, idle + error + unresolved),
+	     text_duration(low, idle > error ? idle - error : 0), text_duration(high, sum64(sum64(idle, error), unresolved)),
 	     text_duration(unclear, unresolved), text_percent(share, unresolved, span));
 }
 
@@ -72,9 +73,9 @@ static void likely_idle(const struct page *p, const struct summary *s)
 		const struct device_timeline *d = s->devices[i].timeline;
 		const struct estimate *e = &d->estimate;
 
-		idle += e->made ? e->whole.ns : d->idle_ns;
-		low += e->made ? e->whole.low_ns : d->idle_ns - d->idle_error_ns;
-		high += e->made ? e->whole.high_ns : d->idle_ns + d->idle_error_ns + d->unresolved_ns;
+		idle = sum64(idle, e->made ? e->whole.ns : d->idle_ns);
+		low = sum64(low, e->made ? e->whole.low_ns : max64(0, d->idle_ns - d->idle_error_ns));
+		high = sum64(high, e->made ? e->whole.high_ns : sum64(d->idle_ns + d->unresolved_ns, d->idle_error_ns));
 		bursts += e->bursts;
 		bracketed += e->bracketed;
 		works += e->made ? e->works : 0;

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""make_seeds.py: packs the reader's seeds (`gst_write --compact` makes those of golden traces) into seeds of several traces, for
-fuzz_report and fuzz_run (common.h has the form), and writes command lines for fuzz_options. Prints nothing; run it in the repository
-when a golden trace or a form has changed."""
+"""make_seeds.py GST_WRITE: makes the reader's seeds that no golden trace is like, packs the reader's seeds (`gst_write --compact` makes
+those of golden traces) into seeds of several traces, for fuzz_report and fuzz_run (common.h has the form), and writes command lines for
+fuzz_options. Prints nothing; run it in the repository when a golden trace or a form has changed."""
 
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 CORPUS = Path(__file__).resolve().parent / "corpus"
@@ -21,6 +24,41 @@ COMMAND_LINES = {
     "nothing": [],
 }
 
+NINE_YEARS = "288000000s"  # nearly all the time there is, which is 2^58 ns
+
+
+def endless_bursts():
+    """Each of them says that it took all the time there is."""
+    yield "process 100 end=9ms level=bursts\nthread 10 main\ndevice 0\nstream 1\nlaunch t=1us..2us stream=1 seq=1 kernel=k"
+    for number in range(1, 41):
+        yield f"burst {number} t=0us..{NINE_YEARS} submissions=1 edges=2 passed=4294967295 cost={NINE_YEARS}"
+
+
+def endless_devices():
+    """Each of them has been idle, or nobody knows, for all the time there is."""
+    yield f"process 100 end={NINE_YEARS} level=bursts\nthread 10 main"
+    for device in range(40):
+        yield f"device {device} uuid={device + 1}\nstream {device + 1} device={device}"
+    for device in range(40):
+        yield f"launch t=1us..2us stream={device + 1} seq=1 kernel=k device={device}"
+        if device % 2:
+            yield f"sync-stream t=3us..4us stream={device + 1} seq=1 device={device}"
+    for device in range(40):
+        yield f"launch t={NINE_YEARS}..{NINE_YEARS} stream={device + 1} seq=2 kernel=k device={device}"
+
+
+HAND_MADE = {"bursts-endless": endless_bursts, "devices-endless": endless_devices}
+
+
+def make(gst_write, name, lines):
+    """A seed of the reader's."""
+    with tempfile.TemporaryDirectory() as folder:
+        text, out = Path(folder) / "trace.txt", Path(folder) / "out"
+        text.write_text("\n".join(lines) + "\n")
+        subprocess.run([gst_write, "--compact", text, out], check=True)
+        (file,) = out.iterdir()
+        write("reader", name, file.read_bytes())
+
 
 def pack(parts):
     """parts: (compact form, seconds after the beginning, header text)."""
@@ -37,6 +75,8 @@ def write(target, name, content):
 
 
 def main():
+    for name, lines in HAND_MADE.items():
+        make(sys.argv[1], name, lines())
     seeds = {path.name: path.read_bytes() for path in sorted((CORPUS / "reader").iterdir())}
 
     def seed(name):
@@ -52,6 +92,7 @@ def main():
         "recycled": [(seed("recycled-host-100"), 0, b"id\0host\0python train.py"),
                      (seeds["two-processes-host-200"], 0, b"id\0host\0python train.py")],
         "bursts": [(seed("bursts-launch-bound"), 0, b""), (seed("bursts-too-few"), 0, b"")],
+        "endless": [(seeds["bursts-endless"], 0, b""), (seeds["devices-endless"], 0, b"")],
         "same-process-again": [(seed("overlap-two-streams"), 0, b""), (seed("overlap-two-streams"), 0, b"")],
         "two-runs": [(seed("sync-then-silence"), 0, b""), (seed("cause-input-wait-host"), 200, b"second")],
         "three-hostile-names": [(seed("first-launch"), 0, HOSTILE + b"\0" + HOSTILE + b"\0" + HOSTILE * 3),

@@ -351,6 +351,21 @@ static void bursts_before_the_beginning(void **state)
 	assert_int_equal(d.estimate.cost_ns, 5000);
 }
 
+/* Each of them may say that it took all the time there is. */
+static void costs_that_cannot_be(void **state)
+{
+	struct device_timeline d;
+	struct model m;
+
+	(void)state;
+	regular(&m, 40, 0);
+	for (int i = 1; i <= 40; i++)
+		say(&m, "burst %d t=0us..400000000s cost=400000000s\n", i);
+	finish(&m, &d);
+	assert_true(d.estimate.made);
+	assert_int_equal(d.estimate.cost_ns, INT64_MAX);
+}
+
 /* ---- random ones -------------------------------------------------------------------------------------- */
 
 struct shape {
@@ -426,6 +441,7 @@ int main(void)
 		cmocka_unit_test(work_shorter_than_a_call),
 		cmocka_unit_test(an_edge_that_was_held_up),
 		cmocka_unit_test(bursts_before_the_beginning),
+		cmocka_unit_test(costs_that_cannot_be),
 		cmocka_unit_test(the_interval_holds_the_truth),
 	};
 
