@@ -22,9 +22,10 @@ struct estimate { /* of one device's idle time */
 	struct likely unresolved; /* the idle part of the unresolved time */
 	struct likely whole;      /* all idle time; within what is proven */
 	int64_t inside_ns; /* of unresolved.ns: between the nodes of graphs, and while processes changed */
-	uint64_t bursts, bracketed, passed; /* bracketed: submissions whose duration is known */
+	uint64_t bursts; /* with a sample on this device */
+	uint64_t bracketed, passed; /* bracketed: submissions whose duration is known */
 	uint64_t works, sampled_works; /* submissions on the device; of them, those of a kind that was measured */
-	int64_t cost_ns;    /* what bursts took of the program's threads */
+	int64_t cost_ns; /* what bursts took of the program's threads; like passed, of one that met several devices on the first alone */
 	int64_t latency_ns; /* of the model, from a submission to its earliest start */
 	struct idle_pieces pieces; /* where the model is idle in unresolved time: every so-manieth of them */
 };

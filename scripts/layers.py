@@ -32,7 +32,7 @@ STAGES = [
     "reader reader_* segment_order import_*",
     "trace trace_* front life clock device_clock device_rate edge_done names sequence graphs graph_* comms busy_lists burst_arrival burst_samples idle_piece",
     "run run_files staged",
-    "accounts exact exact_* facts facts_* latency bounds carried elsewhere legacy waits links busy sharing slack stretches place place_* depend gaps work_class node_time replay inside estimate timeline timeline_*",
+    "accounts exact exact_* facts facts_* latency bounds carried elsewhere legacy waits links busy sharing slack stretches place place_* depend gaps work_class node_time replay inside estimate estimate_maker estimate_bursts estimate_looks estimate_interval timeline timeline_*",
     "chain calls threads",
     "cause cause_* causes findings gap_view estimate_cause",
     "steps memory self",
