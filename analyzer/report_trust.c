@@ -58,36 +58,54 @@ static void idle_bounds(const struct page *p, const struct summary *s)
 	}
 	line(p, INK_PLAIN, "idle time",
 	     "between %s and %s; %s (%s of the span) cannot be told busy from idle and counts as compute",
-	     text_duration(low, idle > error ? idle - error : 0), text_duration(high, sum64(sum64(idle, error), unresolved)),
-	     text_duration(unclear, unresolved), text_percent(share, unresolved, span));
+	     text_duration(low, idle > error ? idle - error : 0),
+	     text_duration(high, sum64(sum64(idle, error), unresolved)), text_duration(unclear, unresolved),
+	     text_percent(share, unresolved, span));
 }
 
-/* All idle time, if bursts say so; many devices' have no line of their own. */
+struct likely_sum { /* over all devices */
+	int64_t idle_ns, low_ns, high_ns, cost_ns;
+	uint64_t bursts, bracketed, works, sampled;
+	bool measured; /* on one of them at least; of the others the interval holds all that is not proven */
+};
+
+static void likely_add(struct likely_sum *sum, const struct device_timeline *d)
+{
+	const struct estimate *e = &d->estimate;
+
+	sum->idle_ns = sum64(sum->idle_ns, e->made ? e->whole.ns : d->idle_ns);
+	sum->low_ns = sum64(sum->low_ns, e->made ? e->whole.low_ns : max64(0, d->idle_ns - d->idle_error_ns));
+	sum->high_ns = sum64(sum->high_ns,
+			     e->made ? e->whole.high_ns : sum64(d->idle_ns + d->unresolved_ns, d->idle_error_ns));
+	sum->cost_ns = sum64(sum->cost_ns, e->cost_ns);
+	sum->bursts += e->bursts;
+	sum->bracketed += e->bracketed;
+	sum->works += e->made ? e->works : 0;
+	sum->sampled += e->sampled_works;
+	sum->measured |= e->measured;
+}
+
+/* All idle time, if bursts say so. What they cost is in it. */
 static void likely_idle(const struct page *p, const struct summary *s)
 {
-	int64_t idle = 0, low = 0, high = 0;
-	uint64_t bursts = 0, bracketed = 0, works = 0, sampled = 0;
-	char at[TEXT_SHORT], from[TEXT_SHORT], to[TEXT_SHORT], n[TEXT_SHORT];
+	struct likely_sum sum = { 0 };
+	char at[TEXT_SHORT], from[TEXT_SHORT], to[TEXT_SHORT], n[TEXT_SHORT], cost[TEXT_SHORT];
 
-	for (size_t i = 0; i < s->n_devices; i++) {
-		const struct device_timeline *d = s->devices[i].timeline;
-		const struct estimate *e = &d->estimate;
-
-		idle = sum64(idle, e->made ? e->whole.ns : d->idle_ns);
-		low = sum64(low, e->made ? e->whole.low_ns : max64(0, d->idle_ns - d->idle_error_ns));
-		high = sum64(high, e->made ? e->whole.high_ns : sum64(d->idle_ns + d->unresolved_ns, d->idle_error_ns));
-		bursts += e->bursts;
-		bracketed += e->bracketed;
-		works += e->made ? e->works : 0;
-		sampled += e->sampled_works;
-	}
-	if (!bursts)
+	for (size_t i = 0; i < s->n_devices; i++)
+		likely_add(&sum, s->devices[i].timeline);
+	if (!sum.bursts)
 		return;
+	if (!sum.measured) {
+		line(p, INK_PLAIN, "likely", "bursts are too few to say: %s %s timed one by one",
+		     text_count(n, sum.bracketed), sum.bracketed == 1 ? "submission was" : "submissions were");
+		return;
+	}
 	line(p, INK_PLAIN, "likely",
-	     "idle for %s in all (%s to %s): %s %s timed one by one, and %.0f %% of all are of kinds among them",
-	     text_duration(at, idle), text_duration(from, low), text_duration(to, high), text_count(n, bracketed),
-	     bracketed == 1 ? "submission was" : "submissions were",
-	     works ? 100.0 * (double)sampled / (double)works : 0);
+	     "by level bursts idle for %s in all (%s to %s, 95 %%): %s %s timed one by one, and %.0f %% of all are of kinds among them; "
+	     "the events around them, which held the program up for %s, are in it",
+	     text_duration(at, sum.idle_ns), text_duration(from, sum.low_ns), text_duration(to, sum.high_ns),
+	     text_count(n, sum.bracketed), sum.bracketed == 1 ? "submission was" : "submissions were",
+	     sum.works ? 100.0 * (double)sum.sampled / (double)sum.works : 0, text_duration(cost, sum.cost_ns));
 }
 
 /* Is what is analysed less than what the processes did? Then that is said elsewhere. */

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report_devices.h"
+
+#include <inttypes.h>
+
+#include "ns.h"
+#include "text.h"
+
+#define LABEL 19 /* columns of a row's name */
+#define NUMBERS 31
+#define EACH_DEVICE 2 /* up to so many devices, each gets its own table */
+
+static unsigned bar_width(const struct page *p)
+{
+	unsigned width = p->style->columns - LABEL - NUMBERS - 2;
+
+	return width > 60 ? 60 : width;
+}
+
+static void row(const struct page *p, enum ink ink, const char *name, int64_t ns, int64_t span, int64_t idle)
+{
+	char time[TEXT_SHORT], of_span[TEXT_SHORT], of_idle[TEXT_SHORT];
+
+	fprintf(p->out, "  %-*s", LABEL, name);
+	page_bar(p, ink, ns, span, bar_width(p));
+	fprintf(p->out, " %10s %9s", text_duration(time, ns), text_percent(of_span, ns, span));
+	if (idle > 0)
+		fprintf(p->out, " %9s", text_percent(of_idle, ns, idle));
+	fputc('\n', p->out);
+}
+
+static void row_if(const struct page *p, enum ink ink, const char *name, int64_t ns, int64_t span)
+{
+	if (ns)
+		row(p, ink, name, ns, span, 0);
+}
+
+static void partition(const struct page *p, const struct totals *t)
+{
+	row(p, INK_COMPUTE, "compute", t->compute, t->span, 0);
+	row_if(p, INK_COMM, "communication", t->comm, t->span);
+	row_if(p, INK_COPY, "copy h2d pageable", t->h2d_pageable, t->span);
+	row_if(p, INK_COPY, "copy h2d pinned", t->h2d_pinned, t->span);
+	row_if(p, INK_COPY, "copy d2h", t->d2h, t->span);
+	row_if(p, INK_COPY, "copy d2d", t->d2d, t->span);
+	row_if(p, INK_COPY, "copy peer", t->peer, t->span);
+	row_if(p, INK_COPY, "memset", t->memset, t->span);
+	row(p, INK_IDLE, "idle", t->idle, t->span, 0);
+}
+
+static void cause_rows(const struct page *p, const struct totals *t)
+{
+	enum cause_id order[CAUSE_COUNT];
+	int n = totals_rank(t->causes, order);
+
+	if (!n)
+		return;
+	fputc('\n', p->out);
+	page_ink(p, INK_TITLE, "  %-*s", (int)(LABEL + bar_width(p)), "why idle");
+	page_ink(p, INK_DIM, " %10s %9s %9s\n", "time", "of span", "of idle");
+	for (int i = 0; i < n; i++)
+		row(p, order[i] == CAUSE_unexplained ? INK_DIM : INK_CAUSE, cause_name(order[i]), t->causes[order[i]],
+		    t->span, t->idle);
+}
+
+/* ---- what bursts say -------------------------------------------------------------------------------- */
+
+struct guess { /* of one device's unresolved time, or of several devices' */
+	int64_t unresolved_ns, idle_ns, low_ns, high_ns, causes[CAUSE_COUNT];
+	uint64_t bursts;
+	bool measured; /* on one of them at least; of the others the interval holds all there is */
+};
+
+static void guess_add(struct guess *g, const struct summary_device *d)
+{
+	const struct estimate *e = &d->timeline->estimate;
+
+	if (!e->made)
+		return;
+	g->unresolved_ns = sum64(g->unresolved_ns, d->timeline->unresolved_ns);
+	g->idle_ns = sum64(g->idle_ns, e->unresolved.ns);
+	g->low_ns = sum64(g->low_ns, e->unresolved.low_ns);
+	g->high_ns = sum64(g->high_ns, e->unresolved.high_ns);
+	g->bursts += e->bursts;
+	g->measured |= e->measured;
+	for (int i = 0; i < CAUSE_COUNT; i++)
+		g->causes[i] = sum64(g->causes[i], d->unresolved_causes[i]);
+}
+
+/* What bursts say of the time that is not proven either way, beside what is. */
+static void guess_line(const struct page *p, const struct guess *g)
+{
+	char unresolved[TEXT_SHORT], idle[TEXT_SHORT], low[TEXT_SHORT], high[TEXT_SHORT], line[512];
+	size_t used;
+
+	if (!g->unresolved_ns)
+		return;
+	text_duration(unresolved, g->unresolved_ns);
+	if (!g->measured) {
+		snprintf(line, sizeof(line),
+			 "of the %s that cannot be told busy from idle nobody knows how much: too few bursts (%" PRIu64
+			 ")",
+			 unresolved, g->bursts);
+	} else {
+		used = (size_t)snprintf(line, sizeof(line),
+					"of the %s that cannot be told, about %s (%s to %s, 95 %%) idle", unresolved,
+					text_duration(idle, g->idle_ns), text_duration(low, g->low_ns),
+					text_duration(high, g->high_ns));
+		if (g->idle_ns)
+			totals_causes(g->causes, g->idle_ns, line + used, sizeof(line) - used);
+	}
+	fputs("  ", p->out);
+	page_wrap(p, INK_DIM, 2, 4, line);
+}
+
+/* ---- devices ---------------------------------------------------------------------------------------- */
+
+static void stack(const struct page *p, const struct summary_device *d, unsigned width)
+{
+	static const enum ink inks[] = { INK_COMPUTE, INK_COMM, INK_COPY, INK_IDLE };
+	const int64_t parts[] = { d->timeline->compute_ns, d->timeline->comm_ns, d->copy_exposed_ns,
+				  d->timeline->idle_ns };
+
+	page_stack(p, parts, inks, width);
+}
+
+/* One of many: a row. with_likely: a column for what bursts say of all its idle time. */
+static void device_row(const struct page *p, const struct summary_device *d, bool with_likely)
+{
+	const struct estimate *e = &d->timeline->estimate;
+	char span[TEXT_SHORT], idle[TEXT_SHORT], likely[TEXT_SHORT], name[64], title[80];
+
+	snprintf(title, sizeof(title), "%u  %s", d->number, d->name);
+	fprintf(p->out, "  %-*s", LABEL, text_clean(name, sizeof(name), title, LABEL - 1));
+	stack(p, d, bar_width(p));
+	fprintf(p->out, " %10s ", text_duration(span, d->span_ns));
+	page_ink(p, INK_IDLE, "%9s", text_percent(idle, d->timeline->idle_ns, d->span_ns));
+	if (with_likely)
+		fprintf(p->out, " %9s", e->measured ? text_percent(likely, e->whole.ns, d->span_ns) : "-");
+	fputc('\n', p->out);
+}
+
+/* One of few: a title and a wide bar. */
+static void device_title(const struct page *p, const struct summary_device *d)
+{
+	char span[TEXT_SHORT], idle[TEXT_SHORT], name[64], title[128];
+
+	snprintf(title, sizeof(title), "device %u  %s", d->number, text_clean(name, sizeof(name), d->name, 32));
+	fputc('\n', p->out);
+	page_ink(p, INK_TITLE, "%-*s", (int)(p->style->columns > 72 ? p->style->columns - 34 : 40), title);
+	fprintf(p->out, "%10s, idle ", text_duration(span, d->span_ns));
+	page_ink(p, INK_IDLE, "%s\n", text_percent(idle, d->timeline->idle_ns, d->span_ns));
+	fputs("  ", p->out);
+	stack(p, d, p->style->columns - 4 > 110 ? 110 : p->style->columns - 4);
+	fputc('\n', p->out);
+}
+
+static void few_devices(const struct page *p, const struct summary *s)
+{
+	for (size_t i = 0; i < s->n_devices; i++) {
+		struct totals one = { 0 };
+		struct guess guess = { 0 };
+
+		device_title(p, &s->devices[i]);
+		totals_add(&one, &s->devices[i]);
+		partition(p, &one);
+		cause_rows(p, &one);
+		guess_add(&guess, &s->devices[i]);
+		guess_line(p, &guess);
+	}
+}
+
+static void many_devices(const struct page *p, const struct summary *s, const struct totals *all)
+{
+	struct guess guess = { 0 };
+
+	for (size_t i = 0; i < s->n_devices; i++)
+		guess_add(&guess, &s->devices[i]);
+	fputc('\n', p->out);
+	page_ink(p, INK_TITLE, "  %-*s", (int)(LABEL + bar_width(p)), "devices");
+	page_ink(p, INK_DIM, " %10s %9s%s\n", "span", "idle", guess.measured ? "    likely" : "");
+	for (size_t i = 0; i < s->n_devices; i++)
+		device_row(p, &s->devices[i], guess.measured);
+	page_ink(p, INK_TITLE, "\nall %zu devices\n", s->n_devices);
+	partition(p, all);
+	cause_rows(p, all);
+	guess_line(p, &guess);
+}
+
+void report_devices(const struct page *p, const struct summary *s, const struct totals *all)
+{
+	if (s->n_devices <= EACH_DEVICE)
+		few_devices(p, s);
+	else
+		many_devices(p, s, all);
+}
