@@ -104,7 +104,8 @@ static void disable(void)
 		api.cuptiActivityDisable(kinds[i]);
 }
 
-/* Nodes of graphs one by one: what is idle inside a graph's launch is ours to own as well. GRAPH_TRACE would be cheaper and count it busy. */
+/* Nodes of graphs one by one: what is idle inside a graph's launch is ours to own as well. CUPTI's GRAPH_TRACE, which nobody asks for, would be
+ * cheaper and count it busy. */
 static int enable(void)
 {
 	int rc = CUPTI_SUCCESS;

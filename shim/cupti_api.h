@@ -3,8 +3,8 @@
  * libcupti needs NVIDIA's headers; a test compares every number and offset with the headers of CUPTI 12 and 13.
  *
  * Records are read up to the fields below, of which no version has moved any since CUDA 11.1 (CUpti_ActivityKernel5, Memcpy4, MemcpyPtoP3,
- * Memset3, GraphTrace): later versions appended, up to CUpti_ActivityKernel13, Memcpy7, MemcpyPtoP4, Memset5, GraphTrace2 in 13.5. How long a
- * record is, cuptiActivityGetNextRecord knows. */
+ * Memset3): later versions appended, up to CUpti_ActivityKernel13, Memcpy7, MemcpyPtoP4, Memset5 in 13.5. How long a record is,
+ * cuptiActivityGetNextRecord knows. */
 #pragma once
 
 #include <stddef.h>
@@ -28,7 +28,6 @@ enum cupti_kind {
 	CUPTI_ACTIVITY_KIND_MEMSET = 2,
 	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10,
 	CUPTI_ACTIVITY_KIND_MEMCPY2 = 22, /* between two devices */
-	CUPTI_ACTIVITY_KIND_GRAPH_TRACE = 51,
 };
 
 enum { CUPTI_ACTIVITY_FLAG_FLUSH_FORCED = 1, CUPTI_CB_DOMAIN_DRIVER_API = 1, CUPTI_API_ENTER = 0, CUPTI_API_EXIT = 1 };
@@ -113,13 +112,6 @@ struct cupti_memset {
 };
 _Static_assert(offsetof(struct cupti_memset, correlation) == 44 && offsetof(struct cupti_memset, graph_node) == 64,
 	       "memset");
-
-struct cupti_graph {
-	uint32_t kind, correlation;
-	uint64_t start, end;
-	uint32_t device, graph, context, stream;
-};
-_Static_assert(sizeof(struct cupti_graph) == 40, "graph");
 
 /* What a callback about a driver call is given. */
 struct cupti_call {

@@ -84,7 +84,7 @@ static void write_one(struct thread *t, struct gst_activity *a, uint32_t correla
 	if (cupti_link_get(correlation, &s)) {
 		a->stream = s.stream;
 		a->seq = s.seq;
-		if (!a->node && a->kind != GST_ACTIVITY_GRAPH)
+		if (!a->node)
 			a->device = s.device;
 		if (a->begin_ns < s.entered_ns)
 			contradicts_by(s.entered_ns - a->begin_ns);
@@ -168,15 +168,6 @@ static void write_memset(struct thread *t, const struct cupti_memset *m)
 	write_one(t, &a, m->correlation);
 }
 
-static void write_graph(struct thread *t, const struct cupti_graph *g)
-{
-	struct gst_activity a = {
-		.kind = GST_ACTIVITY_GRAPH, .begin_ns = g->start, .end_ns = g->end, .device = (uint16_t)g->device
-	};
-
-	write_one(t, &a, g->correlation);
-}
-
 static void write_record(struct thread *t, const struct cupti_record *r)
 {
 	switch (r->kind) {
@@ -191,9 +182,6 @@ static void write_record(struct thread *t, const struct cupti_record *r)
 		break;
 	case CUPTI_ACTIVITY_KIND_MEMSET:
 		write_memset(t, (const void *)r);
-		break;
-	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-		write_graph(t, (const void *)r);
 		break;
 	}
 }

@@ -17,13 +17,11 @@ COPY = {"copy_kind": "copyKind", "source_kind": "srcKind", "destination_kind": "
 PEER = {**COPY, "source_device": "srcDeviceId", "destination_device": "dstDeviceId"}
 MEMSET = {"value": "", "bytes": "", "start": "", "end": "", "device": "deviceId", "context": "contextId", "stream": "streamId",
           "correlation": "correlationId", "memory_kind": "memoryKind", "graph_node": "graphNodeId", "graph": "graphId"}
-GRAPH = {"correlation": "correlationId", "start": "", "end": "", "device": "deviceId", "graph": "graphId", "context": "contextId",
-         "stream": "streamId"}
 CALL = {"site": "callbackSite", "name": "functionName", "parameters": "functionParams", "result": "functionReturnValue",
         "symbol": "symbolName", "context": "", "context_id": "contextUid", "data": "correlationData", "correlation": "correlationId"}
 # struct of ours: (NVIDIA's name, its first version that has all of it, fields)
 STRUCTS = {"cupti_kernel": ("Kernel", 5, KERNEL), "cupti_copy": ("Memcpy", 4, COPY), "cupti_peer_copy": ("MemcpyPtoP", 3, PEER),
-           "cupti_memset": ("Memset", 3, MEMSET), "cupti_graph": ("GraphTrace", 1, GRAPH)}
+           "cupti_memset": ("Memset", 3, MEMSET)}
 VERSIONS = ["12", "13"]
 # Not cupti.h: it names types of a newer driver than the CUDA headers at hand.
 THEIRS = "#include <cuda.h>\n#include <cupti_activity.h>\n#include <cupti_callbacks.h>"
@@ -61,8 +59,7 @@ def sources(folder):
 
 
 def numbers(root):
-    return re.findall(r"\b(CUPTI_[A-Z0-9_]+) =", re.sub(r"/\*.*?\*/", "", (root / "shim" / "cupti_api.h").read_text(), flags=re.S)) + [
-        "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"]
+    return re.findall(r"\b(CUPTI_[A-Z0-9_]+) =", re.sub(r"/\*.*?\*/", "", (root / "shim" / "cupti_api.h").read_text(), flags=re.S))
 
 
 def test_numbers(root, headers, printed):
