@@ -3,105 +3,24 @@
 
 #include <string.h>
 
+#include "edge_pool.h"
 #include "file.h"
 #include "gate.h"
 #include "self_time.h"
 #include "settings.h"
 
-#define POOLS 32 /* contexts */
-#define POOL_EVENTS 256
 #define ANCHOR_NS 100000000ull /* a stream known empty gets a start edge this often: enough to hold the device clock */
 #define FIRST_ANCHORS 8        /* … and the first few at once, so that a short run has some */
-#define BASE_MS 2000           /* a float of milliseconds keeps 0.25 us up to 4 s: change the base well before */
-#define SILENCE_NS \
-	2000000000ull /* … and have an edge to change it to; as many anchors again as at first where there was none */
+/* A context's streams that get work and no edge for so long get one, as a base to change to. Where they got none at all there are as many
+ * anchors again as at first. */
+#define UNMARKED_NS 2000000000ull
 
 #define PAIR_NS 1000000ull /* edge_pair_take(): below half a percent of the stream's time, at 2 us an edge */
 #define PAIRS_AT_ONCE 4    /* a program's step has a few, and then none for long */
 
-enum slot_state { SLOT_NEW, /* no event yet */ SLOT_FREE, SLOT_TAKEN, SLOT_PENDING, SLOT_BASE };
-
-struct slot {
-	uint32_t state;
-	CUevent event;
-	struct gst_edge edge; /* what is known of it so far */
-	uint64_t number;      /* of which edge.edge is the lower half */
-	struct stream *stream;
-	uint64_t covers;
-};
-
 #define FULL_NS 1000000ull /* a harvest that freed no event is not repeated in the program's thread */
 
-#define POOL_GONE 1 /* its context is destroyed: free, but not the end of the list */
-
-static struct pool {      /* of one context */
-	uint64_t context; /* 0: never used, nor any behind it */
-	struct slot slots[POOL_EVENTS];
-	uint32_t pending;
-	uint32_t anchors;
-	uint64_t last_anchor; /* ticks */
-	uint64_t last_edge;   /* ticks */
-	uint64_t full_until;  /* ticks: before that none is read to make room */
-	struct slot *base;    /* harvester's own */
-} pools[POOLS];
-
 static uint64_t last_edge;
-static struct thread *harvester;
-
-static struct pool *pool_of(uint64_t context)
-{
-	for (unsigned i = 0; i < POOLS && __atomic_load_n(&pools[i].context, __ATOMIC_ACQUIRE); i++)
-		if (pools[i].context == context)
-			return &pools[i];
-	for (unsigned i = 0; i < POOLS; i++) {
-		uint64_t owner = __atomic_load_n(&pools[i].context, __ATOMIC_ACQUIRE);
-
-		if (owner == context ||
-		    (owner <= POOL_GONE && __atomic_compare_exchange_n(&pools[i].context, &owner, context, false,
-								       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)))
-			return &pools[i];
-		if (owner == context)
-			return &pools[i];
-	}
-	return NULL;
-}
-
-bool edges_several_contexts(void)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < POOLS && n < 2; i++) {
-		uint64_t context = __atomic_load_n(&pools[i].context, __ATOMIC_RELAXED);
-
-		if (!context)
-			break;
-		n += context != POOL_GONE;
-	}
-	return n > 1;
-}
-
-static bool slot_change(struct slot *s, uint32_t from, uint32_t to)
-{
-	return __atomic_compare_exchange_n(&s->state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-
-/* A slot with an event of this context (which is current). Low slots first: few events are made and they stay warm. make: one may be
- * created. */
-static struct slot *slot_take(struct pool *p, bool make)
-{
-	for (uint32_t i = 0; i < POOL_EVENTS; i++) {
-		struct slot *s = &p->slots[i];
-		uint32_t state = __atomic_load_n(&s->state, __ATOMIC_RELAXED);
-
-		if (state > SLOT_FREE || (state == SLOT_NEW && !make) || !slot_change(s, state, SLOT_TAKEN))
-			continue;
-		if (state == SLOT_FREE || INJECT(cuEventCreate, &s->event, CU_EVENT_DEFAULT) == CUDA_SUCCESS)
-			return s;
-		__atomic_store_n(&s->state, SLOT_NEW, __ATOMIC_RELEASE);
-		return NULL;
-	}
-	return NULL;
-}
 
 bool edge_may_touch(struct thread *t, const struct stream *s)
 {
@@ -118,7 +37,7 @@ struct order {
 };
 
 /* Recorded between begin and end: from now on it may be read. */
-static void set_pending(struct pool *p, struct slot *slot, const struct thread *t, struct stream *s,
+static void set_pending(struct edge_pool *p, struct edge_slot *slot, const struct thread *t, struct stream *s,
 			const struct order *o, uint64_t begin, uint64_t end)
 {
 	__atomic_store_n(&slot->number, __atomic_add_fetch(&last_edge, 1, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
@@ -142,18 +61,16 @@ static void set_pending(struct pool *p, struct slot *slot, const struct thread *
 	__atomic_store_n(&slot->state, SLOT_PENDING, __ATOMIC_RELEASE);
 }
 
-static void harvest_few(struct ring *r, struct pool *p);
-
 /* More edges than the helper reads: a few are read here, unless that has just been in vain. What fires meanwhile the helper reads. */
-static struct slot *slot_make_room(struct thread *t, struct pool *p, bool make)
+static struct edge_slot *slot_make_room(struct thread *t, struct edge_pool *p, bool make)
 {
 	uint64_t now = clock_ticks();
-	struct slot *slot;
+	struct edge_slot *slot;
 
 	if ((int64_t)(now - __atomic_load_n(&p->full_until, __ATOMIC_RELAXED)) < 0)
 		return NULL;
-	harvest_few(&t->ring, p);
-	slot = slot_take(p, make);
+	edges_harvest_few(&t->ring, p);
+	slot = edge_slot_take(p, make);
 	if (!slot)
 		__atomic_store_n(&p->full_until, now + clock_ticks_in(FULL_NS), __ATOMIC_RELAXED);
 	return slot;
@@ -161,8 +78,8 @@ static struct slot *slot_make_room(struct thread *t, struct pool *p, bool make)
 
 static bool record(struct thread *t, struct stream *s, const struct order *o)
 {
-	struct pool *p;
-	struct slot *slot = NULL;
+	struct edge_pool *p;
+	struct edge_slot *slot = NULL;
 	uint64_t entered, begin, end;
 	CUresult rc = CUDA_ERROR_NOT_READY;
 	uint32_t id = s->id;
@@ -179,8 +96,8 @@ static bool record(struct thread *t, struct stream *s, const struct order *o)
 		return false;
 	}
 	begin = entered = clock_ticks();
-	p = pool_of(s->context);
-	slot = p ? slot_take(p, o->make) : NULL;
+	p = edge_pool_of(s->context);
+	slot = p ? edge_slot_take(p, o->make) : NULL;
 	if (p && !slot) {
 		slot = slot_make_room(t, p, o->make);
 		begin = clock_ticks();
@@ -218,7 +135,7 @@ bool edge_record_in(struct thread *t, struct stream *s, enum gst_edge_kind kind,
 }
 
 /* Its event may be another edge's by now: read, and taken again. Then it has fired. */
-static bool is_pending(const struct slot *s, uint64_t number)
+static bool is_pending(const struct edge_slot *s, uint64_t number)
 {
 	return __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == SLOT_PENDING &&
 	       __atomic_load_n(&s->number, __ATOMIC_RELAXED) == number;
@@ -226,7 +143,7 @@ static bool is_pending(const struct slot *s, uint64_t number)
 
 bool edge_is_pending(struct thread *t, const struct edge_ref *ref)
 {
-	const struct slot *s = ref->slot;
+	const struct edge_slot *s = ref->slot;
 	uint64_t begin;
 	bool pending;
 
@@ -242,24 +159,14 @@ bool edge_is_pending(struct thread *t, const struct edge_ref *ref)
 void edges_reserve(struct thread *t, const struct stream *s, uint32_t count)
 {
 	uint64_t begin;
-	struct pool *p;
+	struct edge_pool *p;
 
 	if (!edge_may_touch(t, s) || !gate_enter())
 		return;
 	begin = clock_ticks();
-	p = pool_of(s->context);
-	for (uint32_t i = 0; p && count && i < POOL_EVENTS; i++) {
-		struct slot *slot = &p->slots[i];
-		CUresult rc = CUDA_SUCCESS;
-
-		if (slot_change(slot, SLOT_NEW, SLOT_TAKEN)) {
-			rc = INJECT(cuEventCreate, &slot->event, CU_EVENT_DEFAULT);
-			__atomic_store_n(&slot->state, rc == CUDA_SUCCESS ? SLOT_FREE : SLOT_NEW, __ATOMIC_RELEASE);
-		}
-		if (rc != CUDA_SUCCESS)
-			break;
-		count -= __atomic_load_n(&slot->state, __ATOMIC_RELAXED) == SLOT_FREE;
-	}
+	p = edge_pool_of(s->context);
+	if (p)
+		edge_pool_reserve(p, count);
 	self_time_injected(t, clock_ticks() - begin);
 	gate_leave();
 }
@@ -302,12 +209,12 @@ void edges_before_block(struct thread *t, const struct stream *awaited)
 }
 
 /* An edge on a stream known empty, now? The first few at once, and again behind a silence: then they hold the clock by themselves. */
-static bool anchor_is_due(struct pool *p, uint64_t now)
+static bool anchor_is_due(struct edge_pool *p, uint64_t now)
 {
 	int64_t since = (int64_t)(now - __atomic_load_n(&p->last_anchor, __ATOMIC_RELAXED)); /* another thread's now */
 	uint32_t anchors = __atomic_load_n(&p->anchors, __ATOMIC_RELAXED);
 
-	if (since > (int64_t)clock_ticks_in(SILENCE_NS))
+	if (since > (int64_t)clock_ticks_in(UNMARKED_NS))
 		anchors = 0;
 	if (since <= (int64_t)clock_ticks_in(ANCHOR_NS) && anchors >= FIRST_ANCHORS)
 		return false;
@@ -349,12 +256,12 @@ void edge_before_change(struct thread *t, struct stream *s, uint32_t large)
 {
 	uint64_t entered = __atomic_load_n(&s->entered, __ATOMIC_RELAXED);
 	uint32_t last_class = stream_last_class(s);
-	struct pool *p;
+	struct edge_pool *p;
 
 	if (large == EDGE_PROGRAMMATIC) {
 		__atomic_store_n(&s->programmatic, true, __ATOMIC_RELAXED);
 	} else if (stream_is_empty(s)) {
-		p = pool_of(s->context);
+		p = edge_pool_of(s->context);
 		if (p && anchor_is_due(p, clock_ticks()))
 			edge_record(t, s, GST_EDGE_START, entered);
 		if (large)
@@ -375,205 +282,24 @@ static void want_edge(struct stream *s, void *context)
 
 void edges_want(void)
 {
-	int64_t silence = (int64_t)clock_ticks_in(SILENCE_NS);
+	int64_t silence = (int64_t)clock_ticks_in(UNMARKED_NS);
 	uint64_t now = clock_ticks();
 
-	for (unsigned i = 0; i < POOLS; i++) {
-		uint64_t context = __atomic_load_n(&pools[i].context, __ATOMIC_ACQUIRE);
+	for (unsigned i = 0; i < EDGE_POOLS; i++) {
+		uint64_t context = __atomic_load_n(&edge_pools[i].context, __ATOMIC_ACQUIRE);
 
 		if (!context)
 			break;
-		if (context != POOL_GONE &&
-		    (int64_t)(now - __atomic_load_n(&pools[i].last_edge, __ATOMIC_RELAXED)) > silence)
+		if (context != EDGE_POOL_GONE &&
+		    (int64_t)(now - __atomic_load_n(&edge_pools[i].last_edge, __ATOMIC_RELAXED)) > silence)
 			streams_each_unmarked(want_edge, &context);
-	}
-}
-
-/* ---- reading them --------------------------------------------------------------------------------------------------- */
-
-uint32_t edges_pending(void)
-{
-	uint32_t most = 0;
-
-	for (unsigned i = 0; i < POOLS && pools[i].context; i++) {
-		uint32_t n = __atomic_load_n(&pools[i].pending, __ATOMIC_RELAXED);
-
-		most = n > most ? n : most;
-	}
-	return most;
-}
-
-/* The harvester's own: its place in the pool, of each slot that was pending when the harvest began. */
-static uint8_t in_order[POOL_EVENTS];
-_Static_assert(POOL_EVENTS <= UINT8_MAX + 1, "a slot's place");
-
-/* In the order in which their edges were recorded. How many there are. */
-static unsigned order_pending(const struct pool *p)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < POOL_EVENTS; i++)
-		if (__atomic_load_n(&p->slots[i].state, __ATOMIC_ACQUIRE) == SLOT_PENDING)
-			in_order[n++] = (uint8_t)i;
-	for (unsigned gap = n / 2; gap; gap /= 2) { /* Shell's sort: little to do where they are in order, as mostly */
-		for (unsigned i = gap; i < n; i++) {
-			uint8_t slot = in_order[i];
-			unsigned at = i;
-
-			for (; at >= gap && p->slots[in_order[at - gap]].number > p->slots[slot].number; at -= gap)
-				in_order[at] = in_order[at - gap];
-			in_order[at] = slot;
-		}
-	}
-	return n;
-}
-
-/* After it is read: its time against the base, or it becomes the base. One that fired long after the base is measured in a float's coarse
- * steps, and those behind it must not be: whatever the time between, the next base is the first edge beyond BASE_MS. */
-static void place_on_chain(struct pool *p, struct slot *s, struct gst_edge *out)
-{
-	struct slot *base = p->base;
-	float ms = 0;
-
-	s->edge.base = s->edge.edge;
-	if (base && INJECT(cuEventElapsedTime, &ms, base->event, s->event) != CUDA_SUCCESS)
-		base = NULL;
-	if (base) {
-		s->edge.base = base->edge.edge;
-		s->edge.elapsed_ms = ms;
-	}
-	*out = s->edge; /* before it is free: then it may be another one at once */
-	if (!base || ms > BASE_MS) {
-		if (p->base)
-			__atomic_store_n(&p->base->state, SLOT_FREE, __ATOMIC_RELEASE);
-		p->base = s;
-		__atomic_store_n(&s->state, SLOT_BASE, __ATOMIC_RELEASE);
-	} else {
-		__atomic_store_n(&s->state, SLOT_FREE, __ATOMIC_RELEASE);
-	}
-}
-
-/* False: it has not fired. */
-static bool harvest_one(struct ring *r, struct pool *p, struct slot *s)
-{
-	CUresult rc = INJECT(cuEventQuery, s->event);
-	struct gst_edge edge;
-
-	if (rc == CUDA_ERROR_NOT_READY)
-		return false;
-	if (rc == CUDA_SUCCESS) {
-		s->edge.done = clock_ticks();
-		if (s->stream->id == s->edge.stream)
-			stream_finished(s->stream, s->covers);
-		place_on_chain(p, s, &edge);
-		ring_append(r, GST_EDGE, sizeof(edge), &edge);
-	} else {
-		__atomic_fetch_add(&file_counters()->edges_skipped, 1, __ATOMIC_RELAXED);
-		__atomic_store_n(&s->state, SLOT_FREE, __ATOMIC_RELEASE);
-	}
-	__atomic_fetch_sub(&p->pending, 1, __ATOMIC_RELAXED);
-	return true;
-}
-
-/* How many edges a harvest may read, and how many it may find that have not fired. */
-struct limit {
-	unsigned read, unfired;
-};
-static const struct limit limit_all = { POOL_EVENTS, POOL_EVENTS };
-static const struct limit limit_few = { 32, 8 }; /* in the program's thread, which needs one */
-
-static uint32_t harvests; /* so far, of all pools */
-
-/* Once an edge has not fired, those behind it in its stream need not be asked. A stream that has gone may have left its place, and edges, to
- * another. */
-static bool is_behind_unfired(const struct slot *s)
-{
-	return s->stream->id == s->edge.stream && s->stream->unfired == harvests;
-}
-
-static void harvest_pool(struct ring *r, struct pool *p, struct limit left)
-{
-	unsigned n = order_pending(p);
-
-	harvests++;
-	for (unsigned i = 0; i < n && left.read && left.unfired; i++) {
-		struct slot *s = &p->slots[in_order[i]];
-
-		if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) != SLOT_PENDING || is_behind_unfired(s))
-			continue;
-		if (harvest_one(r, p, s)) {
-			left.read--;
-		} else {
-			left.unfired--;
-			if (s->stream->id == s->edge.stream)
-				s->stream->unfired = harvests;
-		}
-	}
-}
-
-/* False: another thread is at it. */
-static bool harvest_begin(void)
-{
-	struct thread *none = NULL;
-
-	return __atomic_compare_exchange_n(&harvester, &none, &thread_storage, false, __ATOMIC_ACQUIRE,
-					   __ATOMIC_RELAXED);
-}
-
-static void harvest_end(void)
-{
-	__atomic_store_n(&harvester, NULL, __ATOMIC_RELEASE);
-}
-
-/* Of the current context. */
-static void harvest_few(struct ring *r, struct pool *p)
-{
-	if (!harvest_begin())
-		return;
-	harvest_pool(r, p, limit_few);
-	harvest_end();
-}
-
-void edges_harvest(struct ring *r, bool (*usable)(uint64_t context))
-{
-	if (!harvest_begin())
-		return;
-	for (unsigned i = 0; i < POOLS && pools[i].context; i++)
-		if (__atomic_load_n(&pools[i].pending, __ATOMIC_RELAXED) && usable(pools[i].context))
-			harvest_pool(r, &pools[i], limit_all);
-	harvest_end();
-}
-
-void edges_abandon(struct thread *t)
-{
-	__atomic_compare_exchange_n(&harvester, &t, NULL, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-}
-
-bool edges_context_is_current(uint64_t context)
-{
-	return thread_context(&thread_storage) == context;
-}
-
-void edges_context_gone(uint64_t context)
-{
-	for (unsigned i = 0; i < POOLS; i++) {
-		struct pool *p = &pools[i];
-
-		if (p->context != context)
-			continue;
-		__atomic_fetch_add(&file_counters()->edges_skipped, p->pending, __ATOMIC_RELAXED);
-		memset(p->slots, 0, sizeof(p->slots));
-		p->base = NULL;
-		p->pending = p->anchors = 0;
-		p->last_anchor = p->last_edge = p->full_until = 0;
-		__atomic_store_n(&p->context, POOL_GONE, __ATOMIC_RELEASE);
 	}
 }
 
 void edges_forget(void)
 {
-	memset(pools, 0, sizeof(pools));
 	memset(&gate, 0, sizeof(gate));
 	last_edge = blocks = 0;
-	harvester = NULL;
+	edge_pools_forget();
+	edges_read_forget();
 }

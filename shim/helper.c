@@ -34,7 +34,7 @@
 #define HARVEST_NS \
 	5000000ull /* nothing waits for an edge to be read: seldom, so that few queries meet one that has not fired */
 #define WANT_NS 500000000ull
-#define SILENCE_NS 200000ull
+#define SILENT_THREAD_NS 200000ull
 #define QUIET_NS 50000ull
 #define ALONE_NS 10000000ull
 
@@ -225,7 +225,7 @@ static void helper_main(void)
 		if (settings.level >= GST_LEVEL_EDGES)
 			keep_device_clocks();
 		cupti_attend(self);
-		samples_ask(clock_ticks_in(SILENCE_NS));
+		samples_ask(clock_ticks_in(SILENT_THREAD_NS));
 		end_if_alone(clock_mono_ns());
 	}
 	polls_end(&self->ring);

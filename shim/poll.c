@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "edge.h"
 #include "file.h"
 #include "gate.h"
 #include "hooks.h"
@@ -10,7 +11,7 @@
 #include "settings.h"
 #include "stream.h"
 
-#define SILENCE_NS 200000ull
+#define SILENT_STREAM_NS 200000ull
 #define UNSAID_NS 10000000ull /* a stream still busy is written down this often, or when its answer changes */
 
 /* A stream that was still busy when last asked; the helper's. */
@@ -73,7 +74,7 @@ static void ask_if_silent(struct stream *s, void *arg)
 
 	/* A per-thread default stream can only be named by its own thread. */
 	if (s->kind == GST_STREAM_PER_THREAD ||
-	    clock_ticks() - __atomic_load_n(&s->last_submit, __ATOMIC_RELAXED) < clock_ticks_in(SILENCE_NS) ||
+	    clock_ticks() - __atomic_load_n(&s->last_submit, __ATOMIC_RELAXED) < clock_ticks_in(SILENT_STREAM_NS) ||
 	    !gate_enter())
 		return;
 	if (ask(s, a, &p))
@@ -86,11 +87,6 @@ void polls_silent(struct ring *r, bool (*usable)(uint64_t context))
 	struct asker a = { r, NULL, usable };
 
 	streams_each_unmarked(ask_if_silent, &a);
-}
-
-static bool is_current(uint64_t context)
-{
-	return thread_context(&thread_storage) == context;
 }
 
 static void ask_now(struct stream *s, void *arg)
@@ -109,7 +105,7 @@ static void ask_now(struct stream *s, void *arg)
 
 void polls_after_block(struct thread *t)
 {
-	struct asker a = { &t->ring, t, is_current };
+	struct asker a = { &t->ring, t, edges_context_is_current };
 
 	if (settings.level >= GST_LEVEL_EDGES)
 		streams_each_unmarked(ask_now, &a);

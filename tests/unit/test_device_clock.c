@@ -20,7 +20,7 @@
 #define S 1e9
 #define BEGIN_NS 5000000000000ll
 #define EDGES 90000
-#define RENEW_MS 2000 /* as shim/edge.c does */
+#define RENEW_MS 2000 /* as shim/edge_read.c does */
 
 /* ---- the clocks ------------------------------------------------------------------------------------------------------- */
 

@@ -308,26 +308,26 @@ static void a_full_pool_costs_the_program_little(void **state)
 
 	(void)state;
 	driver.query_answer = CUDA_ERROR_NOT_READY;
-	for (unsigned i = 0; edges_pending() < POOL_EVENTS; i++) {
+	for (unsigned i = 0; edges_pending() < EDGE_POOL_EVENTS; i++) {
 		s = launch(stream_number(i % 50));
 		edge_record(me, s, GST_EDGE_BLOCK, 1);
 	}
 	assert_int_equal(driver.queried, 0);
 	edge_record(me, s, GST_EDGE_BLOCK, 1);
 	assert_int_equal(driver.queried, 8);
-	pools[0].full_until = clock_ticks() + clock_ticks_in(60000000000);
+	edge_pools[0].full_until = clock_ticks() + clock_ticks_in(60000000000);
 	for (unsigned i = 0; i < 1000; i++)
 		edge_record(me, s, GST_EDGE_BLOCK, 1);
 	assert_int_equal(driver.queried, 8);
 	assert_int_equal(file_counters()->edges_skipped - skipped, 1001);
-	pools[0].full_until = clock_ticks();
+	edge_pools[0].full_until = clock_ticks();
 	edge_record(me, s, GST_EDGE_BLOCK, 1);
 	assert_int_equal(driver.queried, 16);
 	driver.query_answer = CUDA_SUCCESS;
-	pools[0].full_until = clock_ticks();
+	edge_pools[0].full_until = clock_ticks();
 	edge_record(me, s, GST_EDGE_BLOCK, 1);
 	assert_int_equal(driver.queried, 16 + 32);
-	assert_int_equal(edges_pending(), POOL_EVENTS - 32 + 1);
+	assert_int_equal(edges_pending(), EDGE_POOL_EVENTS - 32 + 1);
 	assert_int_equal(file_counters()->edges_skipped - skipped, 1002);
 }
 
@@ -343,7 +343,7 @@ static void edges_are_read_in_their_order(void **state)
 		edge_record(me, a, GST_EDGE_BLOCK, 1);
 	n = edges_pending();
 	for (unsigned i = 0; i < n; i++) { /* some order or other, each of them once */
-		struct slot *x = &pools[0].slots[i], *y = &pools[0].slots[i * 37 % n], other = *x;
+		struct edge_slot *x = &edge_pools[0].slots[i], *y = &edge_pools[0].slots[i * 37 % n], other = *x;
 
 		*x = *y;
 		*y = other;
@@ -424,7 +424,7 @@ static void work_without_edges_gets_one(void **state)
 	edges_want();
 	launch(STREAM_A);
 	assert_int_equal(driver.n_recorded, 0);
-	pools[0].last_edge -= clock_ticks_in(2100000000);
+	edge_pools[0].last_edge -= clock_ticks_in(2100000000);
 	edges_want();
 	assert_int_equal(driver.n_recorded, 0); /* the helper itself records none */
 	launch(STREAM_A);
@@ -434,7 +434,7 @@ static void work_without_edges_gets_one(void **state)
 	launch(STREAM_A);
 	assert_int_equal(driver.n_recorded, 1);
 	/* Another thread's, after the helper has read the clock. */
-	pools[0].last_edge = clock_ticks() + clock_ticks_in(90000000);
+	edge_pools[0].last_edge = clock_ticks() + clock_ticks_in(90000000);
 	edges_want();
 	launch(STREAM_A);
 	assert_int_equal(driver.n_recorded, 1);
@@ -455,16 +455,16 @@ static void a_silence_is_followed_by_start_edges(void **state)
 	for (int i = 0; i < 20; i++)
 		launch_on_empty(a);
 	assert_int_equal(driver.n_recorded, FIRST_ANCHORS);
-	pools[0].last_anchor -= clock_ticks_in(2100000000);
+	edge_pools[0].last_anchor -= clock_ticks_in(2100000000);
 	for (int i = 0; i < 20; i++)
 		launch_on_empty(a);
 	assert_int_equal(driver.n_recorded, 2 * FIRST_ANCHORS);
-	pools[0].last_anchor -= clock_ticks_in(150000000);
+	edge_pools[0].last_anchor -= clock_ticks_in(150000000);
 	for (int i = 0; i < 20; i++)
 		launch_on_empty(a);
 	assert_int_equal(driver.n_recorded, 2 * FIRST_ANCHORS + 1);
 	/* Another thread's, which read the clock later. */
-	pools[0].last_anchor = clock_ticks() + clock_ticks_in(90000000);
+	edge_pools[0].last_anchor = clock_ticks() + clock_ticks_in(90000000);
 	for (int i = 0; i < 20; i++)
 		launch_on_empty(a);
 	assert_int_equal(driver.n_recorded, 2 * FIRST_ANCHORS + 1);
@@ -487,15 +487,15 @@ static void contexts_have_pools_of_their_own(void **state)
 
 	(void)state;
 	assert_false(edges_several_contexts());
-	for (uintptr_t i = 1; i <= POOLS; i++)
+	for (uintptr_t i = 1; i <= EDGE_POOLS; i++)
 		launch_in(0x10000 * i);
 	assert_true(edges_several_contexts());
-	assert_int_equal(driver.created, POOLS);
+	assert_int_equal(driver.created, EDGE_POOLS);
 	assert_int_equal(file_counters()->edges_skipped, skipped);
-	for (unsigned i = 0; i < POOLS; i++)
-		assert_int_equal(pools[i].pending, 1);
+	for (unsigned i = 0; i < EDGE_POOLS; i++)
+		assert_int_equal(edge_pools[i].pending, 1);
 	forget_recorded();
-	edges_before_block(me, launch_in(0x10000 * (POOLS + 1)));
+	edges_before_block(me, launch_in(0x10000 * (EDGE_POOLS + 1)));
 	assert_int_equal(driver.n_recorded, 0);
 	assert_int_equal(file_counters()->edges_skipped - skipped,
 			 1); /* where the host blocks; a start edge was not even tried */
@@ -513,16 +513,16 @@ static void a_context_goes_with_edges_that_have_not_fired(void **state)
 	edge_record(me, b, GST_EDGE_BLOCK, 1);
 	driver.query_answer = CUDA_ERROR_NOT_READY;
 	edges_harvest(&me->ring, edges_context_is_current);
-	assert_int_equal(pools[1].pending, 2);
+	assert_int_equal(edge_pools[1].pending, 2);
 	edges_context_gone(0x20000);
 	assert_int_equal(file_counters()->edges_skipped - skipped, 2);
 	assert_int_equal(edges_pending(), 1); /* the other context's */
 	assert_false(edges_several_contexts());
 	driver.created = 0x100;
 	launch_in(0x30000);
-	assert_int_equal(pools[1].context, 0x30000);
-	assert_int_equal(pools[1].pending, 1);
-	assert_int_equal((uintptr_t)pools[1].slots[0].event, 0xe101);
+	assert_int_equal(edge_pools[1].context, 0x30000);
+	assert_int_equal(edge_pools[1].pending, 1);
+	assert_int_equal((uintptr_t)edge_pools[1].slots[0].event, 0xe101);
 }
 
 /* A per-thread default stream gets edges from its own thread alone: in another the handle is another stream. */
