@@ -59,7 +59,7 @@ def test_what_is_allowed(prove):
     assert prove.most_events(report(cuCtxSynchronize=1), nothing, "launch-bound") == 200
     assert prove.most_events(report(cuCtxSynchronize=1), nothing, "streams") == 200 + 8 + 10
     assert prove.most_events(report(cuStreamSynchronize=90, cuMemcpyHtoD_v2=10, cuMemcpyHtoDAsync_v2=99), nothing, "streams") == 400 + 8 + 10
-    assert prove.most_events(report(cuStreamSynchronize=95), pairs, "streams") == 400 + 8 + 10 + 2 * 2 * (8 + 1000)
+    assert prove.most_events(report(cuStreamSynchronize=95), pairs, "streams") == 400 + 8 + 10 + 2 * 2 * (4 + 1000)
 
 
 def test_what_a_log_says(prove, tmp_path):
