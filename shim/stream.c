@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "apart.h"
 #include "file.h"
 #include "nap.h"
 
-#define PROBES 64 /* a handle is found or given a place within this distance of its hash */
+#define PROBES 64     /* a handle is found or given a place within this distance of its hash */
+#define PATIENCE 5000 /* naps of 20 us: who is stopped where others wait (a debugger) must not stop them too */
 
 static struct stream table[STREAM_TABLE];
 
@@ -17,7 +19,7 @@ struct set {
 static struct set unmarked; /* has work that no edge marks and that is not known to have finished */
 static struct set busy;     /* has work that is not known to have finished */
 static uint32_t last_id;
-static uint32_t inserting; /* spin lock, held only while a new stream is entered */
+static uint32_t inserting; /* spin lock: an undisturbed thread enters a new stream, without asking the driver */
 
 struct stream_key stream_key_of(struct thread *t, CUstream stream)
 {
@@ -56,44 +58,45 @@ static struct stream *find(const struct stream_key *k)
 	return NULL;
 }
 
-static struct stream *claim(const struct stream_key *k)
+static struct stream *place_of(const struct stream_key *k)
 {
 	for (unsigned i = 0; i < PROBES; i++) {
 		struct stream *s = probe(k, i);
-		uint32_t state = __atomic_load_n(&s->state, __ATOMIC_RELAXED);
 
-		if ((state == STREAM_FREE || state == STREAM_DEAD) &&
-		    __atomic_compare_exchange_n(&s->state, &state, STREAM_CLAIMED, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_RELAXED))
+		if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) != STREAM_LIVE)
 			return s;
 	}
 	return NULL;
 }
 
-/* What the driver says of a stream the program made: its context decides its device. False: there is no such stream. */
-static bool describe(struct thread *t, struct stream *s, struct gst_stream *r)
+/* What the driver says of a stream: the context of one that the program made decides its device. False: there is no such stream.
+ * The thread may never return from here (gate.h), and so holds nothing that others wait for. */
+static bool describe(struct thread *t, const struct stream_key *k, struct gst_stream *r)
 {
-	CUstream handle = (CUstream)(uintptr_t)s->handle;
+	CUstream handle = (CUstream)(uintptr_t)k->handle;
 	CUcontext context = NULL;
 	unsigned flags = 0;
 	int priority = 0;
 	CUdevice device;
 	CUresult rc;
 
-	s->device = 0xffff;
+	*r = (struct gst_stream){ .handle = k->handle, .context = k->context, .device = 0xffff };
+	r->kind = k->handle == (uintptr_t)CU_STREAM_LEGACY       ? GST_STREAM_LEGACY
+		  : k->handle == (uintptr_t)CU_STREAM_PER_THREAD ? GST_STREAM_PER_THREAD
+								 : GST_STREAM_CREATED;
 	if (thread_context(t))
-		s->device = t->device;
-	if (s->kind != GST_STREAM_CREATED)
+		r->device = t->device;
+	if (r->kind != GST_STREAM_CREATED)
 		return true;
 	rc = INJECT(cuStreamGetCtx, handle, &context);
 	if (rc == CUDA_ERROR_INVALID_HANDLE || rc == CUDA_ERROR_INVALID_VALUE ||
 	    rc == CUDA_ERROR_CONTEXT_IS_DESTROYED || rc == CUDA_ERROR_INVALID_CONTEXT)
 		return false;
 	if (rc == CUDA_SUCCESS)
-		s->context = (uintptr_t)context;
+		r->context = (uintptr_t)context;
 	/* A green context's stream may be used while another context is current. */
-	if (s->context != t->context && INJECT(cuStreamGetDevice, handle, &device) == CUDA_SUCCESS)
-		s->device = (uint16_t)device;
+	if (r->context != t->context && INJECT(cuStreamGetDevice, handle, &device) == CUDA_SUCCESS)
+		r->device = (uint16_t)device;
 	if (INJECT(cuStreamGetFlags, handle, &flags) == CUDA_SUCCESS)
 		r->flags = flags;
 	if (INJECT(cuStreamGetPriority, handle, &priority) == CUDA_SUCCESS)
@@ -101,43 +104,63 @@ static bool describe(struct thread *t, struct stream *s, struct gst_stream *r)
 	return true;
 }
 
-/* NULL: no such stream, or no place for it (counted). */
-static struct stream *insert(struct thread *t, const struct stream_key *k)
+static bool insert_begin(void)
 {
-	struct gst_stream r = { .handle = k->handle };
-	struct stream *s;
-
-	for (unsigned n = 0; __atomic_exchange_n(&inserting, 1, __ATOMIC_ACQUIRE); n++)
+	for (unsigned n = 0; __atomic_exchange_n(&inserting, 1, __ATOMIC_ACQUIRE); n++) {
+		if (n == PATIENCE)
+			return false;
 		nap(n);
-	s = find(k); /* another thread may have been faster */
-	if (s || !(s = claim(k))) {
-		__atomic_store_n(&inserting, 0, __ATOMIC_RELEASE);
-		if (!s)
-			__atomic_fetch_add(&file_counters()->streams_untracked, 1, __ATOMIC_RELAXED);
-		return s;
 	}
+	return true;
+}
+
+static void insert_end(void)
+{
+	__atomic_store_n(&inserting, 0, __ATOMIC_RELEASE);
+}
+
+/* Between insert_begin and insert_end. NULL: no place. */
+static struct stream *enter(struct thread *t, const struct stream_key *k, struct gst_stream *r)
+{
+	struct stream *s = place_of(k);
+
+	if (!s)
+		return NULL;
 	memset(s, 0, offsetof(struct stream, state));
 	memset((char *)s + offsetof(struct stream, device), 0, sizeof(*s) - offsetof(struct stream, device));
 	s->handle = k->handle;
-	s->context = k->context;
+	s->context = r->context;
 	s->tid = k->tid;
-	s->id = ++last_id;
-	s->kind = k->handle == (uintptr_t)CU_STREAM_LEGACY       ? GST_STREAM_LEGACY
-		  : k->handle == (uintptr_t)CU_STREAM_PER_THREAD ? GST_STREAM_PER_THREAD
-								 : GST_STREAM_CREATED;
-	if (!describe(t, s, &r)) {
-		__atomic_store_n(&s->state, STREAM_DEAD, __ATOMIC_RELEASE);
-		__atomic_store_n(&inserting, 0, __ATOMIC_RELEASE);
-		return NULL;
-	}
+	s->id = r->id = ++last_id;
+	s->device = r->device;
+	s->kind = r->kind;
 	t->own_stream |= s->kind == GST_STREAM_PER_THREAD;
-	r.id = s->id;
-	r.device = s->device;
-	r.kind = s->kind;
-	r.context = s->context;
-	ring_append(&t->ring, GST_STREAM, sizeof(r), &r);
+	ring_append(&t->ring, GST_STREAM, sizeof(*r), r);
 	__atomic_store_n(&s->state, STREAM_LIVE, __ATOMIC_RELEASE);
-	__atomic_store_n(&inserting, 0, __ATOMIC_RELEASE);
+	return s;
+}
+
+/* NULL: no such stream, or no place for it (counted). */
+static struct stream *insert(struct thread *t, const struct stream_key *k)
+{
+	struct stream *s = NULL;
+	struct gst_stream r;
+	struct undisturbed u;
+
+	if (place_of(k)) { /* else each use would ask in vain */
+		if (!describe(t, k, &r))
+			return NULL;
+		undisturbed_begin(&u);
+		if (insert_begin()) {
+			s = find(k); /* another thread may have been faster */
+			if (!s)
+				s = enter(t, k, &r);
+			insert_end();
+		}
+		undisturbed_end(&u);
+	}
+	if (!s)
+		__atomic_fetch_add(&file_counters()->streams_untracked, 1, __ATOMIC_RELAXED);
 	return s;
 }
 

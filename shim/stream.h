@@ -11,7 +11,7 @@
 
 #define STREAM_TABLE 4096
 
-enum stream_state { STREAM_FREE, STREAM_CLAIMED, STREAM_LIVE, STREAM_DEAD };
+enum stream_state { STREAM_FREE, STREAM_LIVE, STREAM_DEAD };
 
 struct stream {
 	uint64_t handle; /* normalised: CU_STREAM_LEGACY and CU_STREAM_PER_THREAD for the two defaults */

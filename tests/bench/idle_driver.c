@@ -28,6 +28,7 @@ CALL(cuDeviceTotalMem_v2, (size_t * bytes, CUdevice device), *bytes = 1 << 30)
 CALL(cuStreamGetCtx, (CUstream stream, CUcontext *context), *context = ANY)
 CALL(cuStreamGetFlags, (CUstream stream, unsigned *flags), *flags = CU_STREAM_NON_BLOCKING)
 CALL(cuStreamGetPriority, (CUstream stream, int *priority), *priority = 0)
+CALL(cuStreamDestroy_v2, (CUstream stream), (void)0)
 CALL(cuFuncGetName, (const char **name, CUfunction f), *name = "kernel")
 CALL(cuPointerGetAttribute, (void *data, CUpointer_attribute attribute, CUdeviceptr pointer),
      *(CUmemorytype *)data = CU_MEMORYTYPE_HOST)

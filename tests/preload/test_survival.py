@@ -9,10 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gst
 import pytest
 import survival
 from survival import survives
 
+NO_STREAM = 0xFFFFFFFF
 HERE = Path(__file__).resolve().parent
 
 MATRIX = {
@@ -234,6 +236,16 @@ def test_signal_handler_that_jumps(recorder):
     """Out of the middle of our functions: what comes later is recorded."""
     done = signals(recorder, "jump", "jumped: 1\nend\n", others=1 << 30)
     assert survival.quickly_recorded_calls(done)["cuEventQuery"] == 1000
+
+
+def test_signal_handler_that_jumps_out_of_a_first_use(recorder):
+    """Of a stream: another thread then uses streams that are new, and nothing holds it up. It is the last to launch."""
+    done = signals(recorder, "jump-out-of-first-uses", "jumped: 1\nend\n", others=1 << 30)
+    (trace,) = done.traces()
+    data = trace.read_bytes()
+    first, *parts = [part for part in gst.segments(data) if part.name == "survive_signals"]
+    streams = [call.stream for call in gst.recorded(data, [part for part in parts if part.tid != first.tid])]
+    assert len(set(streams)) == len(streams) == 100 and NO_STREAM not in streams
 
 
 # ---- libraries that go -----------------------------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ WAYS = ["throw", "jump", "exit", "cancel"]
 PLACES = {
     "cuLaunchKernel": False,  # the program's call …
     "cuStreamDestroy_v2": False,  # … with the gate closed
-    "cuEventRecord": True,  # the recorder's call, inside the gate
+    "cuStreamGetCtx": True,  # the recorder's call, at the first use of a stream
+    "cuEventRecord": True,  # … inside the gate
     "cuEventQuery": True,  # … while it reads edges, before a context goes
 }
 

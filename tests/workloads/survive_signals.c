@@ -107,6 +107,42 @@ static void jump_out(void)
 	printf("jumped: %d\n", jumped > 50);
 }
 
+static void *first_uses(void *arg)
+{
+	(void)arg;
+	for (uintptr_t i = 0; i < 100; i++)
+		CU(cuLaunchKernel, (CUfunction)stream, 1, 1, 1, 32, 1, 1, 0, (CUstream)(0x20000 + i * 0x100), NULL,
+		   NULL);
+	return NULL;
+}
+
+/* Out of the first use of a stream, wherever that is. Then another thread uses some that are new to everybody. */
+static void jump_out_of_first_uses(void)
+{
+	volatile int jumped = 0;
+	pthread_t thread;
+
+	CU(cuLaunchKernel, (CUfunction)stream, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL);
+	signal(SIGALRM, jumps);
+	every(500);
+	for (uint64_t end_ns = now_ns() + 300000000; now_ns() < end_ns;) {
+		if (sigsetjmp(back, 1)) {
+			jumped++;
+			continue;
+		}
+		jumping = 1;
+		for (int i = 0; i < 50; i++) {
+			driver.cuLaunchKernel((CUfunction)stream, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL);
+			driver.cuStreamDestroy_v2(stream); /* it comes back as a new one */
+		}
+		jumping = 0;
+	}
+	every(0);
+	REQUIRE(pthread_create(&thread, NULL, first_uses, NULL) == 0);
+	pthread_join(thread, NULL);
+	printf("jumped: %d\n", jumped > 50);
+}
+
 /* Cancelled while it waits in a driver call. The driver's cuCtxSynchronize must be a place for it. */
 static void *waits(void *arg)
 {
@@ -136,9 +172,8 @@ static void cancelled(void)
 int main(int argc, char **argv)
 {
 	static const struct survive_case cases[] = {
-		{ "handler", handler_calls },
-		{ "alternate-stack", alternate_stack },
-		{ "jump", jump_out },
+		{ "handler", handler_calls }, { "alternate-stack", alternate_stack },
+		{ "jump", jump_out },         { "jump-out-of-first-uses", jump_out_of_first_uses },
 		{ "cancelled", cancelled },
 	};
 
