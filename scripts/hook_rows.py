@@ -110,6 +110,9 @@ def rule(name, args):
         "cuKernelGetFunction": ("MODULE", "", "function_alias(&c, rc, pFunc, kernel)"),
         "cuGetProcAddress": ("LOOKUP", "", "entry_point_found(&c, rc, symbol, pfn, cudaVersion, flags)"),
         "cuInit": ("CONTEXT", "", ""),
+        "cuCtxWaitEvent": ("MEMOP", "put_in_all(&c)", ""),
+        "cuGreenCtxWaitEvent": ("MEMOP", "put_in_all(&c)", ""),
+        "cuLaunchCooperativeKernelMultiDevice": ("OTHER", "put_in_each(&c, launchParamsList, numDevices)", ""),
         "cuGraphInstantiate": ("GRAPH", "", "graph_instantiated(&c, rc, phGraphExec, hGraph, 0)"),
         "cuGraphInstantiateWithFlags": ("GRAPH", "", "graph_instantiated(&c, rc, phGraphExec, hGraph, flags)"),
         "cuGraphInstantiateWithParams": ("GRAPH", "", "graph_instantiated(&c, rc, phGraphExec, hGraph, "
@@ -151,6 +154,8 @@ def rule(name, args):
     after = ""
     if family == "MEMOP" and s:
         return family, f"wait_value(&c, {stream})", ""
+    if s and re.match(r"cu(\w+Async|GraphUpload|StreamWriteValue\d+)$", base):
+        return family, f"put_in(&c, {stream})", ""
     if re.match(r"cuCtx(Create|PushCurrent|PopCurrent|SetCurrent|Attach|Detach)$", base):
         after = "context_changed(&c)"
     return family, "", after

@@ -134,6 +134,32 @@ void memset_work(struct call *c, CUstream s, CUdeviceptr to, size_t bytes)
 	c->record.args[1] = to;
 }
 
+void put_in(struct call *c, CUstream handle)
+{
+	struct stream *s = c->thread ? stream_find(c->thread, handle) : NULL;
+
+	if (s) /* in one that is not known yet there is no edge either */
+		stream_others(s);
+}
+
+void put_in_each(struct call *c, const CUDA_LAUNCH_PARAMS *launches, unsigned count)
+{
+	for (unsigned i = 0; launches && i < count; i++)
+		put_in(c, launches[i].hStream);
+}
+
+static void put_in_one(struct stream *s, void *arg)
+{
+	(void)arg;
+	stream_others(s);
+}
+
+void put_in_all(struct call *c)
+{
+	if (c->thread)
+		streams_each_busy(put_in_one, NULL);
+}
+
 /* CUDA driver API, "API synchronization behavior". */
 static bool waits_for_end(enum gst_copy_kind kind, enum copy_mode mode)
 {
@@ -162,8 +188,12 @@ static void copy_work(struct call *c, CUstream s, enum gst_copy_kind kind, uintp
 	c->record.detail = (uint16_t)kind;
 	c->record.args[0] = bytes;
 	c->record.args[1] = device_pointer;
-	if (!stream || kind == GST_COPY_H2H) /* between two host buffers the device has no part */
+	if (!stream)
 		return;
+	if (kind == GST_COPY_H2H) { /* the device has no part in it */
+		stream_others(stream);
+		return;
+	}
 	if ((waits || stages) && !being_captured(stream))
 		edges_before_block(c->thread, stream);
 	before = stream_covers(stream);

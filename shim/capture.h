@@ -31,6 +31,10 @@ void copy_3d_peer(struct call *c, CUstream s, const CUDA_MEMCPY3D_PEER *p, enum 
 void copy_batch(struct call *c, CUstream s, const CUdeviceptr *dst, const CUdeviceptr *src, const size_t *bytes, size_t count);
 void copy_batch_3d(struct call *c, CUstream s, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t count);
 void memset_work(struct call *c, CUstream s, CUdeviceptr to, size_t bytes);
+/* What gets no number: an edge in front of it does not stand behind all that the stream holds. */
+void put_in(struct call *c, CUstream s);
+void put_in_each(struct call *c, const CUDA_LAUNCH_PARAMS *launches, unsigned count);
+void put_in_all(struct call *c); /* a context's streams: all that have work are taken for its */
 
 /* ---- before: waiting and asking ---------------------------------------------------------------------------------------- */
 void sync_stream(struct call *c, CUstream s);
