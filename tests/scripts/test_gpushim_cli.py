@@ -125,7 +125,8 @@ def test_several_runs(call, write):
     text = ""
     for number, start in enumerate((0, 5)):
         text += RUN.format(pid=100 + number, start=f"{start}s", end=f"{start + 1}s", run=f"r{number}", start_us=start * 1000000 + 1)
-        text += f"sync-stream t={start * 1000000 + 20}us..{start * 1000000 + 900 * (number + 1)}us stream=1 seq=1\n"
+        ends_us = start * 1000000 + 900 * (number + 1)
+        text += f"usage t={start * 1000000 + 21}us\nsync-stream t={start * 1000000 + 20}us..{ends_us}us stream=1 seq=1\nusage t={ends_us + 1}us\n"
     folder = write(text)
     last = call("report", "--json", folder)
     assert last.returncode == 0 and "2 runs" in last.stderr and "number 1" in last.stderr
