@@ -65,8 +65,20 @@ static enum gst_device_level parse_level(const char *text)
 	return settings_auto_level(); /* also for `cupti`, where that is not to be had */
 }
 
+static bool is_level(const char *text)
+{
+	static const char *const levels[] = { "", "auto", "host", "edges", "bursts", "cupti" };
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+		if (strcmp(text, levels[i]) == 0)
+			return true;
+	return false;
+}
+
 void settings_log_level(void)
 {
+	if (settings.unknown_level[0])
+		settings_log("GPUSHIM_DEVICE=%s is no level: auto is taken", settings.unknown_level);
 	if (one_queue)
 		settings_log("CUDA_DEVICE_MAX_CONNECTIONS=1: device times at level host");
 }
@@ -99,6 +111,8 @@ void settings_read(void)
 	settings_read_queues();
 	settings.level = parse_level(level);
 	settings.cupti = level && strcmp(level, "cupti") == 0;
+	if (level && !is_level(level))
+		strncpy(settings.unknown_level, level, sizeof(settings.unknown_level) - 1);
 	settings.limit_bytes = limit ? parse_bytes(limit) : 0;
 	if (!settings.limit_bytes)
 		settings.limit_bytes = LIMIT_DEFAULT;

@@ -10,15 +10,16 @@
 #include "format.h"
 
 struct settings {
-	bool enabled;                 /* GPUSHIM is not "off" */
-	bool log;                     /* GPUSHIM_LOG=1 */
-	enum gst_device_level level;  /* GPUSHIM_DEVICE, `auto` already decided; goes down before there is a file, and changes if CUPTI begins or ends (cupti.h) */
-	bool cupti;                   /* GPUSHIM_DEVICE=cupti */
-	uint64_t limit_bytes;         /* GPUSHIM_LIMIT */
-	char out[PATH_MAX];           /* GPUSHIM_OUT, absolute */
-	char run_id[64];              /* GPUSHIM_RUN */
-	char local[PATH_MAX];         /* GPUSHIM_LOCAL, absolute; "" not set */
-	char tmpdir[PATH_MAX];        /* TMPDIR; "" not set */
+	bool enabled;                /* GPUSHIM is not "off" */
+	bool log;                    /* GPUSHIM_LOG=1 */
+	enum gst_device_level level; /* GPUSHIM_DEVICE, `auto` decided; may change later (cupti.h) */
+	bool cupti;                  /* GPUSHIM_DEVICE=cupti */
+	char unknown_level[32];      /* GPUSHIM_DEVICE, where it is none of its values; else "" */
+	uint64_t limit_bytes;        /* GPUSHIM_LIMIT */
+	char out[PATH_MAX];          /* GPUSHIM_OUT, absolute */
+	char run_id[64];             /* GPUSHIM_RUN */
+	char local[PATH_MAX];        /* GPUSHIM_LOCAL, absolute; "" not set */
+	char tmpdir[PATH_MAX];       /* TMPDIR; "" not set */
 };
 
 extern struct settings settings;
@@ -30,7 +31,7 @@ void settings_read_queues(void);
 
 /* What `auto` means here and now. */
 enum gst_device_level settings_auto_level(void);
-/* Says that the level is not the best one, where it is not; the header says it everywhere. */
+/* Says that the level is not the best one, or not the one asked for; the header says which it is. */
 void settings_log_level(void);
 
 /* One line on stderr, if GPUSHIM_LOG=1. Never allocates. False: not said; our threads whose descriptors are their own cannot. */

@@ -130,6 +130,11 @@ def test_one_hardware_queue_gets_nothing(recorder, level):
     assert run.report()["run"]["device_timing"] == "host"
 
 
+def test_a_level_that_does_not_exist_is_told(recorder):
+    run = recorder.run(recorder.command("bursts_linked", "overlap", 100), env={"GPUSHIM_DEVICE": "burst", "GPUSHIM_LOG": 1})
+    assert Trace(run).level() == "bursts" and run.stderr == "gpushim: GPUSHIM_DEVICE=burst is no level: auto is taken\n"
+
+
 @pytest.mark.parametrize(["queues", "level"], [("1", "host"), ("8", "bursts")])
 def test_one_hardware_queue_that_the_program_itself_asks_for(recorder, queues, level):
     """The driver reads the variable when it is initialised, and training scripts set it in their first lines."""
