@@ -66,12 +66,21 @@ static uint32_t inside_of(uint64_t w)
 
 static bool window_change(uint64_t *from, uint64_t to)
 {
-	return __atomic_compare_exchange_n(&window, from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	return __atomic_compare_exchange_n(&window, from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);
 }
 
-static void raise_floor(bool on)
+/* By a thread inside, which keeps the next burst from beginning meanwhile: when the last place is taken … */
+static void floor_lower(void)
 {
-	__atomic_store_n(&burst_floor, on ? INT64_MAX : 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&burst_floor, 0, __ATOMIC_SEQ_CST);
+}
+
+/* … and when there are some: others may have taken them all by now, and lowered it too soon. */
+static void floor_raise(void)
+{
+	__atomic_store_n(&burst_floor, INT64_MAX, __ATOMIC_SEQ_CST);
+	if (!left_of(__atomic_load_n(&window, __ATOMIC_SEQ_CST)))
+		floor_lower();
 }
 
 bool burst_goes_on(void)
@@ -233,12 +242,12 @@ static bool enter(struct thread *t)
 	uint64_t w = __atomic_load_n(&window, __ATOMIC_ACQUIRE);
 
 	while (left_of(w)) {
+		if (!window_change(&w, w - LEFT_ONE + 1))
+			continue;
+		t->burst.inside = number_of(w);
 		if (left_of(w) == 1)
-			raise_floor(false); /* before the burst can be over and another one on */
-		if (window_change(&w, w - LEFT_ONE + 1)) {
-			t->burst.inside = number_of(w);
-			return true;
-		}
+			floor_lower();
+		return true;
 	}
 	return false;
 }
@@ -286,6 +295,7 @@ static void give_up(struct thread *t, uint64_t w)
 		return;
 	t->burst.inside = number_of(w);
 	t->burst.behind = NULL;
+	floor_lower();
 	write_down(t);
 	t->burst.inside = 0;
 	__atomic_store_n(&window, nobodys, __ATOMIC_RELEASE);
@@ -302,9 +312,9 @@ static void close_window(void)
 {
 	uint64_t w = __atomic_load_n(&window, __ATOMIC_ACQUIRE);
 
-	raise_floor(false);
 	while (left_of(w) && !window_change(&w, w & ~0xffff0000ull))
 		;
+	floor_lower();
 }
 
 static void pass(struct thread *t)
@@ -339,7 +349,7 @@ static bool begin(struct thread *t, struct stream *s)
 	t->burst.behind = NULL;
 	__atomic_fetch_add(&edges, p.edges, __ATOMIC_RELAXED);
 	__atomic_store_n(&now.begin, clock_ticks(), __ATOMIC_RELAXED);
-	raise_floor(p.submissions > 1);
+	floor_raise();
 	streams_each_unmarked(mark_other, &o);
 	return true;
 }
@@ -449,8 +459,8 @@ void burst_end(struct thread *t)
 	t->burst.behind = NULL;
 	while (left_of(w)) {
 		if (window_change(&w, (w & ~0xffff0000ull) + 1)) {
-			raise_floor(false);
 			t->burst.inside = number_of(w);
+			floor_lower();
 			leave(t);
 			return;
 		}

@@ -286,6 +286,20 @@ static void a_burst_that_goes_on_is_not_given_up(void **state)
 	assert_true(clock_ticks() - met.ticks < clock_ticks_in(SLOW_NS));
 }
 
+/* Another thread takes the last place before the one that begins it has said that there are any. */
+static void the_last_place_is_taken_at_once(void **state)
+{
+	(void)state;
+	window = 1ull << 32 | 2;
+	floor_raise();
+	assert_int_equal(burst_floor, 0);
+	window = 1ull << 32 | LEFT_ONE | 1;
+	floor_raise();
+	assert_true(burst_floor == INT64_MAX);
+	assert_true(enter(me));
+	assert_int_equal(burst_floor, 0);
+}
+
 /* ---- several threads --------------------------------------------------------------------------------------------------- */
 
 #define THREADS 4
@@ -340,6 +354,7 @@ int main(void)
 		cmocka_unit_test_setup(a_slow_program_does_not_keep_it_open, set_up_bursts),
 		cmocka_unit_test_setup(a_place_that_nobody_gives_back, set_up_bursts),
 		cmocka_unit_test_setup(a_burst_that_goes_on_is_not_given_up, set_up_bursts),
+		cmocka_unit_test_setup(the_last_place_is_taken_at_once, set_up_bursts),
 		cmocka_unit_test_setup(threads_share_one, set_up_bursts),
 	};
 
