@@ -74,3 +74,8 @@ bool bias_is_others(const struct bias *b, const struct thread_slot *me)
 
 	return owner != SHARED && owner != NOBODY_YET && owner != (uintptr_t)me;
 }
+
+bool bias_is_own(const struct bias *b, const struct thread_slot *me)
+{
+	return __atomic_load_n(&b->owner, __ATOMIC_ACQUIRE) == (uintptr_t)me;
+}

@@ -30,3 +30,5 @@ bool bias_take(struct bias *b, struct thread_slot *me);
 
 /* Threads other than the owner do not see its additions in the order of their own actions, unless they bias_fence(). */
 bool bias_is_others(const struct bias *b, const struct thread_slot *me);
+/* Has nobody but this thread counted? False also where that is not known. */
+bool bias_is_own(const struct bias *b, const struct thread_slot *me);

@@ -26,6 +26,7 @@
 #define GOES_ON_NS 5000000ull
 #define LOOK_AGAIN 256    /* a thread's submissions, at most, until it looks at the budget again: others' fill it too */
 #define OTHER_LEVEL 65536 /* … until the level is */
+#define IN_USE_NS 1000000000ull /* a stream, until so long after the last submission to it */
 
 int64_t burst_floor;
 
@@ -127,10 +128,18 @@ struct others {
 	uint32_t n, marked; /* all; those to be marked, or not yet */
 };
 
+/* Can this thread's submissions to it stand between two edges? Not where launches may overlap. Behind an event in the legacy stream all
+ * blocking ones wait for all that was put into them before it: as behind the launch itself, but for what another thread puts in between. */
+static bool may_bracket(struct thread *t, const struct stream *s, uint32_t large)
+{
+	return large != EDGE_PROGRAMMATIC && !edge_parts(s) && edge_may_touch(t, s) &&
+	       (s->kind != GST_STREAM_LEGACY || !streams_used_beside(t, s, clock_ticks() - clock_ticks_in(IN_USE_NS)));
+}
+
 /* A stream with work that another one's burst may mark: never the legacy stream, nor one whose launches may overlap. */
 static bool may_mark(const struct stream *s, const struct others *o)
 {
-	return s != o->own && s->kind != GST_STREAM_LEGACY && !s->programmatic && stream_covers(s) &&
+	return s != o->own && s->kind != GST_STREAM_LEGACY && !edge_parts(s) && stream_covers(s) &&
 	       edge_may_touch(o->thread, s);
 }
 
@@ -333,7 +342,8 @@ static void mark_other(struct stream *s, void *arg)
 		o->marked -= put(o->thread, s, GST_EDGE_BURST_AFTER, covers);
 }
 
-static bool begin(struct thread *t, struct stream *s)
+/* Not where it could not bracket the very submission it begins with: that would be paid for, and tell nothing. */
+static bool begin(struct thread *t, struct stream *s, uint32_t large)
 {
 	uint64_t w = __atomic_load_n(&window, __ATOMIC_ACQUIRE);
 	struct plan p = plan_of(t, s);
@@ -342,7 +352,7 @@ static bool begin(struct thread *t, struct stream *s)
 	if (!left_of(w) && inside_of(w) && is_stuck(w))
 		give_up(t, w);
 	if (left_of(w) || inside_of(w) || allowed() < (int64_t)p.edges ||
-	    __atomic_load_n(&gate.captures, __ATOMIC_RELAXED) ||
+	    __atomic_load_n(&gate.captures, __ATOMIC_RELAXED) || !may_bracket(t, s, large) ||
 	    !window_change(&w, (uint64_t)(number_of(w) + 1) << 32 | (p.submissions - 1) * LEFT_ONE | 1))
 		return false;
 	t->burst.inside = number_of(w) + 1;
@@ -376,11 +386,12 @@ static bool bracket(struct call *c, struct stream *s, uint32_t large)
 	uint64_t entered = __atomic_load_n(&s->entered, __ATOMIC_RELAXED);
 
 	if (c->record.family == GST_FAMILY_HOSTFN) { /* it has edges of its own */
+		t->burst.behind = NULL;
 		leave(t);
 		return false;
 	}
-	if (large == EDGE_PROGRAMMATIC || s->programmatic ||
-	    __atomic_load_n(&s->returned, __ATOMIC_ACQUIRE) != entered || !edge_before(t, s, entered)) {
+	if (!may_bracket(t, s, large) || __atomic_load_n(&s->returned, __ATOMIC_ACQUIRE) != entered ||
+	    !edge_before(t, s, entered)) {
 		pass(t);
 		return false;
 	}
@@ -404,7 +415,7 @@ bool burst_submit(struct call *c, struct stream *s, uint32_t large)
 		count_down(t, OTHER_LEVEL);
 		return false;
 	}
-	inside = enter(t) || (t->burst.drawn && t->burst.start <= 0 && begin(t, s));
+	inside = enter(t) || (t->burst.drawn && t->burst.start <= 0 && begin(t, s, large));
 	t->burst.drawn &= t->burst.start > 0;
 	if (!inside) { /* else the countdown is 0: the next one looks again */
 		plan_ahead(t, s);
@@ -430,7 +441,8 @@ void burst_after_submit(struct call *c, bool ok)
 		t->burst.inside = 0;
 		return;
 	}
-	if (!ok || (uint32_t)seq != c->record.seq || stream_covers(s) != seq || !put(t, s, GST_EDGE_BURST_AFTER, seq)) {
+	if (!ok || (uint32_t)seq != c->record.seq || stream_covers(s) != seq || !may_bracket(t, s, 0) ||
+	    !put(t, s, GST_EDGE_BURST_AFTER, seq)) {
 		pass(t);
 		return;
 	}

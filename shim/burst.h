@@ -3,7 +3,8 @@
  * burst. What lies between bursts is estimated from them.
  *
  * A burst begins at a random submission, each as likely as any other, and ends with a number of submissions: not at a blocking call
- * and not, below a second, by the clock, since then the submissions behind a wait or a pause would be met less often than the others. */
+ * and not, below a second, by the clock, since then the submissions behind a wait or a pause would be met less often than the others.
+ * None begins where nothing could be bracketed. */
 #pragma once
 
 #include "call.h"

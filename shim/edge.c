@@ -191,7 +191,7 @@ static void mark_before_block(struct stream *s, void *arg)
 
 	if (!covers || (s->kind == GST_STREAM_LEGACY) != b->legacy || (b->legacy && b->awaited && b->awaited != s))
 		return;
-	if (s->programmatic && b->awaited && b->awaited != s)
+	if (b->awaited && b->awaited != s && edge_parts(s))
 		return; /* it goes on meanwhile */
 	__atomic_fetch_add(&blocks, 1, __ATOMIC_RELAXED);
 	edge_record(b->thread, s, GST_EDGE_BLOCK, covers);
@@ -258,15 +258,15 @@ void edge_before_change(struct thread *t, struct stream *s, uint32_t large)
 	uint32_t last_class = stream_last_class(s);
 	struct edge_pool *p;
 
-	if (large == EDGE_PROGRAMMATIC) {
-		__atomic_store_n(&s->programmatic, true, __ATOMIC_RELAXED);
-	} else if (stream_is_empty(s)) {
+	if (large == EDGE_PROGRAMMATIC || last_class == EDGE_PROGRAMMATIC)
+		__atomic_store_n(&s->plain_from, entered + EDGE_PLAIN_AGAIN, __ATOMIC_RELAXED);
+	if (large != EDGE_PROGRAMMATIC && stream_is_empty(s)) {
 		p = edge_pool_of(s->context);
 		if (p && anchor_is_due(p, clock_ticks()))
 			edge_record(t, s, GST_EDGE_START, entered);
 		if (large)
 			begin_pair(s);
-	} else if (large != last_class && (large || last_class != EDGE_PROGRAMMATIC) &&
+	} else if (large != EDGE_PROGRAMMATIC && large != last_class && (large || last_class != EDGE_PROGRAMMATIC) &&
 		   (last_class == EDGE_WANTED || pair_has_edge(s, large)) && s->marked < entered &&
 		   stream_covers(s) == entered) {
 		edge_record(t, s, GST_EDGE_CLASS, entered);
@@ -276,7 +276,7 @@ void edge_before_change(struct thread *t, struct stream *s, uint32_t large)
 
 static void want_edge(struct stream *s, void *context)
 {
-	if (s->context == *(const uint64_t *)context && !__atomic_load_n(&s->programmatic, __ATOMIC_RELAXED))
+	if (s->context == *(const uint64_t *)context && !edge_parts(s))
 		__atomic_store_n(&s->last_class, EDGE_WANTED, __ATOMIC_RELAXED);
 }
 

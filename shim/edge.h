@@ -46,8 +46,14 @@ bool edge_pair_take(struct stream *s);
 
 /* Work is about to be put into s. large: a copy big enough to be told apart from its neighbours, as its copy kind. Most work is put
  * behind other work of its kind, and needs none. A kernel that may begin before the one in front of it ends (EDGE_PROGRAMMATIC) must
- * have none before it, nor may its stream get any that is not behind all its work. */
+ * have none before it, nor may its stream get any that is not behind all its work (edge_parts), as the next may be such a one too. */
 #define EDGE_PROGRAMMATIC 0x100u
+#define EDGE_PLAIN_AGAIN 64 /* … until so many others have been put in behind it */
+static inline bool edge_parts(const struct stream *s)
+{
+	return stream_last_class(s) == EDGE_PROGRAMMATIC ||
+	       __atomic_load_n(&s->entered, __ATOMIC_RELAXED) < __atomic_load_n(&s->plain_from, __ATOMIC_RELAXED);
+}
 void edge_before_change(struct thread *t, struct stream *s, uint32_t large);
 static inline void edge_before_submit(struct thread *t, struct stream *s, uint32_t large)
 {

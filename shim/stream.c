@@ -18,8 +18,25 @@ struct set {
 };
 static struct set unmarked; /* has work that no edge marks and that is not known to have finished */
 static struct set busy;     /* has work that is not known to have finished */
+static struct set blocking; /* is ordered against the legacy stream */
 static uint32_t last_id;
 static uint32_t inserting; /* spin lock: an undisturbed thread enters a new stream, without asking the driver */
+
+static inline void set_add(struct set *set, const struct stream *s)
+{
+	uint64_t *word = &set->words[(s - table) / 64], bit = 1ull << (s - table) % 64;
+
+	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
+		__atomic_fetch_or(word, bit, __ATOMIC_ACQ_REL);
+}
+
+static inline void set_remove(struct set *set, const struct stream *s)
+{
+	uint64_t *word = &set->words[(s - table) / 64], bit = 1ull << (s - table) % 64;
+
+	if (__atomic_load_n(word, __ATOMIC_RELAXED) & bit)
+		__atomic_fetch_and(word, ~bit, __ATOMIC_ACQ_REL);
+}
 
 struct stream_key stream_key_of(struct thread *t, CUstream stream)
 {
@@ -135,6 +152,8 @@ static struct stream *enter(struct thread *t, const struct stream_key *k, struct
 	s->device = r->device;
 	s->kind = r->kind;
 	t->own_stream |= s->kind == GST_STREAM_PER_THREAD;
+	if (s->kind != GST_STREAM_LEGACY && !(r->flags & CU_STREAM_NON_BLOCKING))
+		set_add(&blocking, s);
 	ring_append(&t->ring, GST_STREAM, sizeof(*r), r);
 	__atomic_store_n(&s->state, STREAM_LIVE, __ATOMIC_RELEASE);
 	return s;
@@ -215,22 +234,6 @@ static bool is_busy(const struct stream *s)
 	return !stream_is_empty(s);
 }
 
-static inline void set_add(struct set *set, const struct stream *s)
-{
-	uint64_t *word = &set->words[(s - table) / 64], bit = 1ull << (s - table) % 64;
-
-	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
-		__atomic_fetch_or(word, bit, __ATOMIC_ACQ_REL);
-}
-
-static inline void set_remove(struct set *set, const struct stream *s)
-{
-	uint64_t *word = &set->words[(s - table) / 64], bit = 1ull << (s - table) % 64;
-
-	if (__atomic_load_n(word, __ATOMIC_RELAXED) & bit)
-		__atomic_fetch_and(word, ~bit, __ATOMIC_ACQ_REL);
-}
-
 /* A set may hold streams that have left it in truth: f is called for those that `still` says are in it. */
 static void set_each(const struct set *set, bool (*still)(const struct stream *s),
 		     void (*f)(struct stream *s, void *arg), void *arg)
@@ -308,6 +311,28 @@ bool streams_any_busy(void)
 	return any;
 }
 
+static bool is_used(const struct stream *s, uint64_t since)
+{
+	uint64_t entered = __atomic_load_n(&s->entered, __ATOMIC_RELAXED);
+
+	return entered && ((int64_t)(__atomic_load_n(&s->last_submit, __ATOMIC_RELAXED) - since) > 0 ||
+			   entered != __atomic_load_n(&s->returned, __ATOMIC_RELAXED));
+}
+
+bool streams_used_beside(const struct thread *t, const struct stream *legacy, uint64_t since)
+{
+	for (uint32_t w = 0; w < STREAM_TABLE / 64; w++) {
+		for (uint64_t bits = __atomic_load_n(&blocking.words[w], __ATOMIC_ACQUIRE); bits; bits &= bits - 1) {
+			const struct stream *s = &table[w * 64 + (uint32_t)__builtin_ctzll(bits)];
+
+			if (s->context == legacy->context && !bias_is_own(&s->bias, t->slot) && is_used(s, since) &&
+			    __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == STREAM_LIVE)
+				return true;
+		}
+	}
+	return false;
+}
+
 struct context_sync {
 	uint64_t context, begin;
 };
@@ -358,6 +383,7 @@ static void retire(struct stream *s)
 		    none != context)
 			__atomic_store_n(&gone_busy.context, SEVERAL, __ATOMIC_SEQ_CST);
 	}
+	set_remove(&blocking, s); /* first: its place may be another one's at once, and nobody adds that again */
 	__atomic_store_n(&s->state, STREAM_DEAD, __ATOMIC_RELEASE);
 	set_remove(&unmarked, s);
 	set_remove(&busy, s);
@@ -396,6 +422,7 @@ void streams_forget(void)
 	memset(table, 0, sizeof(table));
 	memset(&unmarked, 0, sizeof(unmarked));
 	memset(&busy, 0, sizeof(busy));
+	memset(&blocking, 0, sizeof(blocking));
 	memset(&gone_busy, 0, sizeof(gone_busy));
 	last_id = inserting = 0;
 }

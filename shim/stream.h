@@ -20,19 +20,19 @@ struct stream {
 	uint32_t id;
 	uint32_t state; /* enum stream_state */
 	uint16_t device;
-	uint16_t kind;        /* enum gst_stream_kind */
-	struct bias bias;     /* of the two counters */
-	uint64_t entered;     /* submissions given a number */
-	uint64_t returned;    /* … whose driver call has returned */
-	uint64_t marked;      /* all up to here lie before an edge */
-	uint64_t done;        /* all up to here are known to have finished */
-	uint64_t last_submit; /* ticks */
-	uint64_t pairs_until; /* ticks; edge_pair_take() */
-	uint32_t last_class;  /* of its last submission: a large copy's kind, EDGE_PROGRAMMATIC, or 0; EDGE_WANTED */
-	uint32_t others;      /* what was put into it that is no submission: waits, events, roughly counted */
-	uint32_t unfired;     /* harvester's own: the harvest that last met an edge of it that has not fired */
-	bool programmatic;    /* it has had kernels that may begin before the one in front of them ends */
-	bool pair_begun;      /* a run of large copies goes on, and its end may have an edge */
+	uint16_t kind;           /* enum gst_stream_kind */
+	struct bias bias;        /* of the two counters */
+	uint64_t entered;        /* submissions given a number */
+	uint64_t returned;       /* … whose driver call has returned */
+	uint64_t marked;         /* all up to here lie before an edge */
+	uint64_t done;           /* all up to here are known to have finished */
+	uint64_t last_submit;    /* ticks */
+	uint64_t pairs_until;    /* ticks; edge_pair_take() */
+	uint64_t plain_from;     /* with so many entered no kernel begins any more before the one in front has ended */
+	uint32_t last_class;     /* of its last submission: a large copy's kind, EDGE_PROGRAMMATIC, or 0; EDGE_WANTED */
+	uint32_t others;         /* what was put into it that is no submission: waits, events, roughly counted */
+	uint32_t unfired;        /* harvester's own: the harvest that last met an edge of it that has not fired */
+	bool pair_begun;         /* a run of large copies goes on, and its end may have an edge */
 } __attribute__((aligned(128))); /* two lines: processors fetch them in pairs */
 
 /* What tells one stream from another: a handle means different default streams in different contexts and threads. */
@@ -121,6 +121,9 @@ bool streams_any_busy(void);
 void streams_each_busy(void (*f)(struct stream *s, void *arg), void *arg);
 /* A stream has gone with such work in it, and no synchronise of its context has shown since that it is done. */
 bool streams_left_busy(void);
+
+/* Has another thread put work into a stream that is ordered against `legacy` since then (ticks), or is it about to? */
+bool streams_used_beside(const struct thread *t, const struct stream *legacy, uint64_t since);
 
 /* The stream with this handle goes: the handle may come back as another stream. */
 void stream_retire(uint64_t handle);

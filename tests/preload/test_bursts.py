@@ -118,6 +118,16 @@ def test_launches_that_may_overlap_stay_side_by_side(recorder):
     assert len(trace.work) == 5000
     last = max(call.end for call in trace.work.values())
     assert all(edge.begin >= last for edge in trace.edges), "an edge between two launches that may overlap"
+    assert not trace.bursts  # nor was one begun and paid for
+
+
+def test_a_launch_that_may_overlap_is_forgotten(recorder):
+    """64 submissions behind it the stream has bursts as any other."""
+    trace = record(recorder, "bursts_linked", "sometimes", 20000)
+    found = {submission for burst in trace.bursts for submission in brackets(trace, burst.burst)[0]}
+    behind = [(seq - 1) % 200 for _, seq in found]
+    assert len(found) > 20000 / SHARE / 2 / 4 and len(found) == sum(burst.submissions for burst in trace.bursts)
+    assert min(behind) > 64
 
 
 @pytest.mark.parametrize("level", ["auto", "edges", "bursts"])
@@ -188,6 +198,16 @@ def test_the_legacy_stream_is_never_marked_for_another(recorder):
         assert not [mark for mark in marks if kinds[mark.stream] == 1]
         seen += sum(kinds[stream] == 1 for stream, _ in found)
     assert seen > 0  # it has brackets of its own
+
+
+def test_none_in_the_legacy_stream_beside_another_thread(recorder):
+    """That thread's two blocking streams would wait for each other at an edge between its launches."""
+    trace = record(recorder, "bursts_linked", "beside", 20000)
+    kinds = dict(stream_kinds(trace.data))
+    legacy, created = (sum(kinds[stream] == kind for stream, _ in trace.work) for kind in (1, 0))
+    assert (legacy, created >= 20000, list(kinds.values()).count(0)) == (20000, True, 2)
+    assert {kinds[edge.stream] for edge in trace.edges if edge.burst} == {0}
+    assert sum(burst.passed for burst in trace.bursts) > 0  # its launches came in bursts that began in the others
 
 
 class Stream(NamedTuple):

@@ -97,6 +97,158 @@ static void none_around_programmatic_launches_nor_beside_them(void **state)
 	assert_string_equal(log_text(), "L");
 }
 
+/* Nor is one begun there and paid for; and the stream is as any other again when there have been no more of them for a while. */
+static void programmatic_launches_cost_no_burst_and_are_forgotten(void **state)
+{
+	struct stream *a;
+	uint64_t paid;
+	uint32_t begun;
+
+	(void)state;
+	launch_until_burst(STREAM_A, SUBMISSIONS - 1);
+	while (is_on())
+		launch_whole(STREAM_A, CUDA_SUCCESS);
+	a = stream_get(me, STREAM_A);
+	begun = number_of(window);
+	paid = edges;
+	forget_recorded();
+	for (unsigned i = 0; i < 4 * WHOLE * SHARE; i++) {
+		if (i % 3 != 2)
+			launch_programmatic(STREAM_A);
+		else
+			launch_whole(STREAM_A, CUDA_SUCCESS);
+	}
+	assert_int_equal(recorded_on(STREAM_A), 0);
+	assert_int_equal(number_of(window), begun);
+	assert_int_equal(edges, paid);
+	launch_programmatic(STREAM_A);
+	for (unsigned i = 0; i < EDGE_PLAIN_AGAIN; i++) {
+		assert_true(edge_parts(a));
+		launch_whole(STREAM_A, CUDA_SUCCESS);
+	}
+	assert_false(edge_parts(a));
+	launch_until_burst(STREAM_A, SUBMISSIONS - 1);
+	launch_whole(STREAM_A, CUDA_SUCCESS);
+	assert_int_equal(now.submissions, 2);
+}
+
+static void *launch_in_b(void *unused)
+{
+	(void)unused;
+	thread_self();
+	launch_whole(STREAM_B, CUDA_SUCCESS);
+	return NULL;
+}
+
+static void another_thread_launches_in_b(void)
+{
+	pthread_t other;
+
+	assert_int_equal(pthread_create(&other, NULL, launch_in_b, NULL), 0);
+	pthread_join(other, NULL);
+	stream_find(me, STREAM_B)->last_submit += clock_ticks_in(60 * IN_USE_NS); /* however slow this machine is */
+}
+
+static void launch_in_legacy_beside(bool another)
+{
+	struct call c;
+
+	call_enter(&c, HOOK_cuLaunchKernel, GST_FAMILY_LAUNCH);
+	launch_kernel(&c, NULL, NULL, 1, 1, 1, 1);
+	fake_record(NULL, NULL);
+	if (another)
+		another_thread_launches_in_b();
+	call_exit(&c, CUDA_SUCCESS);
+}
+
+static void wait_until_b_is_out_of_use(void)
+{
+	stream_find(me, STREAM_B)->last_submit -= clock_ticks_in(61 * IN_USE_NS);
+}
+
+/* What is put into B behind an event there would wait for what is in A, if that thread is faster than the event. */
+static void none_in_the_legacy_stream_beside_another_thread(void **state)
+{
+	uint32_t begun;
+	uint64_t paid;
+
+	(void)state;
+	launch_until_burst(STREAM_A, SUBMISSIONS - 1);
+	forget_recorded();
+	launch_whole(STREAM_A, CUDA_SUCCESS); /* this thread's own, of which the next waits anyway */
+	launch_in_legacy_beside(false);
+	launch_in_legacy_beside(true); /* … and just then */
+	launch_in_legacy_beside(false);
+	launch_whole(STREAM_A, CUDA_SUCCESS);
+	assert_string_equal(log_text(), "ELE"
+					"ELE"
+					"EL"
+					"ELE" /* in B */
+					"L"
+					"ELE");
+	assert_int_equal(recorded_on(CU_STREAM_LEGACY), 3);
+	assert_int_equal(now.passed, 2);
+	while (is_on())
+		launch_whole(STREAM_A, CUDA_SUCCESS);
+	begun = number_of(window);
+	paid = edges;
+	forget_recorded();
+	for (unsigned i = 0; i < 4 * WHOLE * SHARE; i++)
+		launch_in_legacy_beside(false);
+	assert_int_equal(recorded_on(CU_STREAM_LEGACY), 0);
+	assert_int_equal(number_of(window), begun);
+	assert_int_equal(edges, paid);
+	wait_until_b_is_out_of_use();
+	launch_until_burst(NULL, SUBMISSIONS - 1);
+	launch_whole(NULL, CUDA_SUCCESS);
+	assert_int_equal(now.submissions, 2);
+}
+
+static CUresult non_blocking(CUstream s, unsigned *f)
+{
+	*f = s == STREAM_B ? CU_STREAM_NON_BLOCKING : 0;
+	return CUDA_SUCCESS;
+}
+
+static void a_stream_that_the_legacy_one_ignores_is_none_beside_it(void **state)
+{
+	(void)state;
+	real.cuStreamGetFlags = non_blocking;
+	another_thread_launches_in_b();
+	launch_until_burst(NULL, SUBMISSIONS - 1);
+	launch_in_legacy_beside(true);
+	assert_int_equal(now.submissions, 3); /* two of these, and the one in B */
+	assert_int_equal(now.passed, 0);
+}
+
+static void host_function(CUstream handle)
+{
+	struct call c;
+
+	call_enter(&c, HOOK_cuLaunchHostFunc, GST_FAMILY_HOSTFN);
+	launch_host_function(&c, handle, NULL);
+	call_exit(&c, CUDA_SUCCESS);
+}
+
+/* Nothing is known to stand right behind the bracket before it any more, neither for the burst's end nor for the next one. */
+static void a_host_function_takes_a_place_and_no_bracket(void **state)
+{
+	(void)state;
+	launch_until_burst(STREAM_A, SUBMISSIONS - 1);
+	driver.query_answer = CUDA_ERROR_NOT_READY; /* as if the edge behind it would do */
+	host_function(STREAM_B);
+	forget_recorded();
+	launch_whole(STREAM_A, CUDA_SUCCESS);
+	assert_string_equal(log_text(), "ELE");
+	while (left_of(window) > 1)
+		launch_whole(STREAM_A, CUDA_SUCCESS);
+	host_function(STREAM_B);
+	assert_false(is_on());
+	assert_int_equal(last_burst().submissions, SUBMISSIONS - 2);
+	assert_int_equal(last_burst().passed, 0);
+	assert_int_equal(last_burst().edges, 2 + 2 + SUBMISSIONS - 4); /* no BURST_NULL */
+}
+
 static void none_in_a_stream_that_others_submit_to(void **state)
 {
 	struct stream *a;
@@ -345,6 +497,10 @@ int main(void)
 		cmocka_unit_test_setup(none_at_other_levels, set_up_bursts),
 		cmocka_unit_test_setup(none_during_a_capture, set_up_bursts),
 		cmocka_unit_test_setup(none_around_programmatic_launches_nor_beside_them, set_up_bursts),
+		cmocka_unit_test_setup(programmatic_launches_cost_no_burst_and_are_forgotten, set_up_bursts),
+		cmocka_unit_test_setup(none_in_the_legacy_stream_beside_another_thread, set_up_bursts),
+		cmocka_unit_test_setup(a_stream_that_the_legacy_one_ignores_is_none_beside_it, set_up_bursts),
+		cmocka_unit_test_setup(a_host_function_takes_a_place_and_no_bracket, set_up_bursts),
 		cmocka_unit_test_setup(none_in_a_stream_that_others_submit_to, set_up_bursts),
 		cmocka_unit_test_setup(none_behind_a_launch_that_failed, set_up_bursts),
 		cmocka_unit_test_setup(nobody_returned_from_a_launch_in_it, set_up_bursts),

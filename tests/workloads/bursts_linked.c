@@ -4,11 +4,14 @@
  * threads       four threads, each in a stream of its own; every 500 launches a wait
  * capture       a capture is open in one stream while another works
  * programmatic  each kernel may begin before the one in front of it ends
+ * sometimes     … one in 200 of them
  * overlap       two streams with more work than they can do
  * legacy        the default stream, with blocking ones beside it
+ * beside        the default stream, while another thread puts work into two blocking ones
  * contexts      in turns three contexts, two of them on one of two devices, each with a stream of the lowest and one of the highest priority
  * shared        an event meant for another process is recorded and waited for all the time */
 #include <pthread.h>
+#include <unistd.h>
 
 #include "sample.h"
 
@@ -93,6 +96,18 @@ static void programmatic(void)
 		CHECK(cuLaunchKernelEx(&config, tiny, NULL, NULL));
 }
 
+static void sometimes(void)
+{
+	CUlaunchAttribute overlaps = { .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+				       .value = { .programmaticStreamSerializationAllowed = 1 } };
+	CUlaunchConfig config = { 1, 1, 1, 32, 1, 1, 0, stream_new(CU_STREAM_NON_BLOCKING), &overlaps, 1 };
+
+	for (unsigned long i = 0; i < launches; i++) {
+		config.numAttrs = i % 200 == 0;
+		CHECK(cuLaunchKernelEx(&config, tiny, NULL, NULL));
+	}
+}
+
 static void overlap(void)
 {
 	CUstream a = stream_new(CU_STREAM_NON_BLOCKING), b = stream_new(CU_STREAM_NON_BLOCKING);
@@ -107,6 +122,38 @@ static void legacy(void)
 
 	for (unsigned long i = 0; i < launches; i++)
 		launch(i % 8 == 7 ? NULL : i % 2 ? blocking : apart, tiny);
+}
+
+static struct {
+	bool started, over;
+} turns;
+
+static void *work_in_two(void *unused)
+{
+	CUstream streams[2];
+
+	(void)unused;
+	CHECK(cuCtxSetCurrent(context));
+	for (int i = 0; i < 2; i++)
+		streams[i] = stream_new(CU_STREAM_DEFAULT);
+	for (unsigned long i = 0; i < launches || !__atomic_load_n(&turns.over, __ATOMIC_ACQUIRE); i++) {
+		launch(streams[i % 2], tiny);
+		__atomic_store_n(&turns.started, true, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static void beside(void)
+{
+	pthread_t other;
+
+	REQUIRE(pthread_create(&other, NULL, work_in_two, NULL) == 0);
+	while (!__atomic_load_n(&turns.started, __ATOMIC_ACQUIRE))
+		usleep(100);
+	for (unsigned long i = 0; i < launches; i++)
+		launch(NULL, tiny);
+	__atomic_store_n(&turns.over, true, __ATOMIC_RELEASE);
+	REQUIRE(pthread_join(other, NULL) == 0);
 }
 
 struct place {
@@ -181,9 +228,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} cases[] = { { "threads", threads }, { "capture", capture }, { "programmatic", programmatic },
-		      { "overlap", overlap }, { "legacy", legacy },   { "contexts", contexts },
-		      { "shared", shared } };
+	} cases[] = { { "threads", threads },     { "capture", capture },   { "programmatic", programmatic },
+		      { "sometimes", sometimes }, { "beside", beside },     { "overlap", overlap },
+		      { "legacy", legacy },       { "contexts", contexts }, { "shared", shared } };
 	CUmodule module;
 
 	if (argc != 3)
