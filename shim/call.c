@@ -76,7 +76,7 @@ void call_abandon(struct thread *t)
 			      .family = t->submitting.family,
 			      .flags = GST_SUBMISSION };
 
-	t->slot->counting = NULL;
+	bias_end(t->slot);
 	gate_abandon(t);
 	edges_abandon(t);
 	burst_abandon(t);

@@ -14,6 +14,7 @@
 #include "shim/helper.h"
 #include "shim/settings.h"
 #include "shim/stream.h"
+#include "tests/unit/tsan_apart.h"
 
 #define CONTEXT ((CUcontext)0x1000)
 #define STREAM_A ((CUstream)0xa000)

@@ -20,6 +20,7 @@
 #include "shim/segment.h"
 #include "shim/settings.h"
 #include "shim/stock.h"
+#include "tests/unit/tsan_apart.h"
 
 static char directory[128];
 
@@ -134,13 +135,3 @@ static inline unsigned each_record(const uint8_t *bytes, size_t size,
 	}
 	return n;
 }
-
-#if defined(__SANITIZE_THREAD__)
-/* Threads with tables of descriptors of their own (shim/apart.h) have files of one number open at the same time, which ThreadSanitizer takes
- * for one file. */
-const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void)
-{
-	return "race:map_apart\n";
-}
-#endif
