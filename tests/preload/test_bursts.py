@@ -201,13 +201,13 @@ def test_the_legacy_stream_is_never_marked_for_another(recorder):
 
 
 def test_none_in_the_legacy_stream_beside_another_thread(recorder):
-    """That thread's two blocking streams would wait for each other at an edge between its launches."""
+    """That thread's two blocking streams would wait for each other at an edge between its launches. (Where both are in one burst, unit/test_shim_burst_ends
+    says: here the scheduler decides whether they ever are.)"""
     trace = record(recorder, "bursts_linked", "beside", 20000)
     kinds = dict(stream_kinds(trace.data))
     legacy, created = (sum(kinds[stream] == kind for stream, _ in trace.work) for kind in (1, 0))
     assert (legacy, created >= 20000, list(kinds.values()).count(0)) == (20000, True, 2)
     assert {kinds[edge.stream] for edge in trace.edges if edge.burst} == {0}
-    assert sum(burst.passed for burst in trace.bursts) > 0  # its launches came in bursts that began in the others
 
 
 class Stream(NamedTuple):
