@@ -213,3 +213,12 @@ static void forget_recorded(void)
 {
 	driver.n_recorded = 0;
 }
+
+static inline void run_host_function(CUstream handle)
+{
+	struct call c;
+
+	call_enter(&c, HOOK_cuLaunchHostFunc, GST_FAMILY_HOSTFN);
+	launch_host_function(&c, handle, NULL);
+	call_exit(&c, CUDA_SUCCESS);
+}

@@ -221,28 +221,19 @@ static void a_stream_that_the_legacy_one_ignores_is_none_beside_it(void **state)
 	assert_int_equal(now.passed, 0);
 }
 
-static void host_function(CUstream handle)
-{
-	struct call c;
-
-	call_enter(&c, HOOK_cuLaunchHostFunc, GST_FAMILY_HOSTFN);
-	launch_host_function(&c, handle, NULL);
-	call_exit(&c, CUDA_SUCCESS);
-}
-
 /* Nothing is known to stand right behind the bracket before it any more, neither for the burst's end nor for the next one. */
 static void a_host_function_takes_a_place_and_no_bracket(void **state)
 {
 	(void)state;
 	launch_until_burst(STREAM_A, SUBMISSIONS - 1);
 	driver.query_answer = CUDA_ERROR_NOT_READY; /* as if the edge behind it would do */
-	host_function(STREAM_B);
+	run_host_function(STREAM_B);
 	forget_recorded();
 	launch_whole(STREAM_A, CUDA_SUCCESS);
 	assert_string_equal(log_text(), "ELE");
 	while (left_of(window) > 1)
 		launch_whole(STREAM_A, CUDA_SUCCESS);
-	host_function(STREAM_B);
+	run_host_function(STREAM_B);
 	assert_false(is_on());
 	assert_int_equal(last_burst().submissions, SUBMISSIONS - 2);
 	assert_int_equal(last_burst().passed, 0);

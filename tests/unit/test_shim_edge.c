@@ -194,15 +194,6 @@ static void copies_that_alternate_with_kernels_have_few_edges(void **state)
 	assert_int_equal(driver.n_recorded, 3);
 }
 
-static void run_host_function(CUstream handle)
-{
-	struct call c;
-
-	call_enter(&c, HOOK_cuLaunchHostFunc, GST_FAMILY_HOSTFN);
-	launch_host_function(&c, handle, NULL);
-	call_exit(&c, CUDA_SUCCESS);
-}
-
 /* Both edges or none, out of the same two in a millisecond. */
 static void host_functions_have_few_edges(void **state)
 {
