@@ -105,9 +105,13 @@ $(BUILD)/twin/libcuda.so.1: $(TWIN_OBJ)
 # ---- analyzer → gpushim --------------------------------------------------------------------------------
 AN_C     := $(wildcard analyzer/*.c)
 AN_CLI_C := $(filter analyzer/main.c analyzer/cmd_%.c,$(AN_C))
-AN_LIB_C := $(filter-out $(AN_CLI_C),$(AN_C))
+AN_STATIC_C := analyzer/symbols_static.c
+AN_LIB_C := $(filter-out $(AN_CLI_C) $(AN_STATIC_C),$(AN_C))
 AN_A     := $(if $(AN_LIB_C),$(BUILD)/libanalyzer.a)
-AN_LIBS  := -lyajl -lz -lm
+AN_LIBS  := -lyajl -ldw -lelf -liberty -lz -lm
+# Without the libraries' own libraries: newer ones of elfutils know zstd as well.
+has_static = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a)),-l$(1))
+AN_STATIC_LIBS = -l:libyajl_s.a -ldw -lelf -liberty -lbz2 -llzma $(call has_static,zstd) -lz -lm
 AN_BOTH  := $(call obj,shim/file_copy.c shim/rename_new.c) # what the recorder does, and `gpushim run` where it could not
 GPUSHIM  := $(if $(filter analyzer/main.c,$(AN_C)),$(BUILD)/gpushim)
 
@@ -117,9 +121,9 @@ $(BUILD)/gpushim: $(call obj,$(AN_CLI_C)) $(AN_BOTH) $(AN_A)
 	$(call say,LINK)
 	$(Q)$(LINK) -o $@ $^ $(AN_LIBS)
 
-$(BUILD)/gpushim-static: $(call obj,$(AN_CLI_C)) $(AN_BOTH) $(AN_A)
+$(BUILD)/gpushim-static: $(call obj,$(AN_CLI_C) $(AN_STATIC_C)) $(AN_BOTH) $(AN_A)
 	$(call say,LINK)
-	$(Q)$(LINK) -static -o $@ $^ -l:libyajl_s.a -lz -lm
+	$(Q)$(LINK) -static -o $@ $^ $(AN_STATIC_LIBS)
 
 $(BUILD)/libanalyzer.a: $(call obj,$(AN_LIB_C))
 $(BUILD)/libshim_test.a: $(SHIM_OBJ) $(call obj,shim/twin/loader_cache.c)
@@ -277,7 +281,7 @@ $(BUILD)/obj/%.o: %.S $(FLAGS_FILE)
 
 # ---- what to call --------------------------------------------------------------------------------------
 PRODUCTS := $(SHIM_SO) $(TWIN_SO) $(GPUSHIM) $(SIM_SO)
-TESTS    := $(UNIT) $(WL) $(WL_PLUGIN) $(TOOLS) $(BENCH) $(NCCL_SO) $(NCCL_CLIENTS) $(CUPTI_SO) $(CUPTI_CLIENTS) $(REPLAY)
+TESTS    := $(UNIT) $(WL) $(WL_PLUGIN) $(TOOLS) $(BENCH) $(NCCL_SO) $(NCCL_CLIENTS) $(CUPTI_SO) $(CUPTI_CLIENTS) $(NVTX_CLIENTS) $(TORCH_SO) $(TORCH_CLIENT) $(REPLAY)
 
 .PHONY: all static tests workloads fuzz check unit demo lint format install clean help compile_commands.json
 

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "cause_evidence.h"
 #include "cause_rules.h"
 #include "gap_view.h"
 #include "text.h"
 
-#define EVIDENCE_MAX 4 /* strings per interval */
 #define NOBODY SIZE_MAX
 
 static const struct {
@@ -232,28 +232,6 @@ static void describe_unknown(struct finding *f, const struct gap_view *v)
 	}
 }
 
-static bool keep_text(struct engine *g, struct gap_cause *c, const char *text)
-{
-	const char **list;
-
-	if (!*text || c->n_evidence == EVIDENCE_MAX)
-		return true;
-	list = arena_alloc(&g->out->arena, (c->n_evidence + 1) * sizeof(*list));
-	if (!list)
-		return false;
-	for (size_t i = 0; i < c->n_evidence; i++) {
-		list[i] = c->evidence[i];
-		if (strcmp(list[i], text) == 0)
-			return true;
-	}
-	list[c->n_evidence] = arena_text(&g->out->arena, text);
-	if (!list[c->n_evidence])
-		return false;
-	c->evidence = list;
-	c->n_evidence++;
-	return true;
-}
-
 static bool keep_chain(struct engine *g, struct gap_cause *c, const struct finding *f)
 {
 	struct chain_link *chain;
@@ -298,7 +276,7 @@ static bool keep(struct engine *g, const struct piece *piece, struct gap_story *
 		c->end_ns = piece->end_ns;
 		if (c->n_chain)
 			((struct chain_link *)c->chain)->end_ns = piece->end_ns;
-		return keep_text(g, c, f->evidence);
+		return cause_keep_text(&g->out->arena, c, f->evidence);
 	}
 	if (!array_room(g->out->pool, g->n_pool, g->cap_pool))
 		return false;
@@ -307,7 +285,16 @@ static bool keep(struct engine *g, const struct piece *piece, struct gap_story *
 		.begin_ns = piece->begin_ns, .end_ns = piece->end_ns, .cause = f->cause, .confidence = f->confidence
 	};
 	story->n_causes++;
-	return keep_text(g, c, f->evidence) && keep_chain(g, c, f);
+	return cause_keep_text(&g->out->arena, c, f->evidence) && keep_chain(g, c, f);
+}
+
+/* What code held each of the story's intervals. */
+static bool keep_places(struct engine *g, struct gap_story *story)
+{
+	for (size_t i = g->n_pool - story->n_causes; i < g->n_pool; i++)
+		if (!cause_keep_place(&g->out->arena, &g->view, &g->out->pool[i]))
+			return false;
+	return true;
 }
 
 static bool lost_records(const struct trace *t)
@@ -347,7 +334,7 @@ static bool explain(struct engine *g, const struct device_timeline *d, const str
 		if (!keep(g, &g->pieces[i], story))
 			return false;
 	}
-	return true;
+	return keep_places(g, story);
 }
 
 enum err_kind attribution_build(struct attribution *out, const struct device_timeline *d, const struct threads *threads,

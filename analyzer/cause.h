@@ -7,6 +7,7 @@
 
 #include "arena.h"
 #include "findings.h"
+#include "held.h"
 #include "threads.h"
 #include "timeline.h"
 
@@ -15,6 +16,8 @@ struct gap_cause {
 	int64_t begin_ns, end_ns;
 	const char *const *evidence; size_t n_evidence;
 	const struct chain_link *chain; size_t n_chain;
+	const struct held *held; size_t n_held; /* what code held the submitting thread meanwhile; they tile it */
+	const char *place; /* the words for it, one of the evidence; NULL none */
 	uint8_t cause;      /* enum cause_id */
 	uint8_t confidence; /* enum confidence */
 };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "memory.h"
 #include "text.h"
 
 static bool allocates(const struct call *c)
@@ -20,6 +21,26 @@ static bool allocates(const struct call *c)
 	default:
 		return false;
 	}
+}
+
+/* What the framework did about a refusal, and what of its memory lay free then. */
+static void add_memory(char *buf, size_t size, const struct gap_view *v, const struct call *c)
+{
+	const struct memory_device *d = v->memory ? memory_of(v->memory, &v->device->device) : NULL;
+	const struct memory_story *s = d ? memory_story_of(v->memory, v->trace, c) : NULL;
+	struct memory_use use = d ? memory_at(d, c->begin_ns) : (struct memory_use){ 0 };
+	uint64_t left = use.reserved - use.allocated;
+	char bytes[TEXT_SHORT], largest[TEXT_SHORT];
+	size_t used = strlen(buf);
+
+	if (s && s->block)
+		used += (size_t)snprintf(buf + used, size - used, "; the framework was refused %s, gave back %s and %s",
+					 text_bytes(bytes, s->first ? s->first->args[1] : s->asked),
+					 text_bytes(largest, s->given_back),
+					 s->outcome == MEMORY_FAILED ? "gave up" : "tried again");
+	if (left && used < size)
+		snprintf(buf + used, size - used, "; %s reserved and free, largest piece %s, fragmentation %.2f",
+			 text_bytes(bytes, left), text_bytes(largest, use.largest_free), memory_fragmentation(&use));
 }
 
 void cause_allocator(const struct gap_view *v, struct findings *out)
@@ -41,5 +62,6 @@ void cause_allocator(const struct gap_view *v, struct findings *out)
 		used = strlen(f->evidence);
 		if (c->result)
 			snprintf(f->evidence + used, sizeof(f->evidence) - used, ", result %d", c->result);
+		add_memory(f->evidence, sizeof(f->evidence), v, c);
 	}
 }

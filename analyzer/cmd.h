@@ -16,8 +16,8 @@ int cmd_report(int argc, char *argv[]);
 int cmd_export(int argc, char *argv[]);
 int cmd_info(int argc, char *argv[]);
 
-/* Analyses the run and hands its summary on; what went wrong is said. Returns the exit status. */
-int cmd_analyse(const struct run *run, int (*use)(const struct summary *s, const void *arg), const void *arg);
+/* Analyses the run and hands its summary on; what went wrong is said. Returns the exit status. symbols NULL: as usual. */
+int cmd_analyse(const struct run *run, const struct symbol_options *symbols, int (*use)(const struct summary *s, const void *arg), const void *arg);
 
 /* A reader that went away is a write error, reported as one, and no signal. A program that we run gets the signals as we found them. */
 void cmd_signals_start(void);

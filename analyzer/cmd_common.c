@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "stacks_name.h"
 #include "text.h"
 
 static struct sigaction pipe_action; /* of SIGPIPE, as it came to us */
@@ -88,13 +89,17 @@ int cmd_damage(const struct run *run)
 	return status;
 }
 
-int cmd_analyse(const struct run *run, int (*use)(const struct summary *s, const void *arg), const void *arg)
+int cmd_analyse(const struct run *run, const struct symbol_options *symbols,
+		int (*use)(const struct summary *s, const void *arg), const void *arg)
 {
+	static const struct symbol_options usual;
 	struct timeline timeline;
 	struct summary summary;
 	struct error e;
 	int status;
 
+	if (stacks_name(run, symbols ? symbols : &usual, &e))
+		return cmd_fail(&e, NULL);
 	if (timeline_build(&timeline, run, &e))
 		return cmd_fail(&e, NULL);
 	if (summary_build(&summary, &timeline, &e)) {

@@ -7,17 +7,24 @@
 #define NO_NUMBER SIZE_MAX
 
 struct report_opts {
-	bool json;
+	bool json, steps;
 	size_t why, top;
 	int run;
+	struct symbol_options symbols;
 };
 
 static const struct option_row rows[] = {
 	{ "json", 'j', OPT_FLAG, offsetof(struct report_opts, json), NULL,
 	  "everything, for programs (schema gpushim.report/1)", 0, 0 },
 	{ "why", 'w', OPT_COUNT, offsetof(struct report_opts, why), "N", "the whole story of gap N", 0, OPTION_ANY },
+	{ "steps", 's', OPT_FLAG, offsetof(struct report_opts, steps), NULL,
+	  "every step of the training loop, by the program's NVTX ranges", 0, 0 },
 	{ "top", 'n', OPT_COUNT, offsetof(struct report_opts, top), "N", "list the N longest gaps (6; with --json all)",
 	  0, OPTION_ANY },
+	{ "symbols", 'S', OPT_TEXT, offsetof(struct report_opts, symbols.folder), "DIR",
+	  "look for debug files there before /usr/lib/debug: DIR/.build-id/ab/cdef.debug", 0, 0 },
+	{ "debuginfod", 'd', OPT_FLAG, offsetof(struct report_opts, symbols.debuginfod), NULL,
+	  "fetch debug files from the servers of $DEBUGINFOD_URLS", 0, 0 },
 	{ "run", 'r', OPT_RUN, offsetof(struct report_opts, run), "N|all", "of several runs in a directory (the last)",
 	  0, 0 },
 };
@@ -39,6 +46,10 @@ static int print(const struct summary *s, const void *arg)
 	struct error e;
 	enum err_kind kind;
 
+	if (o->steps) {
+		report_steps(stdout, s, &style);
+		return 0;
+	}
 	if (o->json)
 		kind = report_json(stdout, s, o->top == NO_NUMBER ? REPORT_ALL : o->top, &e);
 	else if (o->why != NO_NUMBER)
@@ -61,10 +72,15 @@ int cmd_report(int argc, char *argv[])
 		err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE, "report: --why is for people, --json has every gap's story");
 		return cmd_fail(&e, NULL);
 	}
+	if (o.steps && (o.json || o.why != NO_NUMBER)) {
+		err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE,
+			"report: --steps is a page of its own; --json has every step");
+		return cmd_fail(&e, NULL);
+	}
 	if (run_open(&run, argv + first, (size_t)(argc - first), o.run, &e))
 		return cmd_fail(&e, NULL);
 	cmd_say_run(&run, o.run);
-	status = cmd_analyse(&run, print, &o);
+	status = cmd_analyse(&run, &o.symbols, print, &o);
 	status = cmd_finish(stdout, "standard output", status);
 	if (!status)
 		status = cmd_damage(&run);

@@ -239,7 +239,7 @@ static void summarise(char *dir, const char *id, const char *program)
 		return;
 	}
 	if (run.n_traces) {
-		cmd_analyse(&run, print, dir);
+		cmd_analyse(&run, NULL, print, dir);
 		cmd_damage(&run);
 	} else if (run.n_missing) {
 		cmd_damage(&run);

@@ -24,7 +24,7 @@ static bool choose(struct chrome *x)
 	size_t *longest;
 
 	for (size_t i = 0; i < x->s->run->n_traces; i++)
-		events += x->s->run->traces[i]->n_calls + x->s->run->traces[i]->n_nccl;
+		events += x->s->run->traces[i]->n_calls + x->s->run->traces[i]->n_nccl + x->s->run->traces[i]->n_ranges;
 	for (size_t i = 0; i < x->s->n_devices; i++)
 		events += 3 * x->s->devices[i].timeline->n_ops +
 			  x->s->devices[i].attribution.n_gaps; /* work and its flow */
@@ -62,6 +62,8 @@ static void set_zero(struct chrome *x)
 			earlier(&zero, t->calls[0].begin_ns);
 		if (t->n_nccl)
 			earlier(&zero, t->nccl[0].begin_ns);
+		if (t->n_ranges)
+			earlier(&zero, t->ranges[0].begin_ns);
 	}
 	for (size_t i = 0; i < x->s->n_devices; i++) {
 		const struct device_timeline *d = x->s->devices[i].timeline;
@@ -234,11 +236,14 @@ enum err_kind export_chrome(FILE *out, const struct summary *s, bool all, uint64
 		for (size_t i = 0; i < s->n_devices; i++) {
 			device_idle(&x, i);
 			device_work(&x, i);
+			device_memory(&x, i);
 		}
 		for (size_t i = 0; i < s->run->n_traces; i++)
 			calls(&x, i);
 		for (size_t i = 0; i < s->run->n_traces; i++)
 			nccl_calls(&x, i);
+		for (size_t i = 0; i < s->run->n_traces; i++)
+			nvtx_ranges(&x, i);
 		fputs("\n]}\n", out);
 	}
 	*left_out = x.left_out;

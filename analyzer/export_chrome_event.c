@@ -40,6 +40,13 @@ void slice_begin(struct chrome *x, const char *cat, const char *name, uint32_t p
 	json_key_map(&x->json, "args");
 }
 
+void counter_begin(struct chrome *x, const char *name, uint32_t pid, int64_t at)
+{
+	event_begin(x, "C", NULL, name, pid, 0);
+	number_us(x, "ts", at - x->zero_ns);
+	json_key_map(&x->json, "args");
+}
+
 static void event_end(struct chrome *x)
 {
 	json_map_end(&x->json);

@@ -14,6 +14,7 @@
 #define TID_HOSTFN 4000002u
 #define TID_UNDRAWN 4000003u
 #define TID_NCCL 5000000u
+#define TID_NVTX 10000000u
 #define TID_LANES 4100000u
 #define PID_OURS 4000000u
 
@@ -35,6 +36,8 @@ struct chrome {
 /* Between slice_begin and slice_end come the slice's args. */
 void slice_begin(struct chrome *x, const char *cat, const char *name, uint32_t pid, uint32_t tid, int64_t begin, int64_t end);
 void slice_end(struct chrome *x);
+/* The values of a counter follow, then slice_end. */
+void counter_begin(struct chrome *x, const char *name, uint32_t pid, int64_t at);
 void number_us(struct chrome *x, const char *key, int64_t ns);
 
 void name_process(struct chrome *x, uint32_t pid, const char *name, int64_t order);
@@ -53,6 +56,12 @@ bool wanted(const struct chrome *x, int64_t begin, int64_t end);
 /* export_chrome_nccl.c: a process's NCCL calls. */
 void nccl_calls(struct chrome *x, size_t process);
 
+/* export_chrome_nvtx.c: what it says through NVTX. */
+void nvtx_ranges(struct chrome *x, size_t process);
+
 /* export_chrome_device.c: a device's work and its idle time. */
 void device_work(struct chrome *x, size_t device);
 void device_idle(struct chrome *x, size_t device);
+
+/* export_chrome_memory.c: a device's memory. */
+void device_memory(struct chrome *x, size_t device);

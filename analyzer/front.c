@@ -250,6 +250,7 @@ static void leave_out(struct trace *t, int64_t from_ns)
 		if (t->usages[i].time_ns > from_ns)
 			t->usages[n++] = t->usages[i];
 	t->n_usages = n;
+	trace_memory_leave_out(&t->memory, from_ns);
 }
 
 bool front_cut(struct trace *t, int64_t from_ns)

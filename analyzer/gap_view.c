@@ -303,6 +303,7 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 	v->n_calls = v->n_silences = v->n_activities = 0;
 	v->proven = gap->begin_ns + gap->begin_error_ns < gap->end_ns - gap->end_error_ns;
 	v->hostfn = hostfn_op(v);
+	v->memory = threads->memory;
 	set_submitter(v, threads);
 	p = v->submit ? threads_process(threads, v->trace) : NULL;
 	r = p ? threads_find(p, v->tid) : NULL;

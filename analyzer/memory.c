@@ -1,114 +1,373 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "memory.h"
 
-#include <stdlib.h>
-
 #include "alloc.h"
 
-#define OUT_OF_MEMORY 2 /* CUDA_ERROR_OUT_OF_MEMORY */
+#include <stdlib.h>
+#include <string.h>
 
-struct pointer_event {
-	uint64_t pointer;
-	size_t order; /* index of the call: time order */
-	const struct call *call;
+#define NEGLIGIBLE 32      /* of what is reserved, one so-manieth */
+#define MAPS_KEPT 8        /* of the last stories that failed */
+#define PIECES_KEPT 100000 /* of each */
+#define OPEN 256         /* stories under way that what is given back is put down to: more than threads ask at a time */
+#define FAR_STORIES 4096 /* how far the one that a call is of is looked for */
+
+struct replay {
+	struct memory *out;
+	const struct run *run;
+	struct memory_process *processes;
+	size_t to_fail; /* stories of a device that are still to end so: the last ones keep their maps */
+	struct memory_story *open[OPEN]; /* begun and not ended */
+	size_t n_open;
 };
 
-bool memory_refused(const struct call *c)
+/* ---- devices ---------------------------------------------------------------------------------------------------------- */
+
+/* As the process describes it; one that no record describes is told by its ordinal. */
+static struct device described(const struct trace *t, uint16_t ordinal)
 {
-	return c->result == OUT_OF_MEMORY &&
-	       (c->family == GST_FAMILY_ALLOC || c->family == GST_FAMILY_POOL || c->family == GST_FAMILY_VMM);
+	for (size_t i = 0; i < t->n_devices; i++)
+		if (t->devices[i].device == ordinal)
+			return t->devices[i];
+	return (struct device){ .device = ordinal };
 }
 
-static bool counts(const struct call *c)
+static bool same_device(const struct device *a, const struct device *b)
 {
-	return !c->result && c->args[0] &&
-	       (c->family == GST_FAMILY_FREE || (c->family == GST_FAMILY_ALLOC && c->args[1]));
+	static const uint8_t none[sizeof(a->uuid)];
+	bool a_known = memcmp(a->uuid, none, sizeof(none)) != 0, b_known = memcmp(b->uuid, none, sizeof(none)) != 0;
+
+	return a_known && b_known ? memcmp(a->uuid, b->uuid, sizeof(none)) == 0 : a->device == b->device;
 }
 
-static int by_pointer(const void *a, const void *b)
+static size_t device_index(const struct memory *m, const struct device *device)
 {
-	const struct pointer_event *x = a, *y = b;
-
-	if (x->pointer != y->pointer)
-		return x->pointer < y->pointer ? -1 : 1;
-	return (x->order > y->order) - (x->order < y->order);
+	for (size_t i = 0; i < m->n_devices; i++)
+		if (same_device(&m->devices[i].device, device))
+			return i;
+	return MEMORY_NOWHERE;
 }
 
-static int by_time(const void *a, const void *b)
+const struct memory_device *memory_of(const struct memory *m, const struct device *device)
 {
-	const struct memory_change *x = a, *y = b;
+	size_t i = device_index(m, device);
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* what is given back at the same instant comes first */
+	return i == MEMORY_NOWHERE ? NULL : &m->devices[i];
 }
 
-static bool add(struct memory_changes *m, int64_t time_ns, int64_t bytes, uint16_t device)
+/* MEMORY_NOWHERE: no memory. */
+static size_t device_of(struct replay *r, uint32_t process, uint16_t ordinal)
 {
-	if (!array_room(m->at, m->n, m->cap))
+	struct memory *m = r->out;
+	struct device device = described(r->run->traces[process], ordinal);
+	size_t i = device_index(m, &device);
+
+	if (i != MEMORY_NOWHERE)
+		return i;
+	if (!array_room(m->devices, m->n_devices, m->cap_devices))
+		return MEMORY_NOWHERE;
+	m->devices[m->n_devices] = (struct memory_device){ .device = device };
+	return m->n_devices++;
+}
+
+/* NULL: no memory. */
+static struct memory_device *device_held(struct replay *r, uint32_t process, size_t where)
+{
+	struct memory_held *h = &r->processes[process].held[where];
+
+	if (h->device == MEMORY_NOWHERE) {
+		size_t device = device_of(r, process, h->ordinal);
+
+		if (device == MEMORY_NOWHERE)
+			return NULL;
+		h->number = memory_sum_join(&r->out->devices[device].sum);
+		if (h->number == SIZE_MAX)
+			return NULL;
+		h->device = device;
+	}
+	return &r->out->devices[h->device];
+}
+
+/* ---- one change after another ------------------------------------------------------------------------------------------- */
+
+double memory_fragmentation(const struct memory_use *use)
+{
+	uint64_t left = use->reserved - use->allocated;
+
+	return left ? 1 - (double)use->largest_free / (double)left : 0;
+}
+
+/* How bad it is: where next to nothing is free, how it lies matters little. */
+static double badness(const struct memory_use *use)
+{
+	double enough = (double)use->reserved / NEGLIGIBLE, left = (double)(use->reserved - use->allocated);
+
+	return memory_fragmentation(use) * (left < enough ? left / enough : 1);
+}
+
+static void judge(struct memory_device *d, int64_t time_ns)
+{
+	const struct memory_point now = { time_ns, d->now };
+
+	if (now.use.allocated > d->peak_allocated) {
+		d->peak_allocated = now.use.allocated;
+		d->peak_allocated_ns = time_ns;
+	}
+	if (now.use.reserved > d->peak_reserved) {
+		d->peak_reserved = now.use.reserved;
+		d->peak_reserved_ns = time_ns;
+		d->worst = now;
+	} else if (now.use.reserved == d->peak_reserved && badness(&now.use) > badness(&d->worst.use)) {
+		d->worst = now;
+	}
+}
+
+static bool changed(struct replay *r, uint32_t process, size_t where, int64_t time_ns)
+{
+	struct memory_device *d = device_held(r, process, where);
+	struct memory_use now;
+
+	if (!d)
 		return false;
-	m->at[m->n++] = (struct memory_change){ time_ns, bytes, device };
+	now = memory_process_use(&r->processes[process], where);
+	memory_sum_set(&d->sum, r->processes[process].held[where].number, &now);
+	now = d->sum.all;
+	if (memcmp(&now, &d->now, sizeof(now)) == 0)
+		return true;
+	d->now = now;
+	judge(d, time_ns);
+	if (d->n_points && d->points[d->n_points - 1].time_ns == time_ns) {
+		d->points[d->n_points - 1].use = now;
+		return true;
+	}
+	if (!array_room(d->points, d->n_points, d->cap_points))
+		return false;
+	d->points[d->n_points++] = (struct memory_point){ time_ns, now };
 	return true;
 }
 
-/* An allocation and the free that follows it at the same pointer. */
-static bool match(struct memory_changes *out, const struct pointer_event *events, size_t n)
+static bool hear(struct replay *r, const struct memory_event *e, size_t where)
 {
-	const struct call *live = NULL;
+	struct memory_device *d = device_held(r, e->process, where);
 
-	for (size_t i = 0; i < n; i++) {
-		const struct call *c = events[i].call;
-		bool other = i == 0 || events[i].pointer != events[i - 1].pointer;
+	if (!d)
+		return false;
+	d->framework.taken += e->what == MEMORY_TAKE;
+	d->framework.given += e->what == MEMORY_GIVE;
+	d->framework.allocated = e->block->allocated;
+	d->framework.reserved = e->block->reserved;
+	return true;
+}
 
-		if (other)
-			live = NULL;
-		if (c->family == GST_FAMILY_ALLOC) {
-			/* Bytes beyond any real device come from a damaged record. */
-			int64_t bytes = c->args[1] > (uint64_t)1 << 50 ? 0 : (int64_t)c->args[1];
+/* ---- stories ------------------------------------------------------------------------------------------------------------ */
 
-			if (!add(out, c->end_ns, bytes, c->device))
+/* What the story's process holds of its device; false: no memory. *held NULL: nobody says which device it is. */
+static bool held_of(struct replay *r, struct memory_story *s, struct memory_use *use, struct memory_held **held)
+{
+	struct memory_process *p = &r->processes[s->process];
+	size_t where;
+
+	*use = (struct memory_use){ 0 };
+	*held = NULL;
+	s->device = MEMORY_NOWHERE;
+	if (s->ordinal >= MEMORY_ORDINALS)
+		return true;
+	where = memory_process_device(p, s->ordinal);
+	if (where == MEMORY_NOWHERE || !device_held(r, s->process, where))
+		return false;
+	*held = &p->held[where];
+	*use = memory_process_use(p, where);
+	s->device = (*held)->device;
+	return true;
+}
+
+static bool fails(const struct memory_story *s)
+{
+	return s->outcome == MEMORY_FAILED && s->ordinal < MEMORY_ORDINALS;
+}
+
+static bool keep_map(struct replay *r, struct memory_story *s, const struct memory_map *m)
+{
+	size_t n = m->pieces < PIECES_KEPT ? m->pieces : PIECES_KEPT;
+	uint64_t at = 0;
+
+	s->pieces_left_out = m->pieces;
+	if (r->to_fail-- > MAPS_KEPT)
+		return true;
+	s->pieces = array_new(n, sizeof(*s->pieces));
+	if (!s->pieces)
+		return false;
+	while (s->n_pieces < n && memory_map_next(m, at, &s->pieces[s->n_pieces])) {
+		at = s->pieces[s->n_pieces].address + s->pieces[s->n_pieces].bytes;
+		s->n_pieces++;
+	}
+	s->pieces_left_out = m->pieces - s->n_pieces;
+	return true;
+}
+
+static bool end_story(struct replay *r, struct memory_story *s)
+{
+	struct memory_held *held;
+	struct memory_device *d;
+
+	for (size_t i = 0; i < r->n_open; i++)
+		if (r->open[i] == s)
+			r->open[i--] = r->open[--r->n_open];
+	if (!held_of(r, s, &s->at, &held))
+		return false;
+	if (!held)
+		return true;
+	d = &r->out->devices[s->device];
+	d->out_of_memory += s->outcome == MEMORY_FAILED;
+	d->retries += s->outcome == MEMORY_RETRIED;
+	d->framework.refused += s->block && s->outcome == MEMORY_FAILED;
+	return !fails(s) || keep_map(r, s, &held->map);
+}
+
+static bool begin_story(struct replay *r, struct memory_story *s)
+{
+	struct memory_held *held;
+
+	if (r->n_open < OPEN)
+		r->open[r->n_open++] = s;
+	return held_of(r, s, &s->before, &held);
+}
+
+/* Memory went back to the driver: to the credit of the thread's stories that are under way. */
+static void credit(struct replay *r, const struct memory_event *e, uint64_t given)
+{
+	for (size_t i = 0; given && i < r->n_open; i++)
+		if (r->open[i]->process == e->process && r->open[i]->tid == e->call->tid) {
+			r->open[i]->given_back += given;
+			r->open[i]->ranges_given_back++;
+		}
+}
+
+static bool add_stories(struct memory_events *events, struct memory_stories *stories)
+{
+	for (size_t i = 0; i < stories->n; i++) {
+		struct memory_story *s = &stories->at[i];
+		struct memory_event begins = { .time_ns = s->begin_ns, .process = s->process, .what = MEMORY_BEGINS };
+		struct memory_event ends = { .time_ns = s->end_ns, .process = s->process, .what = MEMORY_ENDS };
+
+		begins.story = ends.story = s;
+		if (!memory_event_add(events, &begins) || !memory_event_add(events, &ends))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------------------------------- */
+
+static bool apply(struct replay *r, const struct memory_event *e)
+{
+	struct memory_process *p = &r->processes[e->process];
+	size_t where = MEMORY_NOWHERE;
+	uint64_t given;
+
+	if (e->what == MEMORY_BEGINS)
+		return begin_story(r, e->story);
+	if (e->what == MEMORY_ENDS)
+		return end_story(r, e->story);
+	if (!memory_process_apply(p, e, &where, &given))
+		return false;
+	if (where != MEMORY_NOWHERE && !changed(r, e->process, where, e->time_ns))
+		return false;
+	if (e->what == MEMORY_DROP || e->what == MEMORY_UNMAP)
+		credit(r, e, given);
+	return (e->what != MEMORY_TAKE && e->what != MEMORY_GIVE) || where == MEMORY_NOWHERE || hear(r, e, where);
+}
+
+static bool gather(struct replay *r)
+{
+	struct memory *m = r->out;
+
+	for (uint32_t i = 0; i < r->run->n_traces; i++) {
+		const struct memory_process *p = &r->processes[i];
+
+		for (size_t k = 0; k < p->n_held; k++) {
+			struct memory_device *d = device_held(r, i, k);
+
+			if (!d)
 				return false;
-			if (live &&
-			    !add(out, c->begin_ns, -(int64_t)live->args[1], live->device)) /* its free was not seen */
+			d->framework.strays += p->held[k].strays;
+		}
+		for (size_t k = 0; k < p->n_pools; k++) {
+			if (!array_room(m->pools, m->n_pools, m->cap_pools))
 				return false;
-			live = bytes ? c : NULL;
-		} else if (live) {
-			if (!add(out, c->begin_ns, -(int64_t)live->args[1], live->device))
-				return false;
-			live = NULL;
+			m->pools[m->n_pools++] =
+				(struct memory_pooled){ i, p->pools[k].pool, p->held[p->pools[k].device].device,
+							p->pools[k].last };
 		}
 	}
 	return true;
 }
 
-enum err_kind memory_add(struct memory_changes *out, const struct trace *t, struct error *e)
+enum err_kind memory_build(struct memory *out, const struct run *run, struct error *e)
 {
-	struct pointer_event *events;
-	size_t n = 0;
+	struct replay r = { .out = out, .run = run };
+	struct memory_events events = { 0 };
 	bool ok;
 
-	for (size_t i = 0; i < t->n_calls; i++)
-		n += counts(&t->calls[i]);
-	events = array_new(n, sizeof(*events));
-	n = 0;
-	for (size_t i = 0; events && i < t->n_calls; i++) {
-		if (counts(&t->calls[i]))
-			events[n++] = (struct pointer_event){ t->calls[i].args[0], i, &t->calls[i] };
+	*out = (struct memory){ 0 };
+	r.processes = array_new(run->n_traces, sizeof(*r.processes));
+	ok = r.processes && memory_stories_build(&out->stories, run) && memory_events_add(&events, run) &&
+	     add_stories(&events, &out->stories);
+	if (ok)
+		memory_events_sort(&events);
+	for (size_t i = 0; ok && i < out->stories.n; i++)
+		r.to_fail += fails(&out->stories.at[i]);
+	for (size_t i = 0; ok && i < events.n; i++)
+		ok = apply(&r, &events.at[i]);
+	ok = ok && gather(&r);
+	for (size_t i = 0; r.processes && i < run->n_traces; i++)
+		memory_process_free(&r.processes[i]);
+	free(r.processes);
+	memory_events_free(&events);
+	if (ok)
+		return ERR_NONE;
+	memory_free(out);
+	return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+}
+
+void memory_free(struct memory *m)
+{
+	for (size_t i = 0; i < m->n_devices; i++) {
+		free(m->devices[i].points);
+		memory_sum_free(&m->devices[i].sum);
 	}
-	if (events)
-		array_sort(events, n, sizeof(*events), by_pointer);
-	ok = events && match(out, events, n);
-	free(events);
-	return ok ? ERR_NONE : err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+	free(m->devices);
+	free(m->pools);
+	memory_stories_free(&m->stories);
+	*m = (struct memory){ 0 };
 }
 
-void memory_sort(struct memory_changes *m)
+static bool not_after(const void *element, const void *key)
 {
-	array_sort(m->at, m->n, sizeof(*m->at), by_time);
+	return ((const struct memory_point *)element)->time_ns <= *(const int64_t *)key;
 }
 
-void memory_free(struct memory_changes *m)
+struct memory_use memory_at(const struct memory_device *d, int64_t time_ns)
 {
-	free(m->at);
-	*m = (struct memory_changes){ 0 };
+	size_t at = array_first(d->points, d->n_points, sizeof(*d->points), not_after, &time_ns);
+
+	return at ? d->points[at - 1].use : (struct memory_use){ 0 };
+}
+
+static bool ended_before(const void *element, const void *key)
+{
+	return ((const struct memory_story *)element)->end_ns < *(const int64_t *)key;
+}
+
+/* By their ends: of one thread the first that ends later is the one that is under way, if any is. */
+const struct memory_story *memory_story_of(const struct memory *m, const struct trace *t, const struct call *c)
+{
+	const struct memory_stories *s = &m->stories;
+
+	size_t first = array_first(s->at, s->n, sizeof(*s->at), ended_before, &c->end_ns);
+
+	for (size_t i = first; i < s->n && i - first < FAR_STORIES; i++)
+		if (s->at[i].trace == t && s->at[i].tid == c->tid)
+			return s->at[i].begin_ns <= c->begin_ns ? &s->at[i] : NULL;
+	return NULL;
 }

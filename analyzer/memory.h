@@ -1,25 +1,57 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* memory.h: device memory over time, from the driver's allocation calls. */
+/* memory.h: device memory over time: what is allocated, what is reserved, and the largest piece that is free; and what happened where
+ * there was no room. Of several processes on a device the sums, and the largest of their free pieces.
+ *
+ *   events ── sorted ──> one memory_process each ──> points of each device ──> peaks, fragmentation
+ *                                     └── at a story's begin and end ──> what it looked like then */
 #pragma once
 
-#include "trace.h"
+#include "memory_story.h"
+#include "memory_sum.h"
 
-/* Every change of the bytes in use, in time order within a process after memory_sort. */
-struct memory_change {
+struct memory_point { /* from time_ns on */
 	int64_t time_ns;
-	int64_t bytes; /* negative: given back */
-	uint16_t device;
+	struct memory_use use;
 };
 
-struct memory_changes {
-	struct memory_change *at;
-	size_t n, cap;
+struct memory_framework { /* by its own accounts */
+	uint64_t taken, given, refused; /* blocks */
+	uint64_t allocated, reserved;   /* the last it said, bytes */
+	uint64_t strays;                /* blocks outside of all memory whose allocation is on record */
 };
 
-/* Adds those of one process. A free is matched with the allocation of the same pointer before it; one without is left out. */
-enum err_kind memory_add(struct memory_changes *out, const struct trace *t, struct error *e);
-void memory_sort(struct memory_changes *m);
-void memory_free(struct memory_changes *m);
+struct memory_device {
+	struct device device; /* its ordinal is of the first process that has it */
+	struct memory_point *points; size_t n_points, cap_points;
+	struct memory_use now;
+	struct memory_sum sum; /* while it is gone through */
+	uint64_t peak_allocated, peak_reserved;
+	int64_t peak_allocated_ns, peak_reserved_ns;
+	struct memory_point worst; /* while as much as ever was reserved: when the fragmentation was at its worst */
+	uint64_t out_of_memory, retries;
+	struct memory_framework framework;
+};
 
-/* An allocation that the driver refused for want of memory. */
-bool memory_refused(const struct call *c);
+struct memory_pooled { /* a pool, at the end */
+	uint32_t process, pool;
+	size_t device;
+	struct pool_state last; /* time_ns 0: the driver was not asked */
+};
+
+struct memory {
+	struct memory_device *devices; size_t n_devices, cap_devices;
+	struct memory_stories stories;
+	struct memory_pooled *pools; size_t n_pools, cap_pools;
+};
+
+enum err_kind memory_build(struct memory *out, const struct run *run, struct error *e);
+void memory_free(struct memory *m);
+
+/* 1 - largest piece / all that is reserved and free; 0 where nothing is. */
+double memory_fragmentation(const struct memory_use *use);
+
+const struct memory_device *memory_of(const struct memory *m, const struct device *device); /* NULL: nothing is known of it */
+/* What was so at that time; zeros before anything was known. */
+struct memory_use memory_at(const struct memory_device *d, int64_t time_ns);
+/* The story in which this call was refused, or memory was given back to have room; NULL none. */
+const struct memory_story *memory_story_of(const struct memory *m, const struct trace *t, const struct call *c);

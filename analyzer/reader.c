@@ -76,6 +76,18 @@ static uint16_t type_size(uint16_t type)
 		[GST_LEVEL] = sizeof(struct gst_level),
 		[GST_COMM] = sizeof(struct gst_comm),
 		[GST_NCCL] = sizeof(struct gst_nccl),
+		[GST_RANGE] = sizeof(struct gst_range),
+		[GST_RANGE_DATA] = sizeof(struct gst_range_data),
+		[GST_NVTX] = sizeof(struct gst_nvtx),
+		[GST_STACK] = sizeof(struct gst_stack),
+		[GST_STACK_AT] = sizeof(struct gst_stack_at),
+		[GST_OBJECT] = sizeof(struct gst_object),
+		[GST_CODE] = sizeof(struct gst_code),
+		[GST_STACK_COST] = sizeof(struct gst_stack_cost),
+		[GST_BLOCK] = sizeof(struct gst_block),
+		[GST_MAPPING] = sizeof(struct gst_mapping),
+		[GST_POOL] = sizeof(struct gst_pool),
+		[GST_MEMORY_LEFT] = sizeof(struct gst_memory_left),
 	};
 
 	return type < sizeof(size) / sizeof(size[0]) ? size[type] : 0;
@@ -103,6 +115,19 @@ static uint64_t record_ticks(const struct gst_record *h)
 		return ((const struct gst_nccl *)h)->end;
 	case GST_BURST:
 		return ((const struct gst_burst *)h)->end;
+	case GST_RANGE:
+		return ((const struct gst_range *)h)->end ? ((const struct gst_range *)h)->end
+							  : ((const struct gst_range *)h)->begin;
+	case GST_NVTX:
+		return ((const struct gst_nvtx *)h)->ticks;
+	case GST_BLOCK:
+		return ((const struct gst_block *)h)->ticks;
+	case GST_MAPPING:
+		return ((const struct gst_mapping *)h)->ticks;
+	case GST_POOL:
+		return ((const struct gst_pool *)h)->ticks;
+	case GST_MEMORY_LEFT:
+		return ((const struct gst_memory_left *)h)->ticks;
 	default:
 		return 0;
 	}
@@ -115,6 +140,12 @@ static bool list_fits(const struct gst_record *h, size_t each)
 		((const struct gst_graph_list *)h)->count == (h->size - sizeof(struct gst_graph_list)) / each);
 }
 
+/* Of a record with text or entries behind it: do they lie inside? */
+static bool rest_fits(const struct gst_record *h, uint16_t size, size_t rest)
+{
+	return h->size >= size && (!h->commit || rest <= (size_t)(h->size - size));
+}
+
 /* Does the payload's size suit the type? A name's text and a list's entries lie inside their record, everything else has one size. */
 static bool size_suits_type(const struct gst_record *h)
 {
@@ -125,6 +156,17 @@ static bool size_suits_type(const struct gst_record *h)
 	if (h->type == GST_BUSY)
 		return h->size >= size &&
 		       (!h->commit || ((const struct gst_busy *)h)->count <= (h->size - (uint32_t)size) / 4);
+	if (h->type == GST_RANGE_DATA)
+		return h->size >= size &&
+		       (!h->commit || ((const struct gst_range_data *)h)->kept <= h->size - (uint32_t)size);
+	if (h->type == GST_STACK)
+		return rest_fits(h, size, ((const struct gst_stack *)h)->count * sizeof(struct gst_frame));
+	if (h->type == GST_OBJECT)
+		return rest_fits(h, size, ((const struct gst_object *)h)->path_bytes);
+	if (h->type == GST_CODE)
+		return rest_fits(h, size,
+				 (size_t)((const struct gst_code *)h)->file_bytes +
+					 ((const struct gst_code *)h)->name_bytes);
 	if (h->type == GST_GRAPH_NODES)
 		return list_fits(h, sizeof(struct gst_graph_node));
 	if (h->type == GST_GRAPH_EDGES)
@@ -211,6 +253,22 @@ static bool was_met(const struct reader *r, const struct gst_kept *kept)
 	return place && r->segments[place - 1].header.recycles == kept->recycles && r->segments[place - 1].met;
 }
 
+/* Eight zero bytes are room whose append never came to write its header: the thread was taken out of it (siglongjmp). Its later records
+ * stand behind. Without any the segment has ended. */
+static void pass_over_room(struct reader *r)
+{
+	uint32_t at = r->offset;
+	uint64_t word = 0;
+
+	for (; at + sizeof(word) <= r->room && word == 0; at += sizeof(word))
+		memcpy(&word, r->bytes + at, sizeof(word));
+	if (word == 0)
+		return;
+	at -= sizeof(word);
+	r->counts.unfinished += at != r->offset;
+	r->offset = at;
+}
+
 /* The record at r->offset, moved behind; NULL: none, the segment has ended. */
 static const struct gst_record *step(struct reader *r)
 {
@@ -269,6 +327,7 @@ bool reader_next(struct reader *r, struct record_view *out)
 			next_segment(r);
 			continue;
 		}
+		pass_over_room(r);
 		h = step(r);
 		if (!h) {
 			next_segment(r);

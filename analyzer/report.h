@@ -21,6 +21,8 @@ enum err_kind report_json(FILE *out, const struct summary *s, size_t top, struct
 enum err_kind report_text(FILE *out, const struct summary *s, const struct report_style *style, size_t top, struct error *e);
 /* The whole story of one gap. ERR_USAGE where there is no such gap. */
 enum err_kind report_why(FILE *out, const struct summary *s, const struct report_style *style, size_t number, struct error *e);
+/* Each step of each device, one a line. */
+void report_steps(FILE *out, const struct summary *s, const struct report_style *style);
 /* What runs the given paths hold. */
 void report_runs(FILE *out, const struct run *run, const struct report_style *style);
 /* What one file holds, what was lost, and whether to trust it. */

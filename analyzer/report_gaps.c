@@ -65,6 +65,10 @@ static void gap_row(const struct page *p, const struct summary *s, size_t number
 		return;
 	fputs("         ", p->out);
 	page_wrap(p, INK_DIM, 9, 11, text_clean(line, sizeof(line), c->evidence[0], 2 * p->style->columns - 24));
+	if (!c->place || c->place == c->evidence[0])
+		return;
+	fputs("         ", p->out);
+	page_wrap(p, INK_PLAIN, 9, 11, c->place);
 }
 
 enum err_kind report_gaps(const struct page *p, const struct summary *s, size_t top, struct error *e)

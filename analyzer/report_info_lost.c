@@ -158,6 +158,8 @@ static void not_seen(struct words *w)
 		  " without a name: there were more kernels or files than the recorder's tables hold." },
 		{ c->nccl_untracked, INK_WARN, "", "communicator", "communicators",
 		  " or copies of libnccl beyond the recorder's table." },
+		{ c->nvtx_untracked, INK_WARN, "", "NVTX range", "NVTX ranges",
+		  " or their names: there were more than the recorder's tables hold." },
 		{ c->edges_skipped, INK_PLAIN, "", "timing event", "timing events",
 		  ": some gaps' ends are less exact." },
 		{ c->activities_dropped, INK_WARN, "When ", "operation", "operations",

@@ -38,6 +38,18 @@ static const struct {
 	[GST_BURST] = { "burst", "bursts" },
 	[GST_COMM] = { "communicator", "communicators" },
 	[GST_NCCL] = { "NCCL call", "NCCL calls" },
+	[GST_RANGE] = { "begin or end of an NVTX range", "begins and ends of NVTX ranges" },
+	[GST_RANGE_DATA] = { "NVTX payload", "NVTX payloads" },
+	[GST_NVTX] = { "word on NVTX", "words on NVTX" },
+	[GST_STACK] = { "stack", "stacks" },
+	[GST_STACK_AT] = { "use of a stack", "uses of stacks" },
+	[GST_OBJECT] = { "object", "objects" },
+	[GST_CODE] = { "code object", "code objects" },
+	[GST_STACK_COST] = { "cost of stacks", "costs of stacks" },
+	[GST_BLOCK] = { "block of memory", "blocks of memory" },
+	[GST_MAPPING] = { "mapping", "mappings" },
+	[GST_POOL] = { "state of a pool", "states of pools" },
+	[GST_MEMORY_LEFT] = { "memory left", "memory left" },
 };
 
 static void line(const struct page *p, const char *label, const char *text)

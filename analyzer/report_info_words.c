@@ -8,16 +8,21 @@
 #include "text.h"
 
 /* " and 3 NCCL calls", "" where there are none. */
-static const char *nccl_calls(char text[64], const struct trace *t)
+/* What there is besides the driver's calls. */
+static const char *others(char text[128], const struct trace *t)
 {
 	uint64_t n = 0;
-	char count[48];
+	char count[48], ranges[48];
 
 	for (size_t i = 0; i < t->n_nccl; i++)
 		n += t->nccl[i].flags & GST_NCCL_OURS ? 0 : nccl_calls_of(&t->nccl[i]);
 	text[0] = '\0';
-	if (n)
-		snprintf(text, 64, " and %s", words_number(count, n, "NCCL call", "NCCL calls"));
+	words_number(count, n, "NCCL call", "NCCL calls");
+	words_number(ranges, t->n_ranges, "NVTX range", "NVTX ranges");
+	if (n && t->n_ranges)
+		snprintf(text, 128, ", %s and %s", count, ranges);
+	else if (n || t->n_ranges)
+		snprintf(text, 128, " and %s", n ? count : ranges);
 	return text;
 }
 
@@ -36,11 +41,35 @@ static void when_recorded(char text[160], const struct trace *t)
 		snprintf(text, 160, "from %.*s to %s", (int)(strlen(begin) > 4 ? strlen(begin) - 4 : 0), begin, end);
 }
 
+/* Why there are no ranges, where somebody wanted that. */
+static void slot(struct words *w)
+{
+	char tool[200];
+
+	if (w->t->nvtx.what == GST_NVTX_TAKEN && w->t->nvtx.tool && w->t->nvtx.tool[0])
+		words_say(w, INK_PLAIN, "No NVTX ranges: NVTX_INJECTION64_PATH belongs to another tool, %s.",
+			  text_clean(tool, sizeof(tool), w->t->nvtx.tool, 120));
+	else if (w->t->nvtx.what == GST_NVTX_TAKEN)
+		words_say(w, INK_PLAIN, "No NVTX ranges: NVTX_INJECTION64_PATH was set to nothing.");
+	else if (w->t->nvtx.what == GST_NVTX_OFF)
+		words_say(w, INK_PLAIN, "No NVTX ranges: GPUSHIM_NVTX=off.");
+}
+
+/* Likewise stacks. */
+static void stacks(struct words *w)
+{
+	const struct gst_stack_cost *c = &w->t->stacks.cost;
+
+	if (c->python & GST_STACKS_REFUSED)
+		words_say(w, INK_PLAIN, "%s: the kernel refuses what they are read with, process_vm_readv.",
+			  c->taken || c->looks ? "No stacks from some moment on" : "No stacks");
+}
+
 static void recorded(struct words *w)
 {
 	const struct trace *t = w->t;
 	const struct gst_file_header *h = &t->header;
-	char calls[48], threads[48], streams[48], devices[48], when[160], length[TEXT_SHORT], command[200], nccl[64];
+	char calls[48], threads[48], streams[48], devices[48], when[160], length[TEXT_SHORT], command[200], more[128];
 	const char *base = text_base(h->exe);
 
 	text_clean(command, sizeof(command), h->cmdline[0] ? text_command(h->cmdline) : *base ? base : "a program", 60);
@@ -48,11 +77,13 @@ static void recorded(struct words *w)
 	w->label = "recorded";
 	words_say(w, INK_PLAIN, "%s, process %u on %s: %s%s of %s to %s of %s, in %s, %s.", command, h->pid,
 		  h->host[0] ? h->host : "an unnamed host",
-		  words_number(calls, t->n_calls, "driver call", "driver calls"), nccl_calls(nccl, t),
+		  words_number(calls, t->n_calls, "driver call", "driver calls"), others(more, t),
 		  words_number(threads, words_calling_threads(t), "thread", "threads"),
 		  words_number(streams, t->n_streams, "stream", "streams"),
 		  words_number(devices, t->n_devices, "device", "devices"),
 		  text_long(length, words_until_ns(t) - words_from_ns(t)), when);
+	slot(w);
+	stacks(w);
 }
 
 void report_info_words(const struct page *p, const struct trace *t)

@@ -6,6 +6,9 @@
 
 #include "json.h"
 #include "report_comm.h"
+#include "report_memory.h"
+#include "report_phases.h"
+#include "report_stacks.h"
 
 static void chain(struct json *j, const struct gap_cause *c)
 {
@@ -25,7 +28,7 @@ static void chain(struct json *j, const struct gap_cause *c)
 	json_array_end(j);
 }
 
-static void gap_cause(struct json *j, const struct gap_cause *c)
+static void gap_cause(struct json *j, const struct summary *s, const struct gap_cause *c)
 {
 	json_map(j);
 	json_key_text(j, "id", cause_name(c->cause));
@@ -37,10 +40,11 @@ static void gap_cause(struct json *j, const struct gap_cause *c)
 		json_text(j, c->evidence[i]);
 	json_array_end(j);
 	chain(j, c);
+	report_held_json(j, s, c);
 	json_map_end(j);
 }
 
-static void gap_story(struct json *j, const struct gap_story *story)
+static void gap_story(struct json *j, const struct summary *s, const struct gap_story *story)
 {
 	json_map(j);
 	json_key_int(j, "begin_ns", story->gap->begin_ns);
@@ -49,7 +53,7 @@ static void gap_story(struct json *j, const struct gap_story *story)
 	json_key_int(j, "end_error_ns", story->gap->end_error_ns);
 	json_key_array(j, "causes");
 	for (size_t i = 0; i < story->n_causes; i++)
-		gap_cause(j, &story->causes[i]);
+		gap_cause(j, s, &story->causes[i]);
 	json_array_end(j);
 	json_map_end(j);
 }
@@ -130,7 +134,7 @@ static void clocks(struct json *j, const struct device_timeline *t)
 }
 
 /* listed: by gap number, NULL for all. */
-static void device(struct json *j, const struct summary_device *d, const bool *listed)
+static void device(struct json *j, const struct summary *s, const struct summary_device *d, const bool *listed)
 {
 	json_map(j);
 	json_key_int(j, "device", d->number);
@@ -145,27 +149,10 @@ static void device(struct json *j, const struct summary_device *d, const bool *l
 	json_key_array(j, "gaps");
 	for (size_t i = 0; i < d->attribution.n_gaps; i++) {
 		if (!listed || listed[d->first_gap + i])
-			gap_story(j, &d->attribution.gaps[i]);
+			gap_story(j, s, &d->attribution.gaps[i]);
 	}
 	json_array_end(j);
 	json_map_end(j);
-}
-
-static void memory(struct json *j, const struct summary *s)
-{
-	json_key_array(j, "memory");
-	for (size_t i = 0; i < s->n_devices; i++) {
-		const struct summary_device *d = &s->devices[i];
-
-		json_map(j);
-		json_key_int(j, "device", d->number);
-		json_key_int(j, "peak_allocated_bytes", (int64_t)d->peak_allocated_bytes);
-		json_key_int(j, "peak_reserved_bytes", (int64_t)d->peak_reserved_bytes);
-		json_key_double(j, "fragmentation", d->fragmentation);
-		json_key_int(j, "out_of_memory", (int64_t)d->out_of_memory);
-		json_map_end(j);
-	}
-	json_array_end(j);
 }
 
 static void counts(struct json *j, const char *key, const struct summary_count *list, size_t n)
@@ -225,15 +212,16 @@ static enum err_kind whole(struct json *j, const struct summary *s, const bool *
 	run(j, s);
 	json_key_array(j, "devices");
 	for (size_t i = 0; i < s->n_devices; i++)
-		device(j, &s->devices[i], listed);
+		device(j, s, &s->devices[i], listed);
 	json_array_end(j);
-	json_key_array(j, "steps");
-	json_array_end(j);
-	memory(j, s);
+	report_phases_json(j, s);
+	report_memory_json(j, s);
 	losses(j, s);
 	counts(j, "calls", s->calls, s->n_calls);
 	counts(j, "injected", s->injected, s->n_injected);
 	kind = report_comms_json(j, s->run, e);
+	if (!kind)
+		kind = report_stacks_json(j, s, e);
 	json_key_map(j, "self");
 	json_key_int(j, "calls", (int64_t)s->self.calls);
 	json_key_int(j, "calls_timed", (int64_t)s->self.timed);

@@ -7,6 +7,9 @@
 #include "report_advice.h"
 #include "report_devices.h"
 #include "report_gaps.h"
+#include "report_memory.h"
+#include "report_phases.h"
+#include "report_stacks.h"
 #include "report_trust.h"
 #include "text.h"
 
@@ -69,15 +72,21 @@ enum err_kind report_text(FILE *out, const struct summary *s, const struct repor
 				"\nno device work was recorded: %" PRIu64
 				" driver calls, none of which put work on a device\n",
 				s->self.calls);
+		report_memory(&p, s);
 		report_trust(&p, s);
 		return ERR_NONE;
 	}
 	for (size_t i = 0; i < s->n_devices; i++)
 		totals_add(&all, &s->devices[i]);
 	report_devices(&p, s, &all);
-	kind = report_gaps(&p, s, top, e);
+	kind = report_phases(&p, s, e);
+	if (!kind)
+		kind = report_call_sites(&p, s, e);
+	if (!kind)
+		kind = report_gaps(&p, s, top, e);
 	if (kind)
 		return kind;
+	report_memory(&p, s);
 	report_advice(&p, s, &all);
 	report_trust(&p, s);
 	return ERR_NONE;

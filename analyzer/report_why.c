@@ -7,6 +7,7 @@
 
 #include "gap_view.h"
 #include "report_page.h"
+#include "report_stacks.h"
 #include "text.h"
 
 #define CALLS_SHOWN 24
@@ -45,7 +46,7 @@ static const char *op_name(const struct op *op)
 
 static void op_line(const struct page *p, const char *label, const struct op *op)
 {
-	char name[160], call[256], number[TEXT_SHORT];
+	char name[160], call[256], number[TEXT_SHORT], place[FRAME_WORDS], line[FRAME_WORDS + 16];
 
 	if (!op)
 		return;
@@ -57,6 +58,12 @@ static void op_line(const struct page *p, const char *label, const struct op *op
 	} else {
 		evidence_call(call, sizeof(call), op->trace, op->call);
 		page_ink(p, INK_DIM, "\n           submitted: %s", call);
+		if (!op->node && launch_words(place, sizeof(place), op->trace, op->call)) {
+			fputs("\n           ", p->out);
+			snprintf(line, sizeof(line), "launched at %s", place);
+			page_wrap(p, INK_DIM, 11, 13, line);
+			return;
+		}
 	}
 	fputc('\n', p->out);
 }
@@ -90,9 +97,12 @@ static void cause_lines(const struct page *p, const struct gap *g, const struct 
 			text_clean(state, sizeof(state), c->chain[i].state, 48),
 			c->chain[i].woken_by[0] ? ", woken by " : "", c->chain[i].woken_by);
 	for (size_t i = 0; i < c->n_evidence; i++) {
+		if (c->evidence[i] == c->place)
+			continue; /* with its stack, below */
 		fputs("      ", p->out);
 		page_wrap(p, INK_DIM, 6, 8, c->evidence[i]);
 	}
+	report_held(p, c);
 }
 
 static void calls(const struct page *p, const struct gap_view *v)

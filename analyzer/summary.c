@@ -7,7 +7,6 @@
 
 #include "alloc.h"
 #include "estimate_cause.h"
-#include "memory.h"
 #include "text.h"
 #include "trace_measured.h"
 
@@ -71,6 +70,11 @@ static enum err_kind add_devices(struct summary *s, struct error *e)
 		if (kind)
 			return kind;
 		s->n_devices++;
+		kind = device_phases_build(&d->phases, d->timeline, &d->attribution, &s->ranges, e);
+		if (kind)
+			return kind;
+		d->startup_ns = d->phases.startup_ns;
+		d->shutdown_ns = d->phases.shutdown_ns;
 		kind = estimate_causes(d->unresolved_causes, d->timeline, &s->threads, e);
 		if (kind)
 			return kind;
@@ -84,48 +88,6 @@ static enum err_kind add_devices(struct summary *s, struct error *e)
 	}
 	number_devices(s);
 	return ERR_NONE;
-}
-
-/* ---- memory ---- */
-
-static bool same_device(const struct trace *t, uint16_t ordinal, const struct device *device)
-{
-	for (size_t i = 0; i < t->n_devices; i++) {
-		if (t->devices[i].device == ordinal)
-			return memcmp(t->devices[i].uuid, device->uuid, sizeof(device->uuid)) == 0;
-	}
-	return ordinal == device->device;
-}
-
-static enum err_kind memory_of(struct summary_device *d, const struct run *run, struct error *e)
-{
-	struct memory_changes all = { 0 };
-	enum err_kind kind = ERR_NONE;
-	int64_t live = 0, peak = 0;
-
-	for (size_t i = 0; i < run->n_traces && !kind; i++) {
-		const struct trace *t = run->traces[i];
-		size_t first = all.n, kept = all.n;
-
-		kind = memory_add(&all, t, e);
-		for (size_t k = first; !kind && k < all.n; k++) {
-			if (same_device(t, all.at[k].device, &d->timeline->device))
-				all.at[kept++] = all.at[k];
-		}
-		all.n = kept;
-		for (size_t k = 0; k < t->n_calls; k++)
-			d->out_of_memory += memory_refused(&t->calls[k]) &&
-					    same_device(t, t->calls[k].device, &d->timeline->device);
-	}
-	memory_sort(&all);
-	for (size_t i = 0; i < all.n; i++) {
-		if (__builtin_add_overflow(live, all.at[i].bytes, &live)) /* damaged sizes */
-			live = 0;
-		peak = live > peak ? live : peak;
-	}
-	memory_free(&all);
-	d->peak_allocated_bytes = d->peak_reserved_bytes = (uint64_t)peak;
-	return kind;
 }
 
 /* ---- counts ---- */
@@ -255,9 +217,16 @@ enum err_kind summary_build(struct summary *out, const struct timeline *tl, stru
 	*out = (struct summary){ .run = tl->run, .timeline = tl };
 	kind = threads_build(&out->threads, tl->run, e);
 	if (!kind)
+		kind = memory_build(&out->memory, tl->run, e);
+	out->threads.memory = &out->memory;
+	if (!kind)
+		kind = steps_build(&out->steps, tl->run, e);
+	if (!kind)
+		kind = range_stacks_build(&out->ranges, tl->run, &out->steps, e);
+	if (!kind)
 		kind = add_devices(out, e);
 	for (size_t i = 0; i < out->n_devices && !kind; i++)
-		kind = memory_of(&out->devices[i], tl->run, e);
+		out->devices[i].memory = memory_of(&out->memory, &out->devices[i].timeline->device);
 	if (!kind)
 		kind = count_calls(out, e);
 	if (!kind)
@@ -270,8 +239,13 @@ enum err_kind summary_build(struct summary *out, const struct timeline *tl, stru
 void summary_free(struct summary *s)
 {
 	for (size_t i = 0; i < s->n_devices; i++)
+		device_phases_free(&s->devices[i].phases);
+	for (size_t i = 0; i < s->n_devices; i++)
 		attribution_free(&s->devices[i].attribution);
+	range_stacks_free(&s->ranges);
+	steps_free(&s->steps);
 	threads_free(&s->threads);
+	memory_free(&s->memory);
 	free(s->devices);
 	free(s->calls);
 	free(s->injected);

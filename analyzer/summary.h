@@ -3,6 +3,8 @@
 #pragma once
 
 #include "cause.h"
+#include "memory.h"
+#include "phases.h"
 #include "self.h"
 #include "timeline.h"
 
@@ -17,9 +19,9 @@ struct summary_device {
 	int64_t span_ns, before_ns, copy_exposed_ns; /* memsets are copies here */
 	int64_t h2d_pageable_ns, h2d_pinned_ns, d2h_ns, d2d_ns, peer_ns, memset_ns; /* sum to copy_exposed_ns */
 	int64_t startup_ns, shutdown_ns;
+	struct device_phases phases;
 	size_t first_gap;  /* number of its first gap, counted over all devices */
-	uint64_t peak_allocated_bytes, peak_reserved_bytes, out_of_memory;
-	double fragmentation;
+	const struct memory_device *memory; /* NULL: none of its memory is on record */
 };
 
 struct summary_count {
@@ -31,6 +33,9 @@ struct summary {
 	const struct run *run;           /* borrowed */
 	const struct timeline *timeline; /* borrowed */
 	struct threads threads;
+	struct memory memory;
+	struct steps steps;
+	struct range_stacks ranges;
 	struct summary_device *devices; size_t n_devices;
 	size_t n_gaps;
 	const char *device_timing; /* "edges"; the coarsest of the processes */

@@ -23,8 +23,11 @@ struct process_records {
 	const void **pool; /* what all lists point into */
 };
 
+struct memory;
+
 struct threads {
 	struct process_records *processes; size_t n_processes; /* by address of trace */
+	const struct memory *memory; /* of the same run, for who explains gaps; NULL not known */
 };
 
 enum err_kind threads_build(struct threads *out, const struct run *run, struct error *e);

@@ -62,6 +62,11 @@ static void apply_cut(struct trace *t)
 		t->n_calls--;
 	while (t->n_nccl && t->nccl[t->n_nccl - 1].begin_ns > t->cut_ns)
 		t->n_nccl--;
+	while (t->n_ranges && t->ranges[t->n_ranges - 1].begin_ns > t->cut_ns)
+		t->n_ranges--;
+	for (size_t i = 0; i < t->n_ranges; i++)
+		if (t->ranges[i].end_ns > t->cut_ns)
+			t->ranges[i].end_ns = INT64_MAX;
 	while (t->n_edges && t->edges[t->n_edges - 1].begin_ns > t->cut_ns)
 		t->n_edges--;
 	while (t->n_bursts && t->bursts[t->n_bursts - 1].begin_ns > t->cut_ns)
@@ -72,6 +77,7 @@ static void apply_cut(struct trace *t)
 		t->n_samples--;
 	while (t->n_usages && t->usages[t->n_usages - 1].time_ns > t->cut_ns)
 		t->n_usages--;
+	trace_memory_settle(&t->memory, t->cut_ns);
 }
 
 /* Over the file's time, from the anchors. */
@@ -105,6 +111,7 @@ static void set_lifetime(struct decoder *d)
 	}
 	if (t->n_samples && t->samples[t->n_samples - 1].time_ns > end)
 		end = t->samples[t->n_samples - 1].time_ns;
+	end = trace_memory_end(&t->memory, end);
 	end = measured_settle(t, end);
 	end = end > t->cut_ns ? t->cut_ns : end;
 	end = end > t->seen_ns ? t->seen_ns : end;
@@ -162,6 +169,8 @@ static enum err_kind decode(struct decoder *d, int64_t now_ns, struct error *e)
 {
 	enum err_kind kind;
 
+	if (!ranges_new(&d->ranges))
+		return trace_no_memory(d->t, e);
 	if ((kind = clock_new(&d->clock, &d->t->header, e)) || (kind = names_new(&d->names, e)) ||
 	    (kind = graphs_new(&d->graphs, e)) || (kind = trace_describe(d, e)) || (kind = clock_ready(d->clock, e)) ||
 	    (kind = names_publish(d->names, d->t, e)))
@@ -169,16 +178,20 @@ static enum err_kind decode(struct decoder *d, int64_t now_ns, struct error *e)
 	if (!graphs_publish(d->graphs, d->t, d->names))
 		return trace_no_memory(d->t, e);
 	comms_publish(d->t, d->names);
+	stacks_sort(&d->t->stacks);
 	set_life(d, now_ns);
 	for (size_t i = 0; i < d->t->n_levels; i++)
 		d->t->levels[i].time_ns = clock_ns(d->clock, (uint64_t)d->t->levels[i].time_ns);
 	measured_promise(d->t);
 	if ((kind = trace_events(d, e)))
 		return kind;
+	ranges_publish(d->ranges, d->names, d->t);
 	if ((kind = take_counts(d, e)))
 		return kind;
 	sort_all(d->t);
 	apply_cut(d->t);
+	if (!stacks_ready(&d->t->stacks, d->t->cut_ns) || !stacks_find_sites(d->t))
+		return trace_no_memory(d->t, e);
 	set_lifetime(d);
 	if (!graphs_apply(d->t))
 		return trace_no_memory(d->t, e);
@@ -209,6 +222,7 @@ static enum err_kind trace_read(struct trace **out, struct reader *reader, const
 	}
 	names_free(d.names);
 	graphs_free(d.graphs);
+	ranges_free(d.ranges);
 	reader_free(reader);
 	if (kind != ERR_NONE) {
 		clock_free(d.clock);
@@ -259,8 +273,12 @@ void trace_free(struct trace *t)
 	free(t->devices);
 	free(t->threads);
 	graphs_release(t);
+	free(t->ranges);
+	free(t->range_text);
+	stacks_free(&t->stacks);
 	free(t->comms);
 	free(t->nccl);
+	trace_memory_free(&t->memory);
 	free(t->nccl_hooks);
 	free(t->hooks);
 	free(t->kernels);

@@ -12,6 +12,9 @@
 #include "error.h"
 #include "graphs.h"
 #include "life.h"
+#include "stacks.h"
+#include "trace_memory.h"
+#include "trace_ranges.h"
 
 struct call { /* a driver call; fields as in FORMAT.md */
 	int64_t begin_ns, end_ns;
@@ -25,7 +28,10 @@ struct call { /* a driver call; fields as in FORMAT.md */
 	uint16_t detail;
 	uint8_t family; /* enum gst_family */
 	uint8_t flags;
-	uint32_t copies; /* of a batch of copies: how many; else 0 */
+	union {
+		uint32_t copies; /* of a batch of copies: how many; else 0 */
+		uint32_t pool;   /* of a call about a pool: its number, 0 not known */
+	};
 	uint32_t graph;  /* of a graph launch or change: index into trace.graphs, 0 not known */
 	uint64_t args[2];
 	uint64_t byte; /* in the file: evidence names it */
@@ -137,7 +143,7 @@ struct thread {
 	char name[16]; /* NUL-terminated; the last one it was seen with */
 };
 
-#define TRACE_TYPES 24
+#define TRACE_TYPES 48
 
 struct trace {
 	struct gst_file_header header;
@@ -172,10 +178,15 @@ struct trace {
 	struct graph *graphs;       size_t n_graphs;  /* call.graph indexes it; [0] is the unknown one */
 	struct comm *comms;         size_t n_comms;   /* nccl_call.comm indexes it */
 	struct nccl_call *nccl;     size_t n_nccl;    /* by begin_ns */
+	struct range *ranges;       size_t n_ranges;  /* by begin_ns, longer ones first */
+	char *range_text;           /* what their details point into */
+	struct nvtx_slot nvtx;
+	struct trace_memory memory; /* besides calls */
 	const char **nccl_hooks;    size_t n_nccl_hooks; /* nccl_call.hook indexes it; NULL where the name was lost */
 	const char **hooks;         size_t n_hooks;   /* by hook id; NULL where the name was lost */
 	const char **kernels;       size_t n_kernels; /* call.name indexes it; [0] is "" */
 	const char **entries;       size_t n_entries; /* driver functions looked up that the recorder does not know: "name version flags" */
+	struct stacks stacks;       /* where its threads were */
 	char *text;                 /* what the names above point into */
 	/* counted while decoding */
 	uint64_t records, segments, unfinished, unknown_records, names_missing;

@@ -14,6 +14,7 @@ struct decoder {
 	struct clock *clock;
 	struct names *names;
 	struct graphs *graphs;
+	struct ranges_room *ranges;
 	size_t calls, measured, levels, edges, polls, samples, usages, streams, devices, threads, busy, busy_streams, bursts; /* capacities */
 	struct comms_room comms;
 };

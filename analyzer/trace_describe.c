@@ -128,6 +128,15 @@ enum err_kind trace_describe(struct decoder *d, struct error *e)
 		case GST_COMM:
 			ok = ok && comms_add(d->t, &d->comms, (const struct gst_comm *)v.record);
 			break;
+		case GST_NVTX:
+			ok = ok && ranges_said(d->ranges, (const struct gst_nvtx *)v.record);
+			break;
+		case GST_STACK:
+		case GST_OBJECT:
+		case GST_CODE:
+		case GST_STACK_COST:
+			ok = ok && stacks_describe(&d->t->stacks, v.record);
+			break;
 		case GST_ANCHOR:
 			ok = ok && clock_add(d->clock, (const struct gst_anchor *)v.record, e) == ERR_NONE;
 			break;

@@ -60,6 +60,8 @@ static bool add_call(struct decoder *d, const struct gst_call *r, const struct r
 			    .byte = v->byte };
 	if (c->family == GST_FAMILY_COPY)
 		c->copies = r->name;
+	if (c->family == GST_FAMILY_POOL)
+		c->pool = r->name;
 	if (c->family == GST_FAMILY_GRAPH_LAUNCH)
 		c->graph = graphs_index(t, r->name);
 	if (c->family == GST_FAMILY_GRAPH_CHANGE)
@@ -262,6 +264,14 @@ static bool add_busy(struct decoder *d, const struct gst_busy *r)
 	return true;
 }
 
+static bool add_stack_at(struct decoder *d, const struct gst_stack_at *r)
+{
+	int64_t begin = clock_ns(d->clock, r->begin);
+
+	return came_later(d->t, clock_ns(d->clock, r->end)) ||
+	       stacks_take(&d->t->stacks, r, begin, end_ns(d, begin, r->end));
+}
+
 enum err_kind trace_events(struct decoder *d, struct error *e)
 {
 	struct record_view v;
@@ -297,10 +307,20 @@ enum err_kind trace_events(struct decoder *d, struct error *e)
 		case GST_USAGE:
 			ok = add_usage(d, (const struct gst_usage *)v.record, v.tid);
 			break;
+		case GST_RANGE:
+			ok = ranges_add(d->ranges, (const struct gst_range *)v.record, v.tid, d->names, d->t, d->clock);
+			break;
+		case GST_RANGE_DATA:
+			ok = ranges_add_data(d->ranges, (const struct gst_range_data *)v.record, d->names, d->t);
+			break;
+		case GST_STACK_AT:
+			ok = add_stack_at(d, (const struct gst_stack_at *)v.record);
+			break;
 		case GST_BUSY:
 			ok = add_busy(d, (const struct gst_busy *)v.record);
 			break;
 		default:
+			ok = trace_memory_add(&d->t->memory, d->clock, d->t->seen_ns, v.record, v.tid, v.byte);
 			break;
 		}
 		if (!ok)

@@ -22,7 +22,7 @@ never "an address of a private network" '\b(10|192\.168|172\.(1[6-9]|2[0-9]|3[01
 never "a mark of something left open" '\b(TODO|FIXME|XXX|HACK)\b'
 never "a conflict mark" '^(<<<<<<<|>>>>>>>) '
 
-for file in $(git ls-files '*.c' '*.h' '*.S' '*.def' '*.sh' '*.py' Makefile .ci/run); do
+for file in $(git ls-files '*.c' '*.cc' '*.h' '*.hh' '*.S' '*.def' '*.sh' '*.py' Makefile .ci/run); do
 	[ ! -s "$file" ] || head -5 "$file" | grep -q 'SPDX-License-Identifier: ' || { echo "$file: no SPDX line"; bad=1; }
 done
 

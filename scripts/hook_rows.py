@@ -119,6 +119,23 @@ def rule(name, args):
                                          "instantiateParams ? instantiateParams->flags : 0)"),
         "cuGraphExecUpdate": ("GRAPH", "", "graph_updated(&c, rc, hGraphExec, hGraph)"),
         "cuGraphExecDestroy": ("GRAPH", "graph_exec_destroy(&c, hGraphExec)", "graph_exec_destroyed(&c, rc, hGraphExec)"),
+        "cuMemAllocAsync": ("POOL", f"pool_allocating(&c, {size}, NULL, {stream})", "pool_allocated(&c, rc, dptr)"),
+        "cuMemAllocFromPoolAsync": ("POOL", f"pool_allocating(&c, {size}, pool, {stream})", "pool_allocated(&c, rc, dptr)"),
+        "cuMemFreeAsync": ("POOL", f"pool_freeing(&c, dptr, {stream})", ""),
+        "cuMemPoolCreate": ("POOL", "", "pool_created(&c, rc, pool, poolProps)"),
+        "cuMemPoolDestroy": ("POOL", "pool_destroy(&c, pool)", "pool_destroyed(&c)"),
+        "cuMemPoolTrimTo": ("POOL", "", "pool_trimmed(&c, pool, minBytesToKeep)"),
+        "cuMemPoolSetAttribute": ("POOL", "", "pool_attribute_set(&c, rc, pool, attr, value)"),
+        "cuDeviceSetMemPool": ("POOL", "", "pool_of_device_set(&c, rc, dev, pool)"),
+        "cuMemSetMemPool": ("POOL", "", "pool_of_location_set(&c, pool)"),
+        "cuMemAddressReserve": ("VMM", "", "range_reserved(&c, rc, ptr, size)"),
+        "cuMemAddressFree": ("VMM", "range_named(&c, ptr, size)", ""),
+        "cuMemCreate": ("VMM", "", "memory_created(&c, rc, handle, size, prop)"),
+        "cuMemRelease": ("VMM", "memory_named(&c, handle)", ""),
+        "cuMemRetainAllocationHandle": ("VMM", "", "memory_found(&c, rc, handle)"),
+        "cuMemMap": ("VMM", "", "memory_mapped(&c, rc, ptr, size, offset, handle)"),
+        "cuMemUnmap": ("VMM", "range_named(&c, ptr, size)", ""),
+        "cuMemSetAccess": ("VMM", "range_named(&c, ptr, size)", ""),
         "cuGraphExecChildGraphNodeSetParams": ("GRAPH", "", "changed_child(&c, rc, hGraphExec)"),
     }
     if base in table:
@@ -130,8 +147,11 @@ def rule(name, args):
         if change:
             return "GRAPH_CHANGE", f"change_{change}(&c, hGraphExec, hNode, {args[2]})", ""
     if re.match(r"cuMemAlloc(Managed|Pitch)?$", base):
-        bytes_ = "WidthInBytes * Height" if "Pitch" in base else size
-        return "ALLOC", "", f"allocated(&c, rc, (uintptr_t *)dptr, {bytes_})" if "_v" in name or "Managed" in base else ""
+        if "_v" not in name and "Managed" not in base:
+            return "ALLOC", "", ""
+        if "Pitch" in base:
+            return "ALLOC", "", "allocated_pitch(&c, rc, (uintptr_t *)dptr, pPitch, WidthInBytes, Height)"
+        return "ALLOC", "", f"allocated(&c, rc, (uintptr_t *)dptr, {size})"
     if base == "cuMemFree":
         return "FREE", "freeing(&c, dptr)", ""
     if base in ("cuMemAllocHost", "cuMemHostAlloc"):

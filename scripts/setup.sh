@@ -18,6 +18,7 @@ build=${BUILD:-build}
 # The packages that carry the driver's headers where no toolkit is installed; cudaProfiler.h is in the second.
 cuda_wheels=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-profiler-api==13.0.85)
 
+nvtx_wheel=nvidia-nvtx==13.0.85 # headers, for programs of the tests
 nccl_wheel=nvidia-nccl-cu13==2.28.9
 cupti_wheels=(nvidia-cuda-cupti-cu12==12.9.79 nvidia-cuda-cupti==13.5.25)
 
@@ -92,6 +93,27 @@ cuda_headers() {
 	cuda_inc=$(scripts/cuda-include.sh) || die "the fetched packages lack cuda.h, cudaTypedefs.h or cudaProfiler.h"
 }
 
+# NVTX's headers: the toolkit's, or fetched. Empty where they cannot be had: then the tests' programs that use them are not built.
+nvtx_headers() {
+	local deps=$build/deps
+	nvtx_inc=$cuda_inc
+	[ ! -e "$nvtx_inc/nvtx3/nvToolsExt.h" ] || return 0
+	nvtx_inc=$deps/nvtx/include
+	[ ! -e "$nvtx_inc/nvtx3/nvToolsExt.h" ] || return 0
+	need python3 has python3
+	need python3-venv python3 -c 'import ensurepip'
+	install_missing
+	venv
+	mkdir -p "$deps/nvtx"
+	if pip --retries 1 download --no-deps --no-cache-dir --dest "$deps/nvtx" "$nvtx_wheel" 2>"$build/nvtx.log"; then
+		python3 -m zipfile -e "$deps"/nvtx/*.whl "$deps/nvtx/unpacked"
+		mkdir -p "$nvtx_inc"
+		find "$deps/nvtx/unpacked" -type d -name nvtx3 -prune -exec cp -r {} "$nvtx_inc/" \;
+		rm -rf "$deps/nvtx/unpacked" "$deps"/nvtx/*.whl
+	fi
+	[ -e "$nvtx_inc/nvtx3/nvToolsExt.h" ] || { say "without NVTX's headers, which $(tail -1 "$build/nvtx.log")"; nvtx_inc=; }
+}
+
 # For another processor (CROSS=aarch64-linux-gnu-): its compiler, qemu to run what it makes, and its libraries, unpacked in $build/sysroot.
 cross_build() {
 	local machine=${CROSS%%-*}
@@ -101,16 +123,22 @@ cross_build() {
 	need python3 has python3
 	need debian-archive-keyring test -e /usr/share/keyrings/debian-archive-keyring.gpg
 	install_missing
-	scripts/debian-files.sh bookworm arm64 "$build/sysroot" libyajl-dev zlib1g-dev libcmocka-dev uthash-dev || die "no libraries for $machine"
+	[ -e "$build/sysroot/usr/include/libiberty/demangle.h" ] && [ -e "$build/sysroot/usr/include/bzlib.h" ] || rm -rf "$build/sysroot" # one of before these were needed
+	scripts/debian-files.sh bookworm arm64 "$build/sysroot" libyajl-dev zlib1g-dev libdw-dev libiberty-dev liblzma-dev libbz2-dev libcmocka-dev uthash-dev || die "no libraries for $machine"
 }
 
 build_libraries() {
 	need gcc has "${CC:-cc}"
+	need g++ has "${CXX:-g++}" # the stand-ins for PyTorch, tests/torch
 	need binutils has ld
 	need python3 has python3
 	need libc6-dev has_header stdlib.h
 	need libyajl-dev has_header yajl/yajl_gen.h
 	need zlib1g-dev has_header zlib.h
+	need libdw-dev has_header elfutils/libdwfl.h
+	need libiberty-dev has_header libiberty/demangle.h
+	need liblzma-dev has_header lzma.h # these two: of libdw, where it is linked statically
+	need libbz2-dev has_header bzlib.h
 	need uthash-dev has_header uthash.h
 	need libcmocka-dev has_header cmocka.h
 	install_missing
@@ -121,8 +149,9 @@ case ${1:-} in
 build)
 	if [ -n "${CROSS:-}" ]; then cross_build; else build_libraries; fi
 	cuda_headers
+	nvtx_headers
 	mkdir -p "$build"
-	echo "CUDA_INC = $cuda_inc" >"$build/setup.mk"
+	printf '%s\n' "CUDA_INC = $cuda_inc" "NVTX_INC = $nvtx_inc" >"$build/setup.mk"
 	;;
 test)
 	need python3-venv python3 -c 'import ensurepip'

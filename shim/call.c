@@ -53,6 +53,10 @@ void call_exit_within(struct call *c, CUresult rc)
 void call_enter_slow(struct call *c)
 {
 	/* The thread did something else for a while: what it used of a CPU meanwhile tells computing from waiting. */
+	if (stacks_silence(c->thread, c->thread->slot->last_end, c->record.begin)) {
+		c->timed = CALL_ENDS_SILENCE;
+		c->own_begin = c->record.begin;
+	}
 	thread_account(c->thread, c->record.begin, ACCOUNT_PLAIN);
 }
 
@@ -106,7 +110,7 @@ static void finished(struct call *c)
 		streams_finished_context(c->record.args[0], c->record.begin);
 }
 
-void call_exit_slow(struct call *c)
+void call_exit_slow(struct call *c, const void *caller)
 {
 	struct thread *t = c->thread;
 	bool ok = c->record.result == CUDA_SUCCESS;
@@ -126,4 +130,6 @@ void call_exit_slow(struct call *c)
 		thread_account(t, clock_ticks(), (enum thread_account)c->account);
 		helper_wake();
 	}
+	if (stacks_are_on())
+		stacks_call_ended(c, caller);
 }

@@ -5,6 +5,7 @@
 
 #include "hooks.h"
 #include "self_time.h"
+#include "stack.h"
 #include "thread.h"
 
 struct stream;
@@ -17,6 +18,8 @@ enum call_role { /* what the call means for its stream, set by capture.c, acted 
 		 CALL_WAITS,   /* what is put into the stream from now on stands behind another's */
 };
 
+#define CALL_ENDS_SILENCE 0x80000000u /* in timed: it is the first call after a silence */
+
 struct call {
 	struct thread *thread; /* NULL: not recorded (off), or within another call */
 	struct thread *within; /* where thread is NULL: whose other call it is made in; NULL not recorded */
@@ -24,7 +27,8 @@ struct call {
 	enum call_role role;
 	uint8_t edge_after; /* record an edge of this kind behind it, 0 none */
 	uint8_t account;    /* enum thread_account: note the thread's accounts when it returns */
-	uint32_t timed;     /* our own part in it is measured, for so many calls; 0 not (self_time.h) */
+	uint32_t
+		timed; /* our own part in it is measured, for so many calls; 0 not (self_time.h). And CALL_ENDS_SILENCE */
 	uint64_t own_ticks, own_begin, own_injected;
 	struct gst_call record;
 };
@@ -37,7 +41,8 @@ void call_exit_within(struct call *c, CUresult rc);
  * put there, since it may have been. */
 void call_abandon(struct thread *t);
 void call_enter_slow(struct call *c);
-void call_exit_slow(struct call *c);
+/* caller: where the program goes on. */
+void call_exit_slow(struct call *c, const void *caller);
 
 static inline void call_enter(struct call *c, enum hook_id hook, enum gst_family family)
 {
@@ -89,8 +94,9 @@ static inline void call_exit(struct call *c, CUresult rc)
 	if (!c->record.end)
 		c->record.end = clock_ticks();
 	c->record.result = (int32_t)rc;
-	if (c->role != CALL_PLAIN || c->account)
-		call_exit_slow(c);
+	if (c->role != CALL_PLAIN || c->account ||
+	    c->record.end - c->record.begin > __atomic_load_n(&stacks_stall_ticks, __ATOMIC_RELAXED))
+		call_exit_slow(c, __builtin_return_address(0));
 	else
 		ring_append(&t->ring, GST_CALL, sizeof(c->record), &c->record);
 	__atomic_store_n(&t->slot->last_end, c->record.end, __ATOMIC_RELAXED);

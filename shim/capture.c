@@ -28,6 +28,11 @@ static inline bool being_captured(const struct stream *s)
 	return __builtin_expect(__atomic_load_n(&gate.captures, __ATOMIC_RELAXED) != 0, 0) && ask_capturing(s);
 }
 
+bool stream_is_captured(const struct stream *s)
+{
+	return being_captured(s);
+}
+
 static void set_stream(struct call *c, struct stream *s)
 {
 	c->stream = s;
@@ -168,12 +173,12 @@ static bool waits_for_end(enum gst_copy_kind kind, enum copy_mode mode)
 	return mode == WAITS && (kind == GST_COPY_H2D_PINNED || kind == GST_COPY_D2H_PINNED || kind == GST_COPY_H2H);
 }
 
-/* The thread's accounts right before the driver is called and after it returned: only what it waited for a CPU tells a late wake-up from
- * a device that was busy for longer. */
-static void account_wait(struct call *c, enum thread_account begins)
+/* The thread's accounts right before the driver is called and after it returned: only what it computed meanwhile tells a device that was
+ * busy from a late wake-up. */
+static void account_wait(struct call *c)
 {
 	c->account = ACCOUNT_WAIT_ENDED;
-	thread_account(c->thread, 0, begins);
+	thread_account(c->thread, 0, ACCOUNT_WAIT_BEGINS);
 }
 
 static void copy_work(struct call *c, CUstream s, enum gst_copy_kind kind, uintptr_t device_pointer, size_t bytes,
@@ -204,7 +209,7 @@ static void copy_work(struct call *c, CUstream s, enum gst_copy_kind kind, uintp
 	if (stages && !c->edge_after)
 		c->edge_after = GST_EDGE_BLOCK;
 	if (waits || stages) /* the last thing before the driver: from here to its return, what the copy itself took */
-		account_wait(c, ACCOUNT_COPY_BEGINS);
+		account_wait(c);
 }
 
 void copy(struct call *c, CUstream s, enum copy_direction direction, uintptr_t dst, uintptr_t src, size_t bytes,
@@ -235,7 +240,7 @@ static void account_synchronise(struct call *c, bool told)
 	if (told)
 		c->account = ACCOUNT_PLAIN;
 	else
-		account_wait(c, ACCOUNT_SYNC_BEGINS);
+		account_wait(c);
 }
 
 static bool nothing_untold(void)

@@ -17,6 +17,9 @@ static inline CUstream per_thread(CUstream s)
 
 enum copy_mode { WAITS, ASYNC }; /* cuMemcpyX, cuMemcpyXAsync */
 
+/* While the program captures anything, the driver is asked about this stream. */
+bool stream_is_captured(const struct stream *s);
+
 /* ---- before: work for the device ------------------------------------------------------------------------------------- */
 void launch_kernel(struct call *c, CUstream s, CUfunction f, uint64_t grid_x, uint64_t grid_y, uint64_t grid_z,
 		   uint64_t block_threads);
@@ -49,9 +52,28 @@ void wait_value(struct call *c, CUstream s); /* for memory or a semaphore: the d
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------- */
 void allocated(struct call *c, CUresult rc, const uintptr_t *pointer, size_t bytes);
+void allocated_pitch(struct call *c, CUresult rc, const uintptr_t *pointer, const size_t *pitch, size_t width, size_t height);
 void freeing(struct call *c, uintptr_t pointer);
 void host_memory_allocated(struct call *c, CUresult rc, void *const *pointer, size_t bytes);
 void host_memory_changed(struct call *c, CUresult rc, void *pointer, size_t bytes);
+void pool_allocating(struct call *c, size_t bytes, CUmemoryPool pool, CUstream s); /* pool NULL: the device's own */
+void pool_allocated(struct call *c, CUresult rc, const CUdeviceptr *pointer);
+void pool_freeing(struct call *c, uintptr_t pointer, CUstream s);
+void pool_created(struct call *c, CUresult rc, const CUmemoryPool *pool, const CUmemPoolProps *props);
+void pool_destroy(struct call *c, CUmemoryPool pool); /* closes the gate; pool_destroyed opens it */
+void pool_destroyed(struct call *c);
+void pool_trimmed(struct call *c, CUmemoryPool pool, size_t keep);
+void pool_attribute_set(struct call *c, CUresult rc, CUmemoryPool pool, CUmemPool_attribute attribute, const void *value);
+void pool_of_device_set(struct call *c, CUresult rc, CUdevice device, CUmemoryPool pool);
+void pool_of_location_set(struct call *c, CUmemoryPool pool); /* … of whichever device */
+void range_named(struct call *c, uintptr_t address, size_t bytes);
+void range_reserved(struct call *c, CUresult rc, const CUdeviceptr *address, size_t bytes);
+void memory_created(struct call *c, CUresult rc, const CUmemGenericAllocationHandle *handle, size_t bytes,
+		    const CUmemAllocationProp *prop);
+void memory_found(struct call *c, CUresult rc, const CUmemGenericAllocationHandle *handle);
+void memory_named(struct call *c, CUmemGenericAllocationHandle handle);
+void memory_mapped(struct call *c, CUresult rc, uintptr_t address, size_t bytes, size_t offset,
+		   CUmemGenericAllocationHandle handle);
 
 /* ---- names, entry points ------------------------------------------------------------------------------------------------ */
 void function_named(struct call *c, CUresult rc, void *handle, const char *name); /* handle: where the driver put it */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory, names, contexts and streams: see capture.h. */
+/* Names, contexts and streams: see capture.h. */
 #include "capture.h"
 
 #include "captures.h"
@@ -12,41 +12,6 @@
 #include "settings.h"
 #include "stream.h"
 #include "unknown.h"
-
-void allocated(struct call *c, CUresult rc, const uintptr_t *pointer, size_t bytes)
-{
-	if (!c->thread)
-		return;
-	memory_kinds_changed();
-	c->record.args[0] = rc == CUDA_SUCCESS && pointer ? *pointer : 0;
-	c->record.args[1] = bytes;
-	if (thread_context(c->thread))
-		c->record.device = c->thread->device;
-}
-
-void freeing(struct call *c, uintptr_t pointer)
-{
-	if (!c->thread)
-		return;
-	memory_kinds_changed();
-	c->record.args[0] = pointer;
-	if (thread_context(c->thread))
-		c->record.device = c->thread->device;
-}
-
-void host_memory_changed(struct call *c, CUresult rc, void *pointer, size_t bytes)
-{
-	memory_kinds_changed();
-	if (!c->thread)
-		return;
-	c->record.args[0] = rc == CUDA_SUCCESS ? (uintptr_t)pointer : 0;
-	c->record.args[1] = bytes;
-}
-
-void host_memory_allocated(struct call *c, CUresult rc, void *const *pointer, size_t bytes)
-{
-	host_memory_changed(c, rc, rc == CUDA_SUCCESS && pointer ? *pointer : NULL, bytes);
-}
 
 void function_named(struct call *c, CUresult rc, void *handle, const char *name)
 {

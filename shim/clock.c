@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "once.h"
+
 enum gst_clock clock_kind = GST_CLOCK_MONOTONIC;
 static double ticks_per_ns = 1.0;
 
@@ -25,6 +27,21 @@ void clock_choose(void)
 		b = clock_anchor_now();
 	while (b.mono_ns - a.mono_ns < 20000);
 	ticks_per_ns = (double)(b.ticks - a.ticks) / (double)(b.mono_ns - a.mono_ns);
+}
+
+static struct once choosing;
+
+void clock_choose_once(void)
+{
+	if (!once_begin(&choosing))
+		return;
+	clock_choose();
+	once_end(&choosing, true);
+}
+
+bool clock_is_chosen(void)
+{
+	return once_is_done(&choosing);
 }
 
 struct clock_anchor clock_anchor_now(void)

@@ -2,6 +2,7 @@
 /* clock.h: ticks, and what they are in CLOCK_MONOTONIC. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -24,6 +25,10 @@ static inline uint64_t clock_ticks(void)
 
 /* The processor's counter where the kernel itself uses it as its clock, else CLOCK_MONOTONIC. Once, before the first tick. */
 void clock_choose(void);
+
+/* The same, by whoever comes first: the thread that makes the file, or one whose program says something through NVTX before. */
+void clock_choose_once(void);
+bool clock_is_chosen(void);
 
 struct clock_anchor {
 	uint64_t ticks, mono_ns;

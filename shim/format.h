@@ -93,7 +93,8 @@ struct gst_counters {
 	uint64_t attach_ns; /* its threads' first calls: our file, their segments, the first names */
 	uint64_t names_untracked; /* records of kernels and files without a name: the tables of names are full */
 	uint64_t activities_dropped; /* that CUPTI, or the memory we gave it, had no room for, and those without a time */
-	uint64_t zero[4];
+	uint64_t nvtx_untracked; /* NVTX ranges that found no place in the recorder's tables, and texts: those ranges have no name */
+	uint64_t zero[3];
 	uint64_t injected[GST_HOOK_MAX]; /* driver calls we added, by hook id */
 };
 _Static_assert(sizeof(struct gst_counters) == GST_COUNTERS_BYTES, "counters");
@@ -127,7 +128,7 @@ enum gst_segment_flags {
 _Static_assert(sizeof(struct gst_segment_header) == 64, "segment header");
 
 /* Every record. size counts the header, is a multiple of 8. commit is written last: 0 = unfinished, else GST_COMMIT.
- * Eight zero bytes (or fewer than 8 left) end a segment's records. */
+ * Eight zero bytes are room left empty; where nothing else follows (or fewer than 8 are left) a segment's records end. */
 #define GST_COMMIT 0xc3a5u
 struct gst_record {
 	uint16_t type; /* enum gst_type */
@@ -178,13 +179,26 @@ enum gst_type {
 	GST_LEVEL = 18,
 	GST_COMM = 20,
 	GST_NCCL = 21,
+	GST_BLOCK = 24,
+	GST_MAPPING = 25,
+	GST_POOL = 26,
+	GST_MEMORY_LEFT = 27,
+	GST_RANGE = 28,
+	GST_RANGE_DATA = 29,
+	GST_NVTX = 30,
+	GST_STACK = 32,
+	GST_STACK_AT = 33,
+	GST_OBJECT = 34,
+	GST_CODE = 35,
+	GST_STACK_COST = 36,
 };
 
 /* Records that others refer to, wherever those stand: they outlive their segment. */
 static inline int gst_is_definition(uint16_t type)
 {
 	return type == GST_NAME || type == GST_STREAM || type == GST_DEVICE || type == GST_COMM || type == GST_GRAPH ||
-	       type == GST_GRAPH_NODES || type == GST_GRAPH_EDGES || type == GST_LEVEL;
+	       type == GST_GRAPH_NODES || type == GST_GRAPH_EDGES || type == GST_LEVEL || type == GST_STACK || type == GST_OBJECT ||
+	       type == GST_CODE || type == GST_NVTX;
 }
 
 /* What a call does; decides the meaning of gst_call.seq, detail, name and args (FORMAT.md, "Families"). */
@@ -246,6 +260,7 @@ enum gst_name_space {
 	GST_SPACE_NCCL = 20,    /* exported name of an NCCL call; ids below GST_NCCL_MAX */
 	GST_SPACE_COMM = 21,    /* what the program calls a communicator (ncclConfig_t.commName), by its number */
 	GST_SPACE_LIBRARY = 22, /* path of a copy of libnccl */
+	GST_SPACE_NVTX = 28, /* what the program says through NVTX: names of ranges, domains and categories; payload schemas */
 };
 
 struct gst_name {
@@ -544,3 +559,223 @@ struct gst_nccl { /* an NCCL call of the program, written when it has returned *
 	uint8_t zero;
 };
 _Static_assert(sizeof(struct gst_nccl) == 64, "nccl call");
+
+enum gst_range_kind {
+	GST_RANGE_PUSHED = 1,  /* pushed and popped by one thread, nested */
+	GST_RANGE_STARTED = 2, /* started and ended by any threads, in any order */
+	GST_RANGE_MARK = 3,    /* an instant: begin is end */
+};
+
+enum gst_range_flags {
+	GST_RANGE_NUMBERED = 1, /* the name ends with `number`, in decimal, which is not in the text that `name` refers to */
+};
+
+/* A stretch of time that the program named through NVTX, written when it ended. One that may last is written when it begins as well, with
+ * end 0: of two records with the same `range` the one with an end counts. */
+struct gst_range {
+	struct gst_record record;
+	uint64_t begin; /* ticks */
+	uint64_t end;   /* 0: not yet */
+	uint64_t payload; /* its bits, by payload_kind */
+	uint32_t range; /* unique in the process, never 0 */
+	uint32_t tid;   /* thread that began it; the record is of the thread that ended it */
+	uint32_t domain; /* GST_SPACE_NVTX: its name, 0 the default domain */
+	uint32_t name;  /* GST_SPACE_NVTX, 0 none */
+	uint32_t number; /* last part of the name, see GST_RANGE_NUMBERED */
+	uint32_t category; /* the program's number, 0 none */
+	uint16_t level; /* of a pushed one: how many of its thread and domain it stands in; else 0 */
+	uint8_t kind;   /* enum gst_range_kind */
+	uint8_t payload_kind; /* as NVTX numbers them: 1 uint64, 2 int64, 3 double, 4 uint32, 5 int32, 6 float, 0 none */
+	uint8_t flags;  /* enum gst_range_flags */
+	uint8_t zero[3];
+};
+_Static_assert(sizeof(struct gst_range) == 64, "range");
+
+struct gst_range_data { /* a structured payload of a range: what it holds, as the program had it in memory */
+	struct gst_record record;
+	uint32_t range;
+	uint32_t schema; /* GST_SPACE_NVTX: which field lies where (FORMAT.md), 0 not known */
+	uint32_t bytes;  /* of the payload */
+	uint32_t kept;   /* of them, those that follow here; zero padding to a multiple of 8 */
+	uint8_t data[];
+};
+_Static_assert(sizeof(struct gst_range_data) == 24, "range data");
+
+enum gst_nvtx_what {
+	GST_NVTX_OURS = 1,     /* the slot for a tool is ours: what the program says is recorded */
+	GST_NVTX_TAKEN = 2,    /* another tool has it (`name`); nothing is recorded */
+	GST_NVTX_OFF = 3,      /* GPUSHIM_NVTX=off */
+	GST_NVTX_ATTACHED = 4, /* a library's copy of NVTX has been given our functions; `number`: how many so far */
+	GST_NVTX_CATEGORY = 5, /* category `number` of `domain` is called `name` */
+};
+
+struct gst_nvtx {
+	struct gst_record record;
+	uint64_t ticks;
+	uint32_t what;   /* enum gst_nvtx_what */
+	uint32_t domain; /* GST_SPACE_NVTX, 0 the default domain */
+	uint32_t number;
+	uint32_t name;   /* GST_SPACE_NVTX, 0 none */
+};
+_Static_assert(sizeof(struct gst_nvtx) == 32, "nvtx");
+
+/* ---- stacks ---------------------------------------------------------------------------------------------------------- */
+
+enum gst_frame_kind {
+	GST_FRAME_RETURN = 1, /* native: `at` is where it goes on; the call stands before that */
+	GST_FRAME_EXACT = 2,  /* native: `at` is the instruction itself: interrupted by a signal, or where a thread was seen */
+	GST_FRAME_PYTHON = 3, /* `of` is a GST_CODE, `at` the line, 0 not known */
+};
+
+struct gst_frame {
+	uint64_t at;
+	uint32_t of;   /* native: GST_OBJECT, 0 in none (code made at run time); Python: GST_CODE */
+	uint16_t kind; /* enum gst_frame_kind */
+	uint16_t zero;
+};
+_Static_assert(sizeof(struct gst_frame) == 16, "frame");
+
+#define GST_FRAMES_MAX 1024u
+
+enum gst_stack_flags {
+	GST_STACK_TRUNCATED = 1, /* there are more frames outward: too many, or the next one could not be found */
+	GST_STACK_NATIVE = 2,    /* it has native frames */
+	GST_STACK_PYTHON = 4,    /* it has Python frames */
+	GST_STACK_UNMERGED = 8,  /* both, and where they belong together is not known: the Python frames stand first */
+};
+
+struct gst_stack { /* innermost frame first; those of the recorder and of the driver are left out */
+	struct gst_record record;
+	uint32_t id; /* 1, 2, 3 … in the process */
+	uint16_t count;
+	uint16_t flags; /* enum gst_stack_flags */
+	struct gst_frame frames[];
+};
+_Static_assert(sizeof(struct gst_stack) == 16, "stack");
+
+enum gst_stack_why {
+	GST_STACK_STALL = 1,   /* the driver call [begin, end] made the thread wait */
+	GST_STACK_SILENCE = 2, /* the thread made no driver call in [begin, end]; the stack is that of the call that ended it */
+	GST_STACK_SITE = 3,    /* the first submission seen from this place; [begin, end] is its call */
+	GST_STACK_SAMPLE = 4,  /* one driver call in so many; [begin, end] is the call */
+	GST_STACK_LOOK = 5,    /* what a silent thread was at, seen from outside at `end`; its silence began at `begin` */
+};
+
+struct gst_stack_at { /* where a thread was, and when */
+	struct gst_record record;
+	uint64_t begin; /* ticks */
+	uint64_t end;
+	uint32_t stack;
+	uint32_t tid; /* whose stack it is: LOOK is written by another thread */
+	uint16_t why;  /* enum gst_stack_why */
+	uint16_t hook; /* the call's GST_NAME in space GST_SPACE_HOOK; 0xffff none */
+	uint32_t weight; /* SAMPLE: driver calls of the thread it stands for; else 1 */
+};
+_Static_assert(sizeof(struct gst_stack_at) == 40, "stack at");
+
+enum gst_object_flags {
+	GST_OBJECT_PROGRAM = 1, /* the executable itself */
+	GST_OBJECT_VDSO = 2,    /* the kernel's; there is no file */
+	GST_OBJECT_GONE = 4,    /* there was no file of that name (any more) when it was first seen */
+};
+
+struct gst_object { /* an ELF object, as it was mapped when a stack went through it; mapped again, or another one at its place, is a new id */
+	struct gst_record record;
+	uint32_t id; /* 1, 2, 3 … in the process */
+	uint16_t flags; /* enum gst_object_flags */
+	uint16_t path_bytes; /* of the text behind this struct; no terminator; zero padding to a multiple of 8 follows */
+	uint64_t bias;  /* address = bias + the address in the file */
+	uint64_t begin; /* of its memory */
+	uint64_t end;
+	uint64_t file_bytes; /* of the file when it was first seen, 0 not known */
+	uint64_t file_mtime_ns;
+	uint8_t build_id[32];
+	uint8_t build_id_bytes; /* 0 it has none, or a longer one, cut: 32 */
+	uint8_t zero[7];
+	char path[]; /* absolute where that could be told */
+};
+_Static_assert(sizeof(struct gst_object) == 96, "object");
+
+struct gst_code { /* a Python code object */
+	struct gst_record record;
+	uint32_t id; /* 1, 2, 3 … in the process */
+	uint32_t first_line;
+	uint16_t file_bytes; /* of text: the file's name, then the function's qualified name; UTF-8, no terminators, padded with zero */
+	uint16_t name_bytes;
+	uint16_t version; /* of the interpreter: 0x030b is 3.11 */
+	uint16_t zero;
+	char text[];
+};
+_Static_assert(sizeof(struct gst_code) == 24, "code");
+
+struct gst_stack_cost { /* what stacks have cost so far, the whole process: one a second at most, and one at exit */
+	struct gst_record record;
+	uint64_t ticks;
+	uint64_t taken_ticks; /* the program's threads spent so long in taking them; not in gst_counters.own_ticks */
+	uint64_t taken;       /* stacks taken by the program's threads: they make one GST_STACK_AT each */
+	uint64_t looks;       /* … by ours, of the program's (their time is in own_cpu_ns) */
+	uint64_t passed;      /* moments worth a stack that the budget had no room for */
+	uint64_t failed;      /* that gave no frame at all */
+	uint64_t frames;
+	uint32_t stacks;       /* different ones */
+	uint32_t untracked;    /* objects that had no place among the 1024 known at a time */
+	uint32_t budget_ppm;   /* share of a thread's time that stacks may take */
+	uint32_t python;       /* interpreter met: 0x030b is 3.11; 0 none; bit 31: one whose frames cannot be read; and … */
+};
+_Static_assert(sizeof(struct gst_stack_cost) == 80, "stack cost");
+#define GST_STACKS_REFUSED 0x40000000u /* … the kernel refuses what stacks are read with: none from then on */
+
+enum gst_block_kind {
+	GST_BLOCK_TAKEN = 1,   /* the framework's allocator handed the block out */
+	GST_BLOCK_GIVEN = 2,   /* … and has it back; the memory stays reserved */
+	GST_BLOCK_REFUSED = 3, /* out of memory: bytes as they were asked for, no address */
+};
+
+/* What a framework's caching allocator says of one block, under its own lock. */
+struct gst_block {
+	struct gst_record record;
+	uint64_t ticks;
+	uint64_t address;
+	uint64_t bytes;
+	uint64_t allocated; /* by its own accounts, with this block; in all blocks of the device */
+	uint64_t reserved;  /* … and in what it holds of the driver's memory */
+	uint16_t device;    /* ordinal, or 0xffff */
+	uint8_t kind;       /* enum gst_block_kind */
+	uint8_t device_type; /* as the framework numbers them: PyTorch's 1 is CUDA */
+	uint32_t zero;
+};
+_Static_assert(sizeof(struct gst_block) == 56, "block");
+
+struct gst_mapping { /* cuMemMap: physical memory stands at an address from now on */
+	struct gst_record record;
+	uint64_t ticks; /* when the call returned */
+	uint64_t address;
+	uint64_t bytes;
+	uint64_t handle; /* what cuMemCreate returned */
+	uint64_t offset; /* within it */
+};
+_Static_assert(sizeof(struct gst_mapping) == 48, "mapping");
+
+struct gst_pool { /* what the driver says of a pool; asked now and then behind calls that use it */
+	struct gst_record record;
+	uint64_t ticks; /* when it had answered */
+	uint64_t handle;
+	uint64_t reserved; /* bytes: what it holds of the device's memory, and the most it ever held */
+	uint64_t reserved_high;
+	uint64_t used; /* … and what of that is handed out */
+	uint64_t used_high;
+	uint32_t pool;   /* gst_call.name of calls about it */
+	uint16_t device; /* ordinal */
+	uint16_t zero;
+};
+_Static_assert(sizeof(struct gst_pool) == 64, "pool");
+
+struct gst_memory_left { /* asked of the driver when an allocation had been refused */
+	struct gst_record record;
+	uint64_t ticks; /* when it had answered */
+	uint64_t free;  /* bytes of the device that nobody holds, of whatever process */
+	uint64_t total;
+	uint16_t device; /* ordinal */
+	uint8_t zero[6];
+};
+_Static_assert(sizeof(struct gst_memory_left) == 40, "memory left");

@@ -23,6 +23,7 @@
 #include "poll.h"
 #include "sample.h"
 #include "settings.h"
+#include "stack.h"
 #include "stock.h"
 #include "stream.h"
 
@@ -85,6 +86,7 @@ static void keep_clock(uint64_t now_ns, uint64_t start_ns, uint64_t *last_anchor
 	    (*last_anchor_ns - start_ns >= anchors_due_ns[1] || now_ns - start_ns < anchors_due_ns[early]))
 		return;
 	names_anchor(&self->ring);
+	stacks_note_cost(&self->ring);
 	*last_anchor_ns = now_ns;
 	own_thread_account();
 }
@@ -285,6 +287,7 @@ void helper_stop(void)
 		gate_leave();
 	}
 	names_anchor(&t->ring);
+	stacks_note_cost(&t->ring);
 	__atomic_fetch_add(&gate.closed, 1,
 			   __ATOMIC_SEQ_CST); /* nothing of ours enters the driver while it shuts down */
 	t->depth = depth;

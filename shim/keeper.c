@@ -21,6 +21,7 @@ static struct {
 	struct segment reserve; /* .base NULL: none */
 	uint32_t segments;      /* filled, being filled, and the reserve */
 	uint32_t anchors;
+	uint32_t hooks_lost;                  /* names of hooks were given up */
 	uint64_t last_anchor;                 /* ticks */
 	uint64_t switched[SWITCHED_MAX / 64]; /* structures of graphs of which a switched node is told already */
 } keeper;
@@ -126,13 +127,13 @@ static bool anchor_is_due(const struct gst_record *r)
 	return keeper.anchors < 2 || (int64_t)(a->ticks - keeper.last_anchor) >= apart;
 }
 
-static bool is_graph(uint16_t type)
+/* Graphs and stacks are large, and may be many; they leave the last quarter to names and streams. */
+static bool is_bulky(uint16_t type)
 {
-	return type == GST_GRAPH || type == GST_GRAPH_NODES || type == GST_GRAPH_EDGES;
+	return type == GST_GRAPH || type == GST_GRAPH_NODES || type == GST_GRAPH_EDGES || type == GST_STACK;
 }
 
-/* Graphs leave the last quarter to names and streams. */
-static bool graphs_have_had_their_share(void)
+static bool bulky_have_had_their_share(void)
 {
 	uint32_t filled = keeper.segments - (keeper.reserve.base != NULL);
 
@@ -168,6 +169,19 @@ static void begin_kept_segment(void)
 		segment_release(filled);
 }
 
+static void lost(const struct gst_record *r)
+{
+	__atomic_fetch_add(&file_counters()->definitions_lost, 1, __ATOMIC_RELAXED);
+	if (r->type == GST_NAME && ((const struct gst_name *)r)->space == GST_SPACE_HOOK)
+		__atomic_store_n(&keeper.hooks_lost, 1, __ATOMIC_RELAXED);
+}
+
+bool keeper_lost_hooks(void)
+{
+	return __atomic_load_n(&keeper.hooks_lost, __ATOMIC_RELAXED) &&
+	       __atomic_exchange_n(&keeper.hooks_lost, 0, __ATOMIC_RELAXED);
+}
+
 /* False: no room for it. */
 static bool make_room(struct copying *c, uint32_t bytes)
 {
@@ -193,9 +207,9 @@ static void copy_record(const struct gst_record *r, void *arg)
 
 	if (!wanted && !anchor_is_due(r))
 		return;
-	if ((is_graph(r->type) && graphs_have_had_their_share()) || !make_room(c, r->size)) {
+	if ((is_bulky(r->type) && bulky_have_had_their_share()) || !make_room(c, r->size)) {
 		if (wanted)
-			__atomic_fetch_add(&file_counters()->definitions_lost, 1, __ATOMIC_RELAXED);
+			lost(r);
 		return;
 	}
 	to = ring_reserve(&keeper.ring, r->type, r->size);

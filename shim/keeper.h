@@ -22,4 +22,7 @@ int keeper_copy(const struct segment *from, uint64_t bytes, bool rather_lose);
 /* Is it copied, if there is room? (Anchors are, too, but nothing is lost without them.) */
 bool keeper_wants(const struct gst_record *r);
 
+/* Names of hooks were lost since it was last asked: whoever begins a segment writes them again. */
+bool keeper_lost_hooks(void);
+
 void keeper_forget(void);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "file.h"
+#include "keeper.h"
 #include "once.h"
 
 #define FILES 512
@@ -17,21 +18,33 @@ static uint32_t file_hashes[FILES];
 static uint32_t n_files;
 
 static struct once begun;
+static uint32_t begun_in_vain;   /* there was no room for all of the first names: they stand in a later segment */
 static uint64_t devices_seen[4]; /* bits */
 
-void names_write(struct ring *r, enum gst_name_space space, uint32_t id, const char *text)
+/* False: no room. */
+static bool write_bytes(struct ring *r, enum gst_name_space space, uint32_t id, const char *text, size_t length)
 {
-	size_t length = strnlen(text, NAME_BYTES_MAX);
 	uint16_t size = (uint16_t)((sizeof(struct gst_name) + length + 7) & ~7u);
 	struct gst_name *n = ring_reserve(r, GST_NAME, size);
 
 	if (!n)
-		return;
+		return false;
 	n->id = id;
 	n->space = (uint16_t)space;
 	n->length = (uint16_t)length;
 	memcpy(n->text, text, length);
 	ring_commit(n);
+	return true;
+}
+
+void names_write_bytes(struct ring *r, enum gst_name_space space, uint32_t id, const char *text, size_t length)
+{
+	write_bytes(r, space, id, text, length);
+}
+
+void names_write(struct ring *r, enum gst_name_space space, uint32_t id, const char *text)
+{
+	write_bytes(r, space, id, text, strnlen(text, NAME_BYTES_MAX));
 }
 
 void names_anchor(struct ring *r)
@@ -42,15 +55,28 @@ void names_anchor(struct ring *r)
 	ring_append(r, GST_ANCHOR, sizeof(record), &record);
 }
 
-void names_begin(struct thread *t)
+void names_begin(struct ring *r)
 {
+	bool all = true;
+
 	if (!once_begin(&begun))
 		return;
-	names_anchor(&t->ring);
-	for (uint32_t i = 0; i < HOOK_COUNT; i++)
-		names_write(&t->ring, GST_SPACE_HOOK, i, hooks[i].name);
-	names_anchor(&t->ring);
-	once_end(&begun, true);
+	names_anchor(r);
+	for (uint32_t i = 0; i < HOOK_COUNT && all; i++)
+		all = write_bytes(r, GST_SPACE_HOOK, i, hooks[i].name, strlen(hooks[i].name));
+	if (all)
+		names_anchor(r);
+	__atomic_store_n(&begun_in_vain, !all, __ATOMIC_RELAXED);
+	once_end(&begun, all);
+}
+
+void names_begin_again(struct ring *r)
+{
+	if (keeper_lost_hooks())
+		once_end(&begun, false);
+	else if (!__atomic_load_n(&begun_in_vain, __ATOMIC_RELAXED))
+		return;
+	names_begin(r);
 }
 
 static uint32_t no_place(void)
@@ -165,5 +191,5 @@ void names_forget(void)
 	memset(names_kernels, 0, sizeof(names_kernels));
 	memset(devices_seen, 0, sizeof(devices_seen));
 	memset(&begun, 0, sizeof(begun));
-	last_kernel = n_files = 0;
+	last_kernel = n_files = begun_in_vain = 0;
 }

@@ -7,9 +7,12 @@
 
 /* One name in the file. */
 void names_write(struct ring *r, enum gst_name_space space, uint32_t id, const char *text);
+void names_write_bytes(struct ring *r, enum gst_name_space space, uint32_t id, const char *text, size_t length);
 
-/* Once a file: the names of all hooks, the first clock anchors. */
-void names_begin(struct thread *t);
+/* Once a file: the names of all hooks, the first clock anchors. Where there was no room for them, or they were given up, again in whichever
+ * segment is begun next. */
+void names_begin(struct ring *r);
+void names_begin_again(struct ring *r);
 
 /* Kernel handles and the ids of their names: a hash table, at this distance from a handle's place at most. */
 #define NAMES_KERNELS 16384 /* power of two */

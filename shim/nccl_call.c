@@ -77,27 +77,11 @@ static bool still_busy(const struct nccl_call *c)
 	       c->record.peer == ncclInProgress;
 }
 
-/* In a signal handler it may be in the middle of another append; a handler that comes now must know that it is in the middle of this one. */
-static void append(struct thread *t, const struct gst_nccl *record)
-{
-	uintptr_t depth = t->depth;
-
-	if (depth) {
-		ring_append_here(&t->ring, GST_NCCL, sizeof(*record), record);
-		return;
-	}
-	t->depth = (uintptr_t)__builtin_frame_address(0);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	ring_append(&t->ring, GST_NCCL, sizeof(*record), record);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	t->depth = 0;
-}
-
 static void write_waiting(struct thread *t)
 {
 	if (!t->nccl_waiting.count)
 		return;
-	append(t, &t->nccl_waiting);
+	thread_append(t, GST_NCCL, sizeof(t->nccl_waiting), &t->nccl_waiting);
 	t->nccl_waiting.count = 0;
 }
 
@@ -127,7 +111,7 @@ void nccl_exit(struct nccl_call *c)
 	if (!t || put_off(c))
 		return;
 	write_waiting(t);
-	append(t, &c->record);
+	thread_append(t, GST_NCCL, sizeof(c->record), &c->record);
 }
 
 void nccl_thread_ended(struct thread *t)

@@ -20,13 +20,17 @@
 #include "late.h"
 #include "names.h"
 #include "nccl_call.h"
+#include "nvtx.h"
+#include "nvtx_slot.h"
 #include "once.h"
 #include "own_thread.h"
 #include "placement.h"
+#include "pool.h"
 #include "resolve.h"
 #include "ring.h"
 #include "segment.h"
 #include "settings.h"
+#include "stack.h"
 #include "stock.h"
 #include "stream.h"
 #include "thread.h"
@@ -63,6 +67,7 @@ __attribute__((constructor)) static void process_start(void)
 	placement_note();
 	if (!settings.enabled)
 		return;
+	nvtx_slot_take();
 	bias_start();
 	/* Before Linux 4.14, and where an emulator only pretends to wipe: fork() alone is seen, not raw clone. */
 	pthread_atfork(NULL, NULL, wipe_in_child);
@@ -93,11 +98,14 @@ static void forget_parent(void)
 	names_forget();
 	unknown_forget();
 	graphs_forget();
+	pools_forget();
 	captures_forget();
 	cupti_forget();
 	nccl_forget();
+	nvtx_forget();
 	rings_forget();
 	stock_forget();
+	stacks_forget();
 	threads_forget();
 	segments_forget();
 	file_forget();
@@ -106,9 +114,15 @@ static void forget_parent(void)
 /* All that opens files. 0, or an errno. */
 static void make_file(void *rc)
 {
-	if (!generation)
-		clock_choose();
+	clock_choose_once();
 	*(int *)rc = file_create();
+}
+
+/* What stands first in each segment. */
+static void segment_begins(struct ring *r)
+{
+	busy_write(r);
+	names_begin_again(r);
 }
 
 /* 0, or an errno. */
@@ -120,11 +134,12 @@ static int start_recording(void)
 		forget_parent();
 	bias_start();
 	settings_read_queues();
-	ring_begins = busy_write;
+	ring_begins = segment_begins;
 	if (make_generation_page())
 		apart_run(make_file, &rc);
 	if (!rc) {
 		thread_silence_ticks = clock_ticks_in(100000);
+		stacks_begin();
 		*process_generation = ++generation;
 		file_count_dropped(DROP_DISK, missed);
 		file_counters()->drop_errno = missed ? (uint64_t)missed_why : 0;

@@ -18,6 +18,10 @@ void recycle_each_record(const uint8_t *base, void (*f)(const struct gst_record 
 	while (at + sizeof(struct gst_record) <= GST_SEGMENT_BYTES) {
 		const struct gst_record *r = (const struct gst_record *)(const void *)(base + at);
 
+		if (!r->check && !r->size) { /* room that an append was taken out of: more may stand behind */
+			at += sizeof(*r);
+			continue;
+		}
 		/* The program may have written over it: then the rest is no record of ours. */
 		if (r->check != gst_record_check(r->type, r->size, at) || r->size < sizeof(*r) || r->size % 8 ||
 		    r->size > GST_SEGMENT_BYTES - at)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sample.h"
 
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,6 +14,8 @@
 #include "own_thread.h"
 #include "peek.h"
 #include "placement.h"
+#include "stack.h"
+#include "stack_still.h"
 #include "thread.h"
 
 #define ON_CPU (-1)
@@ -89,31 +90,22 @@ static void name_descriptor(struct ring *r, struct gst_sample *s)
 	s->file = names_file(r, path);
 }
 
-/* /proc/self/task/<tid>/syscall: "running", or "-1 sp pc" (blocked outside a call), or "nr a0 … a5 sp pc". */
-static void look(struct gst_sample *s)
+static void look(struct gst_sample *s, struct stack_still *there)
 {
-	char path[64], text[256];
 	char *end;
-	ssize_t n;
-	int fd;
 
+	stack_still_look(there, s->tid);
 	s->syscall = UNKNOWN;
 	s->state = '?';
-	snprintf(path, sizeof(path), "/proc/self/task/%u/syscall", s->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
+	if (!*there->text)
 		return;
-	text[n] = 0;
-	if (strncmp(text, "running", 7) == 0) {
+	if (strncmp(there->text, "running", 7) == 0) {
 		s->syscall = ON_CPU;
 		s->state = 'R';
 		return;
 	}
 	s->state = 'S';
-	s->syscall = (int32_t)strtol(text, &end, 10);
+	s->syscall = (int32_t)strtol(there->text, &end, 10);
 	if (s->syscall < 0)
 		s->syscall = BLOCKED_ELSEWHERE;
 	else
@@ -141,11 +133,14 @@ static bool due(const struct thread_slot *slot, uint64_t now, uint64_t silence_t
 static void sample(struct ring *r, struct thread_slot *slot, uint64_t now)
 {
 	struct gst_sample s = { .tid = __atomic_load_n(&slot->tid, __ATOMIC_RELAXED), .ticks = now };
+	uint64_t since = __atomic_load_n(&slot->last_end, __ATOMIC_RELAXED);
+	struct stack_still there;
 
 	__atomic_store_n(&slot->last_sample, now, __ATOMIC_RELAXED);
-	look(&s);
+	look(&s, &there);
 	name_descriptor(r, &s);
 	ring_append(r, GST_SAMPLE, sizeof(s), &s);
+	stacks_look(r, &there, since, now);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------------------------------ */

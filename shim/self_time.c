@@ -17,7 +17,7 @@ void self_time_begin(struct call *c)
 {
 	struct thread *t = c->thread;
 
-	c->timed = t->timed_after;
+	c->timed |= t->timed_after;
 	t->until_timed = t->timed_after = distance(t);
 	t->until_timed--;
 	c->own_ticks = 0;
@@ -47,16 +47,28 @@ static uint64_t all_of(uint64_t own, uint32_t calls)
 	return own * calls;
 }
 
-void self_time_end(struct call *c)
+static void account(struct call *c, uint32_t calls)
 {
 	uint64_t own = c->own_ticks + clock_ticks() - c->own_begin,
 		 injected = c->thread->injected_ticks - c->own_injected;
 	struct gst_counters *counters = file_counters();
 
 	if (own > injected)
-		__atomic_fetch_add(&counters->own_ticks, all_of(own - injected, c->timed), __ATOMIC_RELAXED);
-	__atomic_fetch_add(&counters->own_calls, c->timed, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&counters->own_ticks, all_of(own - injected, calls), __ATOMIC_RELAXED);
+	__atomic_fetch_add(&counters->own_calls, calls, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&counters->own_timed, 1, __ATOMIC_RELAXED);
+}
+
+void self_time_end(struct call *c)
+{
+	uint32_t calls = c->timed & ~CALL_ENDS_SILENCE;
+
+	if (calls)
+		account(c, calls);
+	if (c->timed & CALL_ENDS_SILENCE)
+		stacks_silence_ended(c);
+	if (calls)
+		stacks_drawn(c, calls);
 }
 
 void self_time_injected(struct thread *t, uint64_t ticks)

@@ -3,7 +3,8 @@
  *
  * One call in about 64, at random distances (a program's own rhythm must not choose them), is timed from its entry to the driver's
  * and from the driver's return to its own, and stands for those since the last one: gst_counters.own_ticks. What it spends in driver
- * calls of ours is counted as such, gst_counters.injected_ticks, and not here. */
+ * calls of ours is counted as such, gst_counters.injected_ticks, and not here; nor is what stacks cost (stack.h), which is measured each time.
+ * A timed call may be one whose stack is taken. */
 #pragma once
 
 #include <stdint.h>

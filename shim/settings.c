@@ -8,6 +8,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#define STACKS_PPM 5000 /* half a percent */
 #define LIMIT_DEFAULT (2ull << 30)
 #define LIMIT_LEAST (GST_SEGMENTS_OFFSET + 4 * GST_SEGMENT_BYTES) /* the program's thread, ours, and what is kept */
 
@@ -35,6 +36,26 @@ static uint64_t parse_bytes(const char *text)
 		break;
 	}
 	return n > UINT64_MAX >> shift ? UINT64_MAX : n << shift;
+}
+
+/* "off", "on", or a share in percent: "2", "0.5%". */
+static uint32_t parse_stacks(const char *text)
+{
+	uint64_t ppm, unit = 10000;
+	char *end;
+
+	if (!text || !*text || strcmp(text, "on") == 0)
+		return STACKS_PPM;
+	if (strcmp(text, "off") == 0)
+		return 0;
+	if (*text != '.' && (*text < '0' || *text > '9')) /* "-1" would be a large number */
+		return STACKS_PPM;
+	ppm = strtoull(text, &end, 10);
+	ppm = (ppm < 100 ? ppm : 100) * unit;
+	if (*end == '.')
+		while (*++end >= '0' && *end <= '9' && unit >= 10)
+			ppm += (uint64_t)(*end - '0') * (unit /= 10);
+	return ppm < 1000000 ? (uint32_t)ppm : 1000000;
 }
 
 /* With one hardware queue, timing events serialise streams that would overlap: no injected events then, whoever asks for them. */
@@ -111,6 +132,7 @@ void settings_read(void)
 	settings_read_queues();
 	settings.level = parse_level(level);
 	settings.cupti = level && strcmp(level, "cupti") == 0;
+	settings.stacks_ppm = parse_stacks(getenv("GPUSHIM_STACKS"));
 	if (level && !is_level(level))
 		strncpy(settings.unknown_level, level, sizeof(settings.unknown_level) - 1);
 	settings.limit_bytes = limit ? parse_bytes(limit) : 0;

@@ -15,6 +15,7 @@ struct settings {
 	enum gst_device_level level; /* GPUSHIM_DEVICE, `auto` decided; may change later (cupti.h) */
 	bool cupti;                  /* GPUSHIM_DEVICE=cupti */
 	char unknown_level[32];      /* GPUSHIM_DEVICE, where it is none of its values; else "" */
+	uint32_t stacks_ppm;         /* GPUSHIM_STACKS: share of a thread's time that its stacks may take; 0 none are taken */
 	uint64_t limit_bytes;        /* GPUSHIM_LIMIT */
 	char out[PATH_MAX];          /* GPUSHIM_OUT, absolute */
 	char run_id[64];             /* GPUSHIM_RUN */

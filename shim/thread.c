@@ -2,9 +2,7 @@
 #include "thread.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -20,6 +18,7 @@
 #include "hooks.h"
 #include "names.h"
 #include "nccl_call.h"
+#include "nvtx.h"
 #include "own_thread.h"
 #include "segment.h"
 #include "stream.h"
@@ -68,6 +67,8 @@ static void give_back(struct thread *t)
 	if (t->own_stream)
 		streams_retire(0, t->tid);
 	nccl_thread_ended(t);
+	nvtx_thread_ended();
+	stacks_thread_ended(t);
 	t->generation = UINT32_MAX;
 	ring_detach(&t->ring);
 }
@@ -118,12 +119,14 @@ static struct thread *attach(struct thread *t)
 	t->slot = slot_take(t->tid);
 	t->slot->last_end = clock_ticks();
 	t->timed_after = 1;
+	stacks_thread_begins(t, t->slot->last_end);
 	t->random = (t->tid * 2654435761u ^ (uint32_t)t->slot->last_end) | 1u;
 	ring_attach(&t->ring);
 	t->generation = *process_generation;
 	announce(t);
-	names_begin(t);
+	names_begin(&t->ring);
 	cupti_announce(t);
+	nvtx_announce(t);
 	watch_for_end(t);
 	return t;
 }
@@ -144,6 +147,20 @@ struct thread *thread_attach(void)
 	}
 	errno = saved_errno;
 	return t;
+}
+
+/* A handler that comes while we append must know that it is in the middle of it. */
+void thread_append(struct thread *t, uint16_t type, uint16_t size, const void *record)
+{
+	if (t->depth) {
+		ring_append_here(&t->ring, type, size, record);
+		return;
+	}
+	t->depth = (uintptr_t)__builtin_frame_address(0);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	ring_append(&t->ring, type, size, record);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->depth = 0;
 }
 
 void threads_forget(void)
@@ -169,58 +186,20 @@ uint64_t thread_context(struct thread *t)
 	return t->context;
 }
 
-#define SPUN_ENOUGH 16 /* copies in a row during which the thread never gave up its CPU */
-
-static uint64_t positive(uint64_t ns)
-{
-	return (int64_t)ns > 0 ? ns : 0;
-}
-
-/* Second field of schedstat: nanoseconds spent runnable but waiting for a CPU. System calls as such: libc's are places to be
- * cancelled. */
-static uint64_t read_run_delay_ns(void)
-{
-	char text[96];
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, sizeof(text) - 1);
-	char *p;
-
-	if (fd >= 0)
-		syscall(SYS_close, fd);
-	if (n <= 0)
-		return UINT64_MAX;
-	text[n] = 0;
-	p = strchr(text, ' ');
-	return p ? strtoull(p + 1, NULL, 10) : UINT64_MAX;
-}
-
-/* How long the thread has been runnable without a CPU, at most: a count that goes on from wherever the wait began. Reading it opens a
- * file, and in the program's own table of descriptors, where another thread may notice. So it is not read where it is plain: what a thread
- * did not get of the time without ever giving up its CPU is the delay. A driver that spins in its copies is known by that after a few.
- * Where the file cannot be had, and in a synchronise, all that the thread did not compute may have been delay: the interrupt or timer that
- * ends a sleep may be milliseconds late too, on a virtual machine, which shows in no account. */
-static uint64_t run_delay(struct thread *t, enum thread_account what, uint64_t cpu_ns, uint32_t voluntary)
+/* How long the thread has been late to see that its wait was over, at most: a count that goes on from wherever the wait began. All that
+ * it did not compute may have been that, asleep or runnable: the interrupt or timer that ends a sleep, and the thread whose lock it is that
+ * the driver waits for, may be milliseconds late on a virtual machine, which shows in no account of this thread. */
+static uint64_t run_delay(struct thread *t, enum thread_account what, uint64_t cpu_ns)
 {
 	struct thread_wait *w = &t->wait;
-	bool blocked = voluntary != w->voluntary;
-	uint64_t delay_ns;
+	int64_t away_ns;
 
-	if (what != ACCOUNT_WAIT_ENDED) {
-		*w = (struct thread_wait){
-			.spun = w->spun, .copies = what == ACCOUNT_COPY_BEGINS, .voluntary = voluntary, .cpu_ns = cpu_ns
-		};
-		delay_ns = what == ACCOUNT_COPY_BEGINS && w->spun < SPUN_ENOUGH ? read_run_delay_ns() : UINT64_MAX;
-		w->delay_known = delay_ns != UINT64_MAX;
-		w->delay_ns = w->delay_known ? delay_ns : 0;
-		w->mono_ns = clock_mono_ns();
-		return w->delay_ns;
+	if (what == ACCOUNT_WAIT_BEGINS) {
+		*w = (struct thread_wait){ .cpu_ns = cpu_ns, .mono_ns = clock_mono_ns() };
+		return 0;
 	}
-	if (w->copies)
-		w->spun = blocked ? 0 : w->spun + (w->spun < SPUN_ENOUGH);
-	delay_ns = blocked && w->delay_known ? read_run_delay_ns() : UINT64_MAX;
-	if (delay_ns != UINT64_MAX)
-		return delay_ns;
-	return w->delay_ns + positive(clock_mono_ns() - w->mono_ns - (cpu_ns - w->cpu_ns));
+	away_ns = (int64_t)(clock_mono_ns() - w->mono_ns - (cpu_ns - w->cpu_ns));
+	return away_ns > 0 ? (uint64_t)away_ns : 0;
 }
 
 void thread_account(struct thread *t, uint64_t ticks, enum thread_account what)
@@ -236,8 +215,8 @@ void thread_account(struct thread *t, uint64_t ticks, enum thread_account what)
 		r.voluntary = (uint32_t)u.ru_nvcsw;
 		r.involuntary = (uint32_t)u.ru_nivcsw;
 		r.major_faults = (uint32_t)u.ru_majflt;
-		if (what >= ACCOUNT_SYNC_BEGINS)
-			r.run_delay_ns = run_delay(t, what, r.cpu_ns, r.voluntary);
+		if (what >= ACCOUNT_WAIT_BEGINS)
+			r.run_delay_ns = run_delay(t, what, r.cpu_ns);
 		r.ticks = ticks ? ticks : clock_ticks();
 		ring_append(&t->ring, GST_USAGE, sizeof(r), &r);
 	}

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "process.h"
 #include "ring.h"
+#include "stack.h"
 
 struct nccl_comm;
 struct stream;
@@ -45,11 +46,7 @@ struct nccl_group {
 #define NCCL_GROUPS 9 /* one for each copy that is told apart, and one for none */
 
 struct thread_wait { /* the thread's accounts when it last began to wait for the device */
-	uint64_t mono_ns, cpu_ns, delay_ns;
-	uint32_t voluntary;
-	uint32_t spun;    /* copies in a row during which the thread never gave up its CPU */
-	bool copies;      /* it is a copy that it waits in */
-	bool delay_known; /* delay_ns was read, and does not begin at 0 */
+	uint64_t mono_ns, cpu_ns;
 };
 
 struct thread_burst { /* its part in bursts (burst.h) */
@@ -91,7 +88,8 @@ struct thread {
 	uint32_t random;
 	int64_t until_burst;     /* submissions until burst.c is to look */
 	struct thread_burst burst;
-	uint64_t injected_ticks; /* in driver calls that we added */
+	struct thread_stacks stacks;
+	uint64_t injected_ticks; /* in driver calls that we added, and in stacks */
 	bool own_stream;         /* has used its per-thread default stream */
 	struct thread_wait wait;
 	uint32_t pointer_epoch;
@@ -153,12 +151,14 @@ static inline uint64_t bias_count(struct bias *b, struct thread_slot *me, uint64
 /* The current context and its device, from the driver when a call may have changed it. */
 uint64_t thread_context(struct thread *t);
 
-enum thread_account { ACCOUNT_NONE, ACCOUNT_PLAIN, ACCOUNT_SYNC_BEGINS, ACCOUNT_COPY_BEGINS, ACCOUNT_WAIT_ENDED };
+enum thread_account { ACCOUNT_NONE, ACCOUNT_PLAIN, ACCOUNT_WAIT_BEGINS, ACCOUNT_WAIT_ENDED };
 
 /* The thread's CPU time, context switches and faults so far -> a GST_USAGE, stamped `ticks`, or if that is 0 when all is read.
- * Around a wait also how long it cannot have looked at the device: of a synchronise, all that it did not compute; of a copy, what it waited
- * for a CPU (two microseconds more, where the thread sleeps in copies). */
+ * Around a wait also how long it cannot have looked at the device: all that it did not compute. */
 void thread_account(struct thread *t, uint64_t ticks, enum thread_account what);
+
+/* A record of something else than a driver call, which may happen within one: in a signal handler, or in what the driver calls. */
+void thread_append(struct thread *t, uint16_t type, uint16_t size, const void *record);
 
 /* After fork, in the child. */
 void threads_forget(void);

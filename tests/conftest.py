@@ -2,6 +2,7 @@
 """What every Python test shares: where the build is, an environment in which libcuda is the simulated driver, and a recorder."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -23,6 +24,13 @@ def root() -> Path:
 def build() -> Path:
     """The build directory: $BUILD, else build."""
     return (ROOT / os.environ.get("BUILD", "build")).resolve()
+
+
+@pytest.fixture(scope="session")
+def cuda_include(build) -> Path:
+    """The folder of cuda.h that the build found."""
+    found = re.search(r"^CUDA_INC = (.*)$", (build / "setup.mk").read_text(), re.M)
+    return ROOT / found[1]
 
 
 def built(path: Path) -> Path:

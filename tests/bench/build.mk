@@ -2,7 +2,7 @@
 # The benchmark's programs: its driver, which does nothing (-Bsymbolic: its table names its own functions, not a recorder's), and
 # two that time what is recorded, one that launches without end. The LTTng pair is made by scripts/bench-hooks alone.
 BENCH_PROGRAMS := $(BUILD)/bench/hook_cost $(BUILD)/bench/hook_tail $(BUILD)/bench/endless
-BENCH := $(BUILD)/bench/libcuda.so.1 $(BENCH_PROGRAMS)
+BENCH := $(BUILD)/bench/libcuda.so.1 $(BENCH_PROGRAMS) $(BUILD)/bench/stack_cost
 
 $(BUILD)/obj/tests/bench/%.o: ALL_CFLAGS += -fPIC -iquote tests/bench $(CUDA_FLAGS)
 
@@ -12,6 +12,11 @@ $(BUILD)/bench/libcuda.so.1: $(BUILD)/obj/tests/bench/idle_driver.o
 	$(Q)$(LINK) -shared -Wl,-Bsymbolic -Wl,-soname,libcuda.so.1 -o $@ $^
 
 $(BENCH_PROGRAMS): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $^ -ldl -lpthread
+
+$(BUILD)/bench/stack_cost: $(BUILD)/obj/tests/bench/stack_cost.o $(SHIM_TEST_A)
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $^ -ldl -lpthread

@@ -2,6 +2,7 @@
 """Programs by others, unmodified, from tests/clients/requirements.txt."""
 
 import importlib
+import sys
 
 import pytest
 
@@ -39,6 +40,13 @@ def drjit(recorder, build):
     """The command that runs drjit_fit.py."""
     need("drjit", build)
     return recorder.command("drjit_fit.py")
+
+
+@pytest.fixture(scope="session")
+def script(recorder, build):
+    """run(text): a Python script that annotates itself with the nvtx package; nobody else's tool has NVTX's slot."""
+    need("nvtx", build)
+    return lambda text: recorder.run([sys.executable, "-c", text], env={"NVTX_INJECTION64_PATH": None})
 
 
 @pytest.fixture(scope="session")

@@ -32,6 +32,6 @@ def test_agrees(bindings, outcome, name, per_thread):
         run = record()
         truth.check_sound(run.report(), truth.Truth(run))
     else:
-        run = truth.agree(record)
+        run = truth.agree(record, copies_untold=name in ("copies", "pools"))
     calls = run.report()["calls"]
     assert calls["cuLaunchKernel_ptsz" if per_thread else "cuLaunchKernel"] > 0

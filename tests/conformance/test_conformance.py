@@ -115,10 +115,10 @@ def documented_errors(header):
     return listed
 
 
-def test_an_error_that_is_no_guess_is_documented(modules, include):
+def test_an_error_that_is_no_guess_is_documented(modules, cuda_include):
     """Where cuda.h does not list it for the function, the row says ?=."""
     import rows
-    listed = documented_errors((include / "cuda.h").read_text())
+    listed = documented_errors((cuda_include / "cuda.h").read_text())
     assert len(listed) > 300
     wrong, known = [], 0
     for path in FILES:
@@ -135,18 +135,13 @@ def test_an_error_that_is_no_guess_is_documented(modules, include):
 # ---- what stands in for cuda.h where there is none ------------------------------------------------------------
 
 
-@pytest.fixture
-def include(root, build):
-    return root / (build / "setup.mk").read_text().split("=")[1].strip()
-
-
-def test_the_constants_are_the_headers(root, include):
+def test_the_constants_are_the_headers(root, cuda_include):
     script = root / "scripts/gpu_check/constants.py"
-    made = subprocess.run([sys.executable, str(script), str(include)], capture_output=True, text=True, check=True).stdout
+    made = subprocess.run([sys.executable, str(script), str(cuda_include)], capture_output=True, text=True, check=True).stdout
     assert (root / "scripts/gpu_check/constants.txt").read_text() == made, f"{script.name} CUDA_INCLUDE > constants.txt"
 
 
-def test_the_structs_are_the_headers(modules, include, tmp_path):
+def test_the_structs_are_the_headers(modules, cuda_include, tmp_path):
     """Sizes and offsets. What has another name in C or no name is left out: its neighbours and the size hold it in place."""
     import structs
     unnamed = {"CUmemAllocationProp_flags", "CUlaunchAttributeValue"}
@@ -158,7 +153,7 @@ def test_the_structs_are_the_headers(modules, include, tmp_path):
         rows += [(f"offsetof({name}, {field})", getattr(kind, field).offset) for field, _ in kind._fields_]
     prints = "".join(f'printf("%zu\\n", {expression});' for expression, _ in rows)
     source = f"#include <cuda.h>\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {{ {prints} return 0; }}\n"
-    subprocess.run(["cc", "-xc", "-", "-I", str(include), "-o", str(tmp_path / "layout")], input=source, text=True, check=True)
+    subprocess.run(["cc", "-xc", "-", "-I", str(cuda_include), "-o", str(tmp_path / "layout")], input=source, text=True, check=True)
     values = subprocess.run([tmp_path / "layout"], capture_output=True, text=True, check=True).stdout.split()
     assert [(expression, int(value)) for (expression, _), value in zip(rows, values)] == rows
 

@@ -36,18 +36,13 @@ def headers(build, request):
 
 
 @pytest.fixture(scope="module")
-def cuda(build):
-    return re.search(r"CUDA_INC = (.*)", (build / "setup.mk").read_text())[1]
-
-
-@pytest.fixture(scope="module")
-def printed(root, build, cuda, tmp_path_factory):
+def printed(root, build, cuda_include, tmp_path_factory):
     def run(prologue, values, *include):
         """What a C program with this prologue prints of these expressions."""
         folder = tmp_path_factory.mktemp("api")
         body = "".join(f'printf("%ld\\n", (long)({value}));\n' for value in values)
         (folder / "a.c").write_text(f"#include <stddef.h>\n#include <stdio.h>\n{prologue}\nint main(void)\n{{\n{body}}}\n")
-        where = [f"-I{path}" for path in (*include, cuda)]
+        where = [f"-I{path}" for path in (*include, cuda_include)]
         subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-w", *where, str(folder / "a.c"), "-o", str(folder / "a")], check=True)
         return dict(zip(values, map(int, subprocess.run([folder / "a"], capture_output=True, text=True, check=True).stdout.split())))
 

@@ -3,11 +3,14 @@
  * UTF-8, whatever names the traces bring, and the sums hold. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <yajl/yajl_parse.h>
 
 #include "common.h"
 #include "export.h"
 #include "report.h"
+#include "stacks_name.h"
+#include "text.h"
 
 static void require_json(const char *text, size_t len)
 {
@@ -18,14 +21,36 @@ static void require_json(const char *text, size_t len)
 	yajl_free(parser);
 }
 
-/* Nothing that a terminal would obey. */
-static void require_plain(const char *text, size_t len)
+/* Each line ends in a number, and their sum is the idle time. */
+static void require_folded(const char *text, const struct summary *s)
 {
-	for (size_t i = 0; i < len; i++)
-		require((unsigned char)text[i] >= ' ' || text[i] == '\n');
+	int64_t idle = 0;
+
+	for (size_t i = 0; i < s->n_devices; i++)
+		idle += s->devices[i].timeline->idle_ns;
+	for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+		const char *end = strchr(line, '\n'), *number = end;
+
+		require(end != NULL);
+		while (number > line && number[-1] != ' ')
+			number--;
+		idle -= atoll(number);
+	}
+	require(idle == 0);
 }
 
-enum form { FORM_JSON, FORM_CHROME, FORM_TEXT, FORM_WHY, FORMS };
+/* Nothing that a terminal would obey, and no half of a character. */
+static void require_plain(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len;) {
+		unsigned length = text_utf8(text + i);
+
+		require(length && ((unsigned char)text[i] >= ' ' || text[i] == '\n'));
+		i += length;
+	}
+}
+
+enum form { FORM_JSON, FORM_CHROME, FORM_TEXT, FORM_FOLDED, FORM_WHY, FORMS };
 
 static enum err_kind write_form(FILE *out, enum form form, const struct summary *s, struct error *e)
 {
@@ -38,6 +63,8 @@ static enum err_kind write_form(FILE *out, enum form form, const struct summary 
 		return report_json(out, s, REPORT_ALL, e);
 	case FORM_CHROME:
 		return export_chrome(out, s, true, &left_out, e);
+	case FORM_FOLDED:
+		return export_folded(out, s, e);
 	case FORM_TEXT:
 		return report_text(out, s, &style, REPORT_GAPS, e);
 	default:
@@ -60,21 +87,43 @@ static void write_all(const struct summary *s)
 			require_json(text, len);
 		else
 			require_plain(text, len);
+		if (form == FORM_FOLDED)
+			require_folded(text, s);
 		free(text);
 	}
 }
 
-static void check_causes(const struct summary *s)
+static int64_t sum_of(const int64_t causes_ns[CAUSE_COUNT])
+{
+	int64_t sum = 0;
+
+	for (int cause = 0; cause < CAUSE_COUNT; cause++) {
+		require(causes_ns[cause] >= 0);
+		sum += causes_ns[cause];
+	}
+	return sum;
+}
+
+/* Idle time is that of all causes, of all steps with what is before and behind, and of all phases. */
+static void check_sums(const struct summary *s)
 {
 	for (size_t i = 0; i < s->n_devices; i++) {
-		int64_t idle = 0;
+		const struct device_phases *p = &s->devices[i].phases;
+		int64_t idle = s->devices[i].timeline->idle_ns, steps = p->startup_ns + p->shutdown_ns, phases = 0;
 
 		fuzz_check_device(s->devices[i].timeline);
-		for (int cause = 0; cause < CAUSE_COUNT; cause++) {
-			require(s->devices[i].attribution.causes_ns[cause] >= 0);
-			idle += s->devices[i].attribution.causes_ns[cause];
+		require(sum_of(s->devices[i].attribution.causes_ns) == idle);
+		for (size_t k = 0; k < p->n_steps; k++) {
+			require(sum_of(p->steps[k].causes_ns) == p->steps[k].idle_ns);
+			require(p->steps[k].step->begin_ns <= p->steps[k].step->end_ns);
+			steps += p->steps[k].idle_ns;
 		}
-		require(idle == s->devices[i].timeline->idle_ns);
+		for (size_t k = 0; k < p->n_phases; k++) {
+			require(sum_of(p->phases[k].causes_ns) == p->phases[k].idle_ns);
+			phases += p->phases[k].idle_ns;
+		}
+		require(!p->n_steps || steps == idle);
+		require(!p->n_phases || phases == idle);
 	}
 }
 
@@ -84,9 +133,11 @@ static void analyse(const struct run *run)
 	struct summary summary;
 	struct error e;
 
+	require(stacks_name(run, NULL, &e) ==
+		ERR_NONE); /* no file is read: names in a trace are paths of this machine */
 	require(timeline_build(&timeline, run, &e) == ERR_NONE);
 	require(summary_build(&summary, &timeline, &e) == ERR_NONE);
-	check_causes(&summary);
+	check_sums(&summary);
 	write_all(&summary);
 	summary_free(&summary);
 	timeline_free(&timeline);

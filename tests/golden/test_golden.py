@@ -88,12 +88,62 @@ def conserve(device):
     conserve_estimate(device)
 
 
+def conserve_steps(report):
+    """Steps are one after another; with startup and shutdown they have all idle time, and so have phases."""
+    for device in report["devices"]:
+        steps = [step for step in report["steps"] if step["device"] == device["device"]]
+        phases = [phase for phase in report["phases"] if phase["device"] == device["device"]]
+        assert all(before["end_ns"] == after["begin_ns"] for before, after in zip(steps, steps[1:]))
+        assert all(step["begin_ns"] <= step["end_ns"] for step in steps)
+        assert [step["index"] for step in steps] == list(range(len(steps)))
+        for part in steps + phases:
+            assert sum(part["causes"].values()) == part["idle_ns"] >= 0 and set(part["causes"]) == set(device["causes"])
+        if steps:
+            assert device["idle_ns"] == device["startup_ns"] + device["shutdown_ns"] + sum(step["idle_ns"] for step in steps)
+        else:
+            assert device["startup_ns"] == device["shutdown_ns"] == 0
+        assert not phases or device["idle_ns"] == sum(phase["idle_ns"] for phase in phases)
+        assert len({(tuple(phase["path"]), phase["in_step"]) for phase in phases}) == len(phases)
+
+
+def describe_memory(report):
+    """Each device has an entry, and each entry all its keys, whatever is known of it."""
+    assert [entry["device"] for entry in report["memory"]][:len(report["devices"])] == [device["device"] for device in report["devices"]]
+    for entry in report["memory"]:
+        assert all(isinstance(entry[key], list) for key in ("pools", "course", "stories"))
+        assert entry["end"]["allocated_bytes"] + entry["end"]["free_bytes"] == entry["end"]["reserved_bytes"] <= entry["peak_reserved_bytes"]
+        assert max([0, *(point[1] for point in entry["course"])]) == entry["peak_allocated_bytes"]
+
+
+def range_ends():
+    """The ranges of nvtx-phases that are in others, each once."""
+    lines = (HERE / "nvtx-phases/trace.txt").read_text().splitlines()
+    return [line for line in lines if line.startswith("range ") and "level=" in line and "t=2" in line]
+
+
+@pytest.mark.parametrize("line", range_ends())
+def test_a_lost_end(line, build, gpushim, report, tmp_path):
+    """Its thread tells by what it does next: all steps are there, and no phase that was not."""
+    whole = report("nvtx-phases")
+    text = (HERE / "nvtx-phases/trace.txt").read_text()
+    begin = line.split("t=")[1].split("..")[0]
+    (tmp_path / "trace.txt").write_text(text.replace(line, line.replace(line.split()[2], f"t={begin}")))
+    subprocess.run([build / "tools/gst_write", tmp_path / "trace.txt", tmp_path / "run"], check=True)
+    done = subprocess.run([gpushim, "report", "--json", tmp_path / "run"], capture_output=True, text=True, check=True)
+    made = json.loads(done.stdout)
+    conserve_steps(made)
+    assert made["steps"] == whole["steps"]
+    assert {tuple(phase["path"]) for phase in made["phases"]} == {tuple(phase["path"]) for phase in whole["phases"]}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_conservation(name, report):
     made = report(name)
     assert made["schema"] == "gpushim.report/1"
     for device in made["devices"]:
         conserve(device)
+    conserve_steps(made)
+    describe_memory(made)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -106,7 +156,7 @@ def test_text(name, report, build, gpushim, tmp_path):
     """The text is printed for each, its lines fit, and it holds no control character."""
     report(name)
     subprocess.run([build / "tools/gst_write", HERE / name / "trace.txt", tmp_path / "run"], check=True)
-    for extra in ([], ["--why", "0"]):
+    for extra in ([], ["--why", "0"], *([["--steps"]] if name.startswith("nvtx") else [])):
         done = subprocess.run([gpushim, "report", tmp_path / "run", *extra], capture_output=True, env={"LC_ALL": "C.UTF-8"})
         if extra and done.returncode == 2:
             assert b"there is no gap" in done.stderr

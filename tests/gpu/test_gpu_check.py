@@ -322,10 +322,9 @@ def test_the_readme_says_that_nothing_ran_on_a_gpu_while_no_result_is_there(root
 
 # ---- the list of entry points -----------------------------------------------------------------------------------------------
 
-def test_the_list_of_entry_points_is_the_headers(root, build):
-    inc = (build / "setup.mk").read_text().split("=")[1].strip()
+def test_the_list_of_entry_points_is_the_headers(root, cuda_include):
     source = "#define __CUDA_API_VERSION_INTERNAL\n#include <cuda.h>\n"
-    run = subprocess.run(["cc", "-E", "-P", f"-I{root / inc}", "-xc", "-"], input=source, capture_output=True, text=True, check=True)
+    run = subprocess.run(["cc", "-E", "-P", f"-I{cuda_include}", "-xc", "-"], input=source, capture_output=True, text=True, check=True)
     declared = set(re.findall(r"\bCUresult\s+(cu[A-Z]\w*)\s*\(", run.stdout))
     lines = (root / "scripts/gpu_check/entry_points.txt").read_text().splitlines()
     listed = [line for line in lines if not line.startswith("#")]

@@ -46,8 +46,13 @@ def records(data, base):
     at, found = SEGMENT_HEADER, []
     while at + RECORD_HEADER <= SEGMENT_BYTES:
         kind, size, _, commit = struct.unpack_from("<4H", data, base + at)
-        if kind == 0 and size == 0:
-            break
+        if kind == 0 and size == 0:  # room that a thread left in the middle of an append, or the end
+            rest = data[base + at:base + SEGMENT_BYTES]
+            empty = len(rest) - len(rest.lstrip(b"\0"))
+            if empty == len(rest):
+                break
+            at += empty // 8 * 8
+            continue
         found.append(Record(base + at, kind, size, commit))
         at += size
     return found
@@ -86,7 +91,7 @@ def names(data, parts, space):
             number, where, length = struct.unpack_from("<IHH", data, record.offset + RECORD_HEADER)
             if where == space:
                 assert number not in found, f"name {number} of space {space} is there twice"
-                found[number] = data[record.offset + 16:record.offset + 16 + length].decode()
+                found[number] = data[record.offset + 16:record.offset + 16 + length].decode(errors="replace")
     return found
 
 

@@ -233,4 +233,4 @@ def test_only_so_much_of_a_file_system_in_memory(recorder, mounted):
     assert (done.status, done.stdout) == (0, "end\n")
     assert 6 << 20 < done.traces()[0].stat().st_size <= 8 << 20
     recorded = done.report()["calls"]["cuMemsetD8_v2"]
-    assert (6 << 20) // 64 <= recorded <= (8 << 20) // 64  # 64 bytes each: the last of them
+    assert (11 << 19) // 64 <= recorded <= (8 << 20) // 64  # 64 bytes each: the last of them; of 28 segments some are others'

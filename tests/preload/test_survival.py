@@ -286,14 +286,13 @@ def test_dlclose_of_the_shim(recorder):
 
 
 @pytest.fixture(scope="module", params=["address", "address -static-libasan", "thread"])
-def sanitized(request, recorder, root, tmp_path_factory):
+def sanitized(request, recorder, root, cuda_include, tmp_path_factory):
     """(client, library to be preloaded before ours): built with a sanitizer."""
     options = request.param.split()
     client = tmp_path_factory.mktemp("sanitized") / "client"
-    include = re.search(r"CUDA_INC\s*:?=\s*(\S+)", (recorder.build / "setup.mk").read_text()).group(1)
     workloads = root / "tests" / "workloads"
     sources = [workloads / "client_dlopen.c", *sorted(workloads.glob("common*.c"))]
-    command = ["-fsanitize=" + options[0], *options[1:], "-D_GNU_SOURCE", "-g", "-O1", "-isystem", include, "-iquote", root / "tests" / "workloads",
+    command = ["-fsanitize=" + options[0], *options[1:], "-D_GNU_SOURCE", "-g", "-O1", "-isystem", cuda_include, "-iquote", root / "tests" / "workloads",
                "-iquote", root]
     try:
         compile_c(*command, "-o", client, *sources, "-lpthread", "-ldl", "-lm")

@@ -11,6 +11,7 @@ from pathlib import Path
 import gst
 import pytest
 import survival
+from stack_records import REFUSED, read_costs
 
 WHOLE = ["no-threads", "threads-later", "no-locked-memory", "other-directory", "no-permissions", "other-namespaces", "joined-namespaces", "closed",
          "sandbox-that-kills"]
@@ -26,14 +27,14 @@ def anywhere():
         yield Path(folder)
 
 
-def run(recorder, case, out):
+def run(recorder, case, out, **env):
     if case in ROOT_ONLY and os.geteuid() != 0:
         pytest.skip("root's alone")
     command = recorder.command("survive_limits_linked", case)
     plain = survival.run(recorder, command, shim=False)
     if plain.status != 0:
         pytest.skip(f"does not run without the shim either: {plain.stderr[-300:]}")
-    done = survival.run(recorder, command, env={"GPUSHIM_OUT": out})
+    done = survival.run(recorder, command, env={"GPUSHIM_OUT": out, **env})
     assert survival.outcome(done) == survival.outcome(plain)
     done.out = out
     return done
@@ -62,6 +63,17 @@ def test_what_is_missing_is_counted(recorder, case, anywhere):
     assert 0 < sum(calls.values()) <= sum(returned.values()) <= sum(calls.values()) + dropped + given_up
     info = recorder.gpushim("info", trace)
     assert info.returncode == 0 and (dropped == 0 or "were dropped" in info.stdout), info.stdout + info.stderr
+
+
+def test_a_sandbox_ends_stacks(recorder, anywhere):
+    """The kernel refuses the question that they are read with: the trace says so, and so does `info`."""
+    done = run(recorder, "sandbox", anywhere, GPUSHIM_STACKS="100%")
+    (trace,) = done.traces()
+    data = trace.read_bytes()
+    costs = read_costs(data, gst.segments(data))
+    assert costs[-1].python & REFUSED and costs[-1].taken > 0
+    words = " ".join(recorder.gpushim("info", trace).stdout.split())
+    assert "No stacks from some moment on: the kernel refuses what they are read with, process_vm_readv." in words
 
 
 GAINS_RIGHTS = """

@@ -3,7 +3,6 @@
 where the call is one of the recorder's own, which then has the gate and more in its hands (shim/gate.h)."""
 
 import os
-import re
 import shutil
 import subprocess
 
@@ -21,16 +20,15 @@ PLACES = {
 
 
 @pytest.fixture(scope="module")
-def unwinding(recorder, root, tmp_path_factory):
+def unwinding(recorder, root, cuda_include, tmp_path_factory):
     """-> the client; the driver is in its folder."""
     compiler = os.environ.get("CXX", "g++")
     if not shutil.which(compiler):
         pytest.skip("no C++ compiler here")
     folder, sources = tmp_path_factory.mktemp("unwinding"), root / "tests" / "workloads"
-    include = re.search(r"CUDA_INC\s*:?=\s*(\S+)", (recorder.build / "setup.mk").read_text()).group(1)
     common = next((recorder.build / "obj" / "tests" / "workloads").glob("common_driver.o"))
     for command in ([compiler, "-shared", "-fPIC", "-O1", "-o", folder / "libcuda.so.1", sources / "unwind_driver.cc"],
-                    [compiler, "-O1", "-isystem", include, "-iquote", sources, "-o", folder / "unwind", sources / "unwind.cc", common, "-lpthread",
+                    [compiler, "-O1", "-isystem", cuda_include, "-iquote", sources, "-o", folder / "unwind", sources / "unwind.cc", common, "-lpthread",
                      "-ldl"]):
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

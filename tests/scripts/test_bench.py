@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The benchmark behind scripts/bench-hooks measures what it says: with the shim a call costs something, past it nothing."""
+"""The benchmark behind scripts/bench-hooks measures what it says: with the shim a call costs something, past it nothing. scripts/bench-stacks, in small."""
 
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,8 @@ def test_the_slowest_launches(bench, shim):
     assert rows["recorded"][1] > rows["the driver alone"][1], rows
 
 
-BENCH_HOOKS = Path(__file__).resolve().parents[2] / "scripts" / "bench-hooks"
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+BENCH_HOOKS = SCRIPTS / "bench-hooks"
 
 
 @pytest.mark.parametrize("argument, status, to", [("--help", 0, "stdout"), ("-h", 0, "stdout"), ("--fast", 2, "stderr")])
@@ -63,3 +65,31 @@ def test_bench_hooks_says_how_it_is_used(tmp_path, argument, status, to):
     text = getattr(done, to)
     assert text.startswith("usage: [BUILD=dir] [NO_LTTNG=1] scripts/bench-hooks\nbench-hooks: prints the cost of ")
     assert "set -euo" not in text and not (tmp_path / "build").exists()
+
+
+def bench_stacks(build, tmp_path, *options):
+    return subprocess.run([sys.executable, SCRIPTS / "bench-stacks", "--built", *options], cwd=tmp_path, env={**os.environ, "BUILD": str(build)},
+                          capture_output=True, text=True, timeout=100)
+
+
+def test_bench_stacks(build, tmp_path):
+    """Each of its rows is there and makes sense: frames are what the programs have, in order, and nothing takes no time."""
+    done = bench_stacks(build, tmp_path, "--rounds", "2", "--launches", "300", "--steps", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    ways = {row[0]: [float(n) for n in row[1:]] for row in re.findall(r"^(\S.*?) +(\d+) +([0-9.]+) +([0-9.]+) to ([0-9.]+)$", done.stdout, re.M)}
+    assert {"two reads of the counter", "by unwinding tables", "by frame pointers", "libc's backtrace"} <= set(ways), done.stdout
+    assert ways["two reads of the counter"][:2] == [0, 1]
+    assert all(0 < low <= ratio <= high for _, ratio, low, high in ways.values())
+    assert ways["by frame pointers"][0] == 31 and ways["by unwinding tables"][0] >= 30 and ways["by unwinding tables"][1] > 1
+    frames, ratio, samples, stacks = map(float, re.search(
+        r"^a sample of a Python program: (\d+) frames, (\d+) \([0-9.]+ us\); (\d+) samples, (\d+) different stacks$", done.stdout, re.M).groups())
+    assert frames > 8 and ratio > 1 and samples >= 300 and 0 < stacks < samples
+    demo = re.findall(r"^the demo, GPUSHIM_STACKS=(on|100%) against off, (wall|CPU) time: ([0-9.]+) \(([0-9.]+) to ([0-9.]+)\)$", done.stdout, re.M)
+    assert [row[:2] for row in demo] == [("on", "wall"), ("on", "CPU"), ("100%", "wall"), ("100%", "CPU")]
+    assert all(0 < float(low) <= float(middle) <= float(high) for *_, middle, low, high in demo)
+
+
+@pytest.mark.parametrize("options, words", [(["--rounds", "1"], "--rounds needs 2 or more"), (["--fast"], "unrecognized arguments: --fast")])
+def test_bench_stacks_refuses(build, tmp_path, options, words):
+    done = bench_stacks(build, tmp_path, *options)
+    assert (done.returncode, done.stdout) == (2, "") and words in done.stderr

@@ -101,7 +101,20 @@ def test_ids_fit_32_bits(file):
 
 
 def test_phases_are_slices_flows_and_metadata(file):
-    assert {event["ph"] for event in file[1]["traceEvents"]} <= {"X", "M", "s", "f"}
+    assert {event["ph"] for event in file[1]["traceEvents"]} <= {"X", "M", "s", "f", "C"}
+
+
+def test_counters_are_of_devices_and_go_forward(file):
+    """Perfetto makes one track of (pid, name, key) and draws the values in the order of time."""
+    devices = {event["pid"] for event in file[1]["traceEvents"] if event["ph"] == "M" and event["args"].get("name", "").startswith("device ")}
+    counters = [event for event in file[1]["traceEvents"] if event["ph"] == "C"]
+    assert {event["pid"] for event in counters} <= devices
+    for event in counters:
+        assert event["name"] == "memory" and "dur" not in event
+        assert all(isinstance(value, int) and value >= 0 for value in event["args"].values())
+    for pid in devices:
+        times = [event["ts"] for event in counters if event["pid"] == pid]
+        assert times == sorted(set(times))
 
 
 def test_device_work_has_stream_and_correlation(file):
@@ -278,3 +291,16 @@ def test_collectives_are_named_as_kineto_names_them(files):
     assert reduce["tid"] not in {e["tid"] for e in slices(files["nccl"], "cuda_driver")}
     assert len({e["args"]["Process Group Name"] for e in events if e["name"] == "ncclAllReduce"}) == 1  # both ranks'
     assert not [e for e in events if e["name"] == "ncclCommCuDevice"]
+
+
+def test_ranges_are_annotations_beside_the_calls(files):
+    """What the program says through NVTX, as Kineto calls it: on the thread's own track, with what it is about; a mark lasts no time."""
+    events = slices(files["nvtx-other-thread"], "user_annotation")
+    assert [(e["name"], e["ts"], e["dur"]) for e in events if e["name"].startswith("step")] == [("step 1", 1000.0, 950.0), ("step 2", 2000.0, 950.0)]
+    reduce = [e for e in events if e["name"] == "ncclAllReduce"]
+    assert [e["args"] for e in reduce] == [{"domain": "NCCL", "details": "NCCL communicator ID 0xabcdef012345, Message size [bytes] 4096"}] * 2
+    assert len({e["tid"] for e in events}) == 2 and not {e["tid"] for e in events} & {e["tid"] for e in slices(files["nvtx-other-thread"], "cuda_driver")}
+    done, = (e for e in slices(files["nvtx-phases"], "user_annotation") if e["name"] == "done")
+    assert done["dur"] == 0.0
+    checkpoint, = (e for e in slices(files["nvtx-side-by-side"], "user_annotation") if e["name"] == "checkpoint")
+    assert checkpoint["args"]["not ended"] == 1

@@ -59,6 +59,12 @@ def test_help_and_version(call):
     assert call("help", "nonsense").returncode == 2
 
 
+@pytest.mark.parametrize("command", ["report", "export", "info", "run"])
+def test_a_letter_is_one_option(call, command):
+    letters = re.findall(r"^ +-(\w), --", call(command, "--help").stdout, re.M)
+    assert letters and len(set(letters)) == len(letters)
+
+
 @pytest.mark.parametrize("args", [(), ("nonsense",), ("report",), ("report", "x", "--nonsense"), ("report", "x", "--why", "-1"),
                                   ("report", "x", "--top"), ("export", "x"), ("export", "--chrome", "y")])
 def test_usage_errors(call, args):

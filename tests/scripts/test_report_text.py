@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What bursts say, on the report's page: for one device after another, and for many together."""
+"""The report's page, word for word where figures stand: what bursts say, for one device and for many; steps and phases; stacks."""
 
 import subprocess
 
@@ -14,12 +14,12 @@ launch t=14050us..14052us stream=3 seq=2 kernel=regular device=2
 
 @pytest.fixture
 def page(root, build, gpushim, tmp_path):
-    """The report on the golden trace of this name and these lines more, its lines joined."""
-    def make(name, more=""):
+    """The report on the golden trace of this name and these lines more, its lines joined; options: the command's."""
+    def make(name, more="", options=()):
         text, out = tmp_path / "trace.txt", tmp_path / "out"
         text.write_text((root / "tests/golden" / name / "trace.txt").read_text() + more)
         subprocess.run([build / "tools/gst_write", text, out], check=True)
-        done = subprocess.run([gpushim, "report", out], capture_output=True, text=True, check=True)
+        done = subprocess.run([gpushim, "report", out, *options], capture_output=True, text=True, check=True)
         return " ".join(done.stdout.split())
     return make
 
@@ -42,3 +42,47 @@ def test_three_devices_have_a_column_and_a_sum(page):
 def test_too_few_bursts_have_no_interval(page):
     text = page("bursts-too-few")
     assert "likely bursts are too few to say:" in text and "95 %" not in text
+
+
+def test_steps_and_phases(page):
+    text = page("nvtx-phases")
+    assert "steps and phases by the program's own NVTX ranges 3 steps (step 1 to step 3), half of them within 1.0 ms;" in text
+    assert "the device was idle in 49.2 % of them, longest in step 2: 650.0 us idle in phase time of idle mainly" in text
+    assert "backward 530.0 us 36.6 % unexplained 100 % data 400.0 us 27.6 % unexplained 100 % forward 200.0 us 13.8 % unexplained 100 %" in text
+    assert "forward > attention 120.0 us 8.3 % unexplained 100 % (step, in no range of it) 100.0 us 6.9 %" in text
+    assert "epoch 0 100.0 us 6.9 % unexplained 100 % longest gaps" in text, "no row more"
+
+
+def test_each_step(page):
+    text = page("nvtx-phases", options=["--steps"])
+    assert text == ("device 0 step at length idle mainly step 1 -360.0 us 1.0 ms 290.0 us 29.0 % unexplained 100 % "
+                    "step 2 640.0 us 1.0 ms 650.0 us 65.0 % unexplained 100 % step 3 1.6 ms 950.0 us 510.0 us 53.7 % unexplained 100 %")
+
+
+def test_a_step_without_length(page):
+    text = page("nvtx-killed", options=["--steps"])
+    assert "step 2 2.4 ms 2.5 ms 1.5 ms 60.5 % sync-bubble 66 %, unexplained 33 %" in text and text.endswith("step 4 6.9 ms 0 ns 0 ns 0.0 %")
+    assert "4 steps (step 1 to step 4), half of them within 2.4 ms" in page("nvtx-killed")
+
+
+def test_no_steps(page):
+    assert page("stacks-python", options=["--steps"]) == "no steps: no NVTX range repeats, or none was recorded (gpushim info)"
+    assert "steps and phases" not in page("stacks-python")
+
+
+def test_call_sites(page):
+    text = page("stacks-python")
+    assert "idle time by call site the statement that the submitting thread was at 6.0 ms 99.6 % train.py:41 in load_batch; host-sleep in 1 gap" in text
+    assert "and 2 more: --json, export --folded 3 stacks taken in 20.0 us, 0.07 % of the run; 3 looks from outside;" in text
+    assert "/nonexistent/bin/python3.11 is not here" in text
+
+
+def test_the_stacks_of_one_gap(page):
+    """Each place with how long it held the thread, and the stack that says so; the statement in it is marked."""
+    text = page("stacks-python", options=["--why", "0"])
+    assert text.count("launched at train.py:66 in train") == 2, "before and after"
+    assert ("in the call at train.py:70 in train, for 9.9 us _tensor.py:12 in Tensor.item /usr/lib/python3/dist-packages/torch/_tensor.py "
+            "=> train.py:70 in train /srv/me/train.py train.py:88 in <module> /srv/me/train.py 0xfff in python3.11 (build-id aa01)") in text
+    assert "at train.py:41 in load_batch, for 6.0 ms => train.py:41 in load_batch /srv/me/train.py train.py:61 in train /srv/me/train.py" in text
+    assert "before the launch at train.py:66 in train, for 13.5 us => train.py:66 in train /srv/me/train.py train.py:88 in <module>" in text
+    assert text.count("=>") == 3

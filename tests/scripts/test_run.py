@@ -121,14 +121,19 @@ def test_the_program_begins_as_without_us(run, what, ignored):
     assert recorded.stdout == without.stdout and recorded.returncode == without.returncode == 0
 
 
-def test_its_environment_gains_three_variables(run, shim):
+NVTX = "NVTX_INJECTION64_PATH"
+
+
+@pytest.mark.parametrize("given, nvtx", [({}, {NVTX: "libgpushim.so"}), ({"GPUSHIM_NVTX": "off"}, {}), ({NVTX: "/nonexistent/tool.so"}, {})],
+                         ids=["nvtx", "no-nvtx", "nvtx-taken"])
+def test_its_environment_gains_three_variables_and_nvtxs(run, shim, given, nvtx):
     show = "import json, os; print(json.dumps(dict(os.environ)))"
-    without = json.loads(subprocess.run([sys.executable, "-c", show], env=run.environment(X="1"), capture_output=True).stdout)
-    recorded = json.loads(run.python(show, X="1").stdout)
+    without = json.loads(subprocess.run([sys.executable, "-c", show], env=run.environment(X="1", **given), capture_output=True).stdout)
+    recorded = json.loads(run.python(show, X="1", **given).stdout)
     assert recorded.pop("LD_PRELOAD") == str(shim)
     assert recorded.pop("GPUSHIM_OUT") == str(run.out)
     assert re.fullmatch(r"\d{8}-\d{6}-[0-9a-f]{16}", recorded.pop("GPUSHIM_RUN"))
-    assert recorded == without
+    assert recorded == without | nvtx
 
 
 def test_what_is_preloaded_already_stays(run, shim, build, tmp_path):
@@ -281,8 +286,9 @@ def test_killed_by_a_signal_says_so(run, number):
     done = run.python(WORK + f"signal.signal({int(number)}, signal.SIG_DFL) if {int(number)} != 9 else 0; os.kill(os.getpid(), {int(number)})")
     assert done.returncode == -number
     assert "ended without a regular exit" in " ".join(done.stderr.split()) and last_line(done.stderr).startswith("gpushim: recorded in ")
-    shell = subprocess.run(["sh", "-c", '"$@"; exit $?', "sh", *run.command("sh", "-c", f"kill -{int(number)} $$")], cwd=run.folder,
-                           env=run.environment(), capture_output=True, timeout=60)
+    by_itself = run.command(sys.executable, "-c", f"import os, signal; signal.signal({int(number)}, signal.SIG_DFL) if {int(number)} != 9 else 0; "
+                                                  f"os.kill(os.getpid(), {int(number)})")  # what started the tests may have it ignored
+    shell = subprocess.run(["sh", "-c", '"$@"; exit $?', "sh", *by_itself], cwd=run.folder, env=run.environment(), capture_output=True, timeout=60)
     assert shell.returncode == 128 + number
 
 

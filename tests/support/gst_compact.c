@@ -53,9 +53,54 @@ static size_t size_of(uint8_t type)
 
 	if (type == GST_COMM || type == GST_NCCL)
 		return sizeof(struct gst_nccl);
-	if (type == GST_BUSY)
+	switch (type) {
+	case GST_BUSY:
 		return sizeof(struct gst_busy);
+	case GST_RANGE:
+		return sizeof(struct gst_range);
+	case GST_RANGE_DATA:
+		return sizeof(struct gst_range_data);
+	case GST_NVTX:
+		return sizeof(struct gst_nvtx);
+	case GST_STACK_AT:
+		return sizeof(struct gst_stack_at);
+	case GST_OBJECT:
+		return sizeof(struct gst_object);
+	case GST_CODE:
+		return sizeof(struct gst_code);
+	case GST_STACK_COST:
+		return sizeof(struct gst_stack_cost);
+	case GST_BLOCK:
+		return sizeof(struct gst_block);
+	case GST_MAPPING:
+		return sizeof(struct gst_mapping);
+	case GST_POOL:
+		return sizeof(struct gst_pool);
+	case GST_MEMORY_LEFT:
+		return sizeof(struct gst_memory_left);
+	default:
+		break;
+	}
 	return type < sizeof(sizes) ? sizes[type] : 16;
+}
+
+/* What follows a record of stacks, as its own fields say, kept small; 0 for others. */
+static size_t stack_rest(void *record, uint16_t type)
+{
+	struct gst_stack *stack = record;
+	struct gst_object *object = record;
+	struct gst_code *code = record;
+
+	switch (type) {
+	case GST_STACK:
+		return (stack->count %= 16) * sizeof(stack->frames[0]);
+	case GST_OBJECT:
+		return object->path_bytes %= 256;
+	case GST_CODE:
+		return (code->file_bytes %= 128) + (code->name_bytes %= 128);
+	default:
+		return 0;
+	}
 }
 
 /* A record as it stands in the input, header left out. Names bring their length. */
@@ -74,12 +119,23 @@ static void add_whole(struct gst_image *image, struct input *in)
 		take(in, busy->streams, 4 * busy->count);
 		size += 4 * busy->count;
 	}
+	if (type == GST_RANGE_DATA) {
+		struct gst_range_data *data = (void *)record;
+
+		data->kept %= 128;
+		take(in, data->data, data->kept);
+		size += data->kept;
+	}
 	if (type == GST_NAME) {
 		struct gst_name *name = (void *)record;
 
 		name->length %= sizeof(record) - sizeof(*name);
 		take(in, name->text, name->length);
 		size += name->length;
+	}
+	if (stack_rest(record, type)) {
+		take(in, record + size, stack_rest(record, type));
+		size += stack_rest(record, type);
 	}
 	gst_image_add(image, type, record, size, true);
 }
@@ -235,11 +291,23 @@ static size_t compact_segment(uint8_t *to, const uint8_t *segment, uint32_t end)
 			memcpy(&name, segment + at, sizeof(name));
 			size = (uint16_t)(sizeof(name) + name.length);
 		}
+		if (h.type == GST_RANGE_DATA) {
+			struct gst_range_data data;
+
+			memcpy(&data, segment + at, sizeof(data));
+			size = (uint16_t)(sizeof(data) + data.kept % 128);
+		}
 		if (h.type == GST_BUSY) {
 			struct gst_busy busy;
 
 			memcpy(&busy, segment + at, sizeof(busy));
 			size = (uint16_t)(sizeof(busy) + 4 * (busy.count % 8));
+		}
+		if (h.type == GST_STACK || h.type == GST_OBJECT || h.type == GST_CODE) {
+			uint8_t record[sizeof(struct gst_object)] = { 0 };
+
+			memcpy(record, segment + at, h.size < sizeof(record) ? h.size : sizeof(record));
+			size = (uint16_t)(size_of((uint8_t)h.type) + stack_rest(record, h.type));
 		}
 		to[n++] = WHOLE_RECORD;
 		to[n++] = (uint8_t)h.type;

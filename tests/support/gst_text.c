@@ -11,14 +11,23 @@ static const struct {
 	const char *word;
 	void (*add)(struct parser *p);
 } events[] = {
-	{ "thread", text_thread },       { "segment", text_segment },     { "kept", text_kept },
-	{ "drop", text_drop },           { "recycled", text_recycled },   { "device", text_device },
-	{ "stream", text_stream },       { "entry", text_entry },         { "node", text_node },
-	{ "depends", text_depends },     { "structure", text_structure }, { "edge", text_edge },
-	{ "poll", text_poll },           { "busy", text_busy },           { "sample", text_sample },
-	{ "usage", text_usage },         { "comm", text_comm },           { "nccl", text_nccl },
-	{ "untracked", text_untracked }, { "activity", text_activity },   { "burst", text_burst },
-	{ "level", text_level },         { "anchor", text_anchor },
+	{ "thread", text_thread },       { "segment", text_segment },
+	{ "kept", text_kept },           { "drop", text_drop },
+	{ "recycled", text_recycled },   { "device", text_device },
+	{ "stream", text_stream },       { "entry", text_entry },
+	{ "node", text_node },           { "depends", text_depends },
+	{ "structure", text_structure }, { "edge", text_edge },
+	{ "poll", text_poll },           { "busy", text_busy },
+	{ "sample", text_sample },       { "usage", text_usage },
+	{ "comm", text_comm },           { "nccl", text_nccl },
+	{ "untracked", text_untracked }, { "activity", text_activity },
+	{ "burst", text_burst },         { "level", text_level },
+	{ "anchor", text_anchor },       { "block", text_block },
+	{ "mapping", text_mapping },     { "pool-state", text_pool_state },
+	{ "left", text_left },           { "range", text_range },
+	{ "nvtx", text_nvtx },           { "object", text_object },
+	{ "code", text_code },           { "stack", text_stack },
+	{ "taken", text_taken },         { "stack-cost", text_stack_cost },
 };
 
 static void add_event(struct parser *p)

@@ -29,12 +29,22 @@
  *        [library=/path] [version=22809]      a communicator
  *   nccl all-reduce t=.. [hook=ncclAllReduce] [comm=1] [stream=] [group=] [seq=] [count=] [type=float32] [op=sum] [peer=] [opened=1ms]
  *        [flags=inner,ours]   kinds: as in format.h, in small letters with dashes
+ *   range forward t=1ms..2ms [level=1] [kind=pushed|started|mark] [number=12] [domain=X] [category=3] [payload=5] [tid=] [id=]      what
+ *        the program says through NVTX; ~ stands for a space; t=1ms: not ended, but for a mark; number: last part of the name
+ *        [schema=0~u64~comm;8~u64~bytes values=0xab,4096]      with a structured payload of 8 bytes a value
+ *   nvtx ours|taken|off|attached|category t=.. [name=X] [number=] [domain=]      whose NVTX's slot is; what a category is called
+ *   block taken|given|refused t=.. address= bytes= [allocated= reserved=] [device=]       of a framework's allocator
+ *   mapping t=.. address= bytes= handle= [offset=]      pool-state t=.. pool= reserved= used= [reserved-high=] [used-high=] [device=]
+ *   left t=.. free= total= [device=]        of a device, after a refusal; numbers of bytes may end in K, M or G; of pool calls pool= is the number
  *   drop 3 [first=1ms last=2ms] [disk=] [limit=] [busy=] [errno=28] [activities=]      records_dropped, when and why
  *   anchor t=1s [mono=1.0005s] [width=200]       with clock=tsc: what CLOCK_MONOTONIC said at a time of this file, 200 ticks wide; else the same
- *   untracked [names=] [streams=] [graphs=] [nccl=]       what found no place in the recorder's tables
+ *   untracked [names=] [streams=] [graphs=] [nccl=] [nvtx=]       what found no place in the recorder's tables
  *   recycled until=5ms [segments=] [records=] [calls=] [lost=] [limit=] [errno=]      the beginning was given up; then segments stand where others did:
  *   thread 10 main recycles=1 number=3      segment recycles=1 number=4        and copies of definitions in:  kept    kept segment=0 recycles=0
  *   busy t=.. [streams=1,2] [flags=more,left]       entry cuNew           a driver function the recorder does not know
+ *   object 1 path=/x/libfoo.so [bias=0x1000] [build-id=ab12] [flags=program,vdso,gone] [bytes= mtime=]     code 2 file=/x/train.py name=load [first=30]
+ *   stack 3 frames=python:2:41,return:1:0x1234 [flags=truncated,unmerged]      innermost first; kind, code or object, line or address; also exact:
+ *   taken stall|silence|site|sample|look t=a..b stack=3 [tid=] [weight=]       stack-cost t=.. [took=3us] [taken=] [looks=] [passed=] [failed=] [budget=]
  *   unfinished               the next record was never finished
  *
  * A time is a number with ns, us, ms or s, counted from 1 s after the clock's zero; t=a..b are a call's two ends. Calls take

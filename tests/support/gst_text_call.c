@@ -60,6 +60,8 @@ static void add_call(struct parser *p, const struct family *f)
 		r.args[0] = word_number(p, "bytes", 4096);
 		r.args[1] = word_number(p, "pointer", 0);
 	}
+	if (f->family == GST_FAMILY_POOL)
+		r.name = (uint32_t)word_number(p, "pool", 0);
 	if (f->family == GST_FAMILY_GRAPH_LAUNCH) {
 		r.name = (uint32_t)word_number(p, "structure", 0);
 		r.args[0] = word_number(p, "exec", 9);

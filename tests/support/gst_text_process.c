@@ -133,6 +133,7 @@ void text_untracked(struct parser *p)
 	c->streams_untracked = word_number(p, "streams", 0);
 	c->graphs_untracked = word_number(p, "graphs", 0);
 	c->nccl_untracked = word_number(p, "nccl", 0);
+	c->nvtx_untracked = word_number(p, "nvtx", 0);
 }
 
 void text_drop(struct parser *p)

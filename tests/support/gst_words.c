@@ -28,7 +28,10 @@ uint64_t word_number(struct parser *p, const char *key, uint64_t otherwise)
 	if (!text)
 		return otherwise;
 	value = strtoull(text, &end, 0);
-	p->bad |= *end != '\0' || end == text;
+	p->bad |= end == text;
+	if (*end)
+		value <<= *end == 'K' ? 10 : *end == 'M' ? 20 : 30;
+	p->bad |= *end && (!strchr("KMG", *end) || end[1]);
 	return value;
 }
 

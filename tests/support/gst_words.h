@@ -74,3 +74,14 @@ void text_sample(struct parser *p); /* gst_text_host.c: what the host did */
 void text_usage(struct parser *p);
 void text_comm(struct parser *p); /* gst_text_nccl.c */
 void text_nccl(struct parser *p);
+void text_range(struct parser *p); /* gst_text_nvtx.c */
+void text_nvtx(struct parser *p);
+void text_object(struct parser *p); /* gst_text_stack.c */
+void text_code(struct parser *p);
+void text_stack(struct parser *p);
+void text_taken(struct parser *p);
+void text_stack_cost(struct parser *p);
+void text_block(struct parser *p); /* gst_text_memory.c */
+void text_mapping(struct parser *p);
+void text_pool_state(struct parser *p);
+void text_left(struct parser *p);

@@ -4,5 +4,13 @@ LDFLAGS_test_run = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_report = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # … and refuses a system call.
 LDFLAGS_test_shim_peek = -Wl,--wrap=process_vm_readv
+# … or answers it itself where an emulator does not.
+LDFLAGS_test_shim_elf_list = -Wl,--wrap=syscall
+LDFLAGS_test_shim_stack = -Wl,--wrap=syscall
+LDFLAGS_test_shim_stack_look = -Wl,--wrap=syscall
+LDFLAGS_test_shim_stack_objects = -Wl,--wrap=syscall
+LDFLAGS_test_shim_stack_python = -Wl,--wrap=syscall
 # … and says what time it is.
 LDFLAGS_test_shim_cupti_record = -Wl,--wrap=clock_gettime
+# … and ends the reader of an object.
+LDFLAGS_test_symbols = -Wl,--wrap=object_open,--wrap=object_places

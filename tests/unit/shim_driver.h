@@ -200,7 +200,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static unsigned recorded_on(CUstream s)
+static inline unsigned recorded_on(CUstream s)
 {
 	unsigned n = 0;
 
@@ -209,7 +209,7 @@ static unsigned recorded_on(CUstream s)
 	return n;
 }
 
-static void forget_recorded(void)
+static inline void forget_recorded(void)
 {
 	driver.n_recorded = 0;
 }

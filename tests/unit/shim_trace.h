@@ -120,8 +120,10 @@ static inline unsigned each_record(const uint8_t *bytes, size_t size,
 		for (uint32_t at = sizeof(struct gst_segment_header); at + 8 <= GST_SEGMENT_BYTES;) {
 			const struct gst_record *r = (const struct gst_record *)(s + at);
 
-			if (!r->type && !r->size)
-				break;
+			if (!r->type && !r->size) {
+				at += sizeof(*r);
+				continue;
+			}
 			assert_int_equal(r->check, gst_record_check(r->type, r->size, at));
 			if (r->commit)
 				assert_int_equal(r->commit, GST_COMMIT);

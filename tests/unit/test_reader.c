@@ -52,6 +52,7 @@ struct outcome {
 	bool damaged;
 	uint64_t byte, cut;
 	size_t records;
+	uint64_t unfinished;
 };
 
 static struct outcome read_all(const void *bytes, size_t len)
@@ -73,6 +74,7 @@ static struct outcome read_all(const void *bytes, size_t len)
 		assert_true(v.byte + v.record->size <= len);
 		o.records++;
 	}
+	o.unfinished = reader_counts(r).unfinished;
 	if (reader_damage(r)) {
 		o.damaged = true;
 		o.byte = reader_damage(r)->error.byte;
@@ -312,6 +314,22 @@ static void truncation_anywhere_is_reported(void **state)
 	gst_image_free(&image);
 }
 
+/* Somebody jumped out of an append before it had a header. */
+static void empty_room_between_records_is_one_record_that_was_not_finished(void **state)
+{
+	struct gst_image image = make_image();
+	struct outcome whole = read_all(image.bytes, image.len), o;
+	struct gst_record *r = (void *)(image.bytes + call_byte(3));
+
+	(void)state;
+	memset(r, 0, r->size);
+	o = read_all(image.bytes, image.len);
+	assert_false(o.damaged);
+	assert_int_equal(o.records, whole.records - 1);
+	assert_int_equal(o.unfinished, whole.unfinished + 1);
+	gst_image_free(&image);
+}
+
 static void record_larger_than_its_segment_is_damage(void **state)
 {
 	struct gst_image image = make_image();
@@ -370,6 +388,7 @@ int main(void)
 		cmocka_unit_test(flip_in_payload_is_no_damage),
 		cmocka_unit_test(damage_cuts_at_the_last_good_record),
 		cmocka_unit_test(truncation_anywhere_is_reported),
+		cmocka_unit_test(empty_room_between_records_is_one_record_that_was_not_finished),
 		cmocka_unit_test(record_larger_than_its_segment_is_damage),
 		cmocka_unit_test(name_longer_than_its_record_is_damage),
 		cmocka_unit_test(other_files_are_refused),

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "shim/keeper.h"
+#include "shim/names.h"
 #include "shim/recycle.h"
 #include "shim/segment_table.h"
 
@@ -217,6 +218,38 @@ static void definitions_beyond_half_of_the_file_are_counted(void **state)
 	check_file();
 	assert_in_range(file_counters()->definitions_lost, 22 * per_segment,
 			23 * per_segment + 8); /* four are kept, three or four the thread's */
+}
+
+static void count_hook_names(const struct gst_record *r, uint32_t segment, void *arg)
+{
+	(void)segment;
+	*(unsigned *)arg += r->type == GST_NAME && ((const struct gst_name *)r)->space == GST_SPACE_HOOK;
+}
+
+/* A file of one segment: nobody keeps what stood first in it. Whoever goes on in it writes the names of hooks anew, each time. */
+static void names_of_hooks_survive_in_the_smallest_file(void **state)
+{
+	unsigned names = 0;
+	struct ring r;
+	size_t size;
+	uint8_t *bytes;
+
+	(void)state;
+	limit_to(1);
+	ring_begins = names_begin_again;
+	ring_attach(&r);
+	names_begin(&r);
+	for (uint32_t i = 0; i < 5 * PER_SEGMENT / 2; i++)
+		write_down(&r, i);
+	ring_begins = NULL;
+	names_forget();
+	assert_int_equal(file_counters()->segments_recycled, 2);
+	assert_true(file_counters()->definitions_lost >= 2 * HOOK_COUNT);
+	assert_false(keeper_lost_hooks());
+	bytes = slurp(&size);
+	each_record(bytes, size, count_hook_names, &names);
+	assert_int_equal(names, HOOK_COUNT);
+	free(bytes);
 }
 
 /* Killed between copying a segment's definitions and giving it up. */
@@ -460,6 +493,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_newest_stay, begin, tear_down),
 		cmocka_unit_test_setup_teardown(a_full_disk_is_a_limit, begin, tear_down),
 		cmocka_unit_test_setup_teardown(definitions_beyond_half_of_the_file_are_counted, begin, tear_down),
+		cmocka_unit_test_setup_teardown(names_of_hooks_survive_in_the_smallest_file, begin, tear_down),
 		cmocka_unit_test_setup_teardown(a_copy_of_what_is_still_there_does_not_count, begin, tear_down),
 		cmocka_unit_test_setup_teardown(a_segment_is_never_taken_from_its_thread, begin, tear_down),
 		cmocka_unit_test_setup_teardown(a_thread_goes_on_in_its_own_where_there_is_no_other, begin, tear_down),

@@ -84,6 +84,58 @@ static void full_is_given_up_and_counted(void **state)
 	free(bytes);
 }
 
+static void append_with_room_left_empty(struct ring *r, uint64_t n)
+{
+	unsigned seed = 3;
+
+	for (uint64_t i = 0; i < n; i++) {
+		append_numbered(r, i, 30);
+		if (i % 7 == 0) /* all that siglongjmp out of an append may leave behind */
+			arch_local_add(&r->at, 16 + 8 * ((unsigned)rand_r(&seed) % 31));
+	}
+}
+
+static void who_jumps_out_of_an_append_loses_that_record_alone(void **state)
+{
+	struct ring r;
+	struct seen seen = { 0, 0 };
+	size_t size;
+	uint8_t *bytes;
+
+	(void)state;
+	ring_attach(&r);
+	append_with_room_left_empty(&r, 5000);
+	bytes = slurp(&size);
+	assert_in_range(each_record(bytes, size, in_order, &seen), 5, 7);
+	assert_int_equal(seen.next, 5000);
+	free(bytes);
+}
+
+static void count_alone(const struct gst_record *r, uint32_t segment, void *arg)
+{
+	(void)r;
+	(void)segment;
+	((struct seen *)arg)->count++;
+}
+
+static void what_is_given_up_is_counted_behind_empty_room_too(void **state)
+{
+	struct ring r;
+	struct seen seen = { 0, 0 };
+	size_t size;
+	uint8_t *bytes;
+
+	(void)state;
+	settings.limit_bytes = GST_SEGMENTS_OFFSET + 2 * GST_SEGMENT_BYTES;
+	ring_attach(&r);
+	append_with_room_left_empty(&r, 5000);
+	bytes = slurp(&size);
+	each_record(bytes, size, count_alone, &seen);
+	assert_true(seen.count > 0);
+	assert_int_equal(file_counters()->records_recycled + seen.count, 5000);
+	free(bytes);
+}
+
 /* ---- a signal in the middle of an append -------------------------------------------------------------------------------- */
 
 static struct ring *volatile interrupted; /* NULL: the test is over; ThreadSanitizer delivers signals late */
@@ -519,6 +571,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(all_sizes_over_many_segments, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(full_is_given_up_and_counted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(who_jumps_out_of_an_append_loses_that_record_alone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_given_up_is_counted_behind_empty_room_too, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(signals_interrupt_appends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_handler_stays_in_the_segment_of_an_append, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_handlers_call_waits_for_the_next_segment, set_up, tear_down),

@@ -63,9 +63,9 @@ static void test_peak_memory(void **state)
 
 	(void)state;
 	assert_int_equal(s->n_devices, 1);
-	assert_int_equal(s->devices[0].peak_allocated_bytes, 1500);
-	assert_int_equal(s->devices[0].peak_reserved_bytes, 1500);
-	assert_int_equal(s->devices[0].out_of_memory, 0);
+	assert_int_equal(s->devices[0].memory->peak_allocated, 1500);
+	assert_int_equal(s->devices[0].memory->peak_reserved, 1500);
+	assert_int_equal(s->devices[0].memory->out_of_memory, 0);
 }
 
 static void test_memory_that_cannot_be(void **state)
@@ -78,8 +78,8 @@ static void test_memory_that_cannot_be(void **state)
 				   "alloc t=9ms..10ms device=0 pointer=0 bytes=50 result=2\n");
 
 	(void)state;
-	assert_int_equal(s->devices[0].peak_allocated_bytes, 20);
-	assert_int_equal(s->devices[0].out_of_memory, 1);
+	assert_int_equal(s->devices[0].memory->peak_allocated, 20);
+	assert_int_equal(s->devices[0].memory->out_of_memory, 1);
 }
 
 static uint64_t calls_of(const struct summary *s, const char *name)

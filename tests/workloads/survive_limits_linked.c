@@ -232,6 +232,9 @@ static void sandbox_that_kills(void)
 		SYS_clock_gettime,
 		SYS_get_robust_list,
 		SYS_membarrier,
+		SYS_process_vm_readv, /* stacks */
+		SYS_readlinkat,
+		SYS_getcwd,
 		SYS_rt_sigprocmask,
 		SYS_sigaltstack,
 		SYS_openat,

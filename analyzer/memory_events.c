@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "memory_events.h"
+
+#include "alloc.h"
+#include "memory_contexts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OUT_OF_MEMORY 2 /* CUDA_ERROR_OUT_OF_MEMORY */
+#define NOTHING 0xff
+#define SOON_EVENTS 256    /* behind an allocation */
+#define SOON_RESERVED 8192 /* behind addresses, into which memory is mapped piece by piece first */
+
+/* What the calls of these families do is in their names, without the suffixes of versions and of the per-thread stream. */
+static const struct {
+	const char *name;
+	uint8_t family, what;
+} calls[] = {
+	{ "cuMemAlloc", GST_FAMILY_ALLOC, MEMORY_ALLOC },
+	{ "cuMemAllocPitch", GST_FAMILY_ALLOC, MEMORY_ALLOC },
+	{ "cuMemAllocManaged", GST_FAMILY_ALLOC, MEMORY_ALLOC },
+	{ "cuMemFree", GST_FAMILY_FREE, MEMORY_DROP },
+	{ "cuMemAllocAsync", GST_FAMILY_POOL, MEMORY_POOL_TAKE },
+	{ "cuMemAllocFromPoolAsync", GST_FAMILY_POOL, MEMORY_POOL_TAKE },
+	{ "cuMemFreeAsync", GST_FAMILY_POOL, MEMORY_DROP },
+	{ "cuMemPoolCreate", GST_FAMILY_POOL, MEMORY_POOL_MADE },
+	{ "cuMemPoolDestroy", GST_FAMILY_POOL, MEMORY_POOL_GONE },
+	{ "cuMemAddressReserve", GST_FAMILY_VMM, MEMORY_RESERVE },
+	{ "cuMemAddressFree", GST_FAMILY_VMM, MEMORY_UNRESERVE },
+	{ "cuMemCreate", GST_FAMILY_VMM, MEMORY_CREATE },
+	{ "cuMemRelease", GST_FAMILY_VMM, MEMORY_RELEASE },
+	{ "cuMemRetainAllocationHandle", GST_FAMILY_VMM, MEMORY_RETAIN },
+	{ "cuMemUnmap", GST_FAMILY_VMM, MEMORY_UNMAP },
+	{ "cuCtxDestroy", GST_FAMILY_CONTEXT, MEMORY_CONTEXT_GONE },
+	{ "cuDevicePrimaryCtxReset", GST_FAMILY_CONTEXT, MEMORY_RESET },
+};
+
+bool memory_refused(const struct call *c)
+{
+	return c->result == OUT_OF_MEMORY &&
+	       (c->family == GST_FAMILY_ALLOC || c->family == GST_FAMILY_POOL || c->family == GST_FAMILY_VMM);
+}
+
+static size_t bare_length(const char *name)
+{
+	size_t n = strlen(name);
+	const char *version = strstr(name, "_v"), *stream = strstr(name, "_ptsz");
+
+	if (stream)
+		n = (size_t)(stream - name);
+	if (version && (size_t)(version - name) < n)
+		n = (size_t)(version - name);
+	return n;
+}
+
+static uint8_t happening(const char *name)
+{
+	size_t n = name ? bare_length(name) : 0;
+
+	for (size_t i = 0; n && i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (strlen(calls[i].name) == n && memcmp(calls[i].name, name, n) == 0)
+			return (uint8_t)i;
+	return NOTHING;
+}
+
+bool memory_event_add(struct memory_events *out, const struct memory_event *event)
+{
+	if (!array_room(out->at, out->n, out->cap))
+		return false;
+	out->at[out->n] = *event;
+	out->at[out->n].order = (uint32_t)out->n;
+	out->n++;
+	return true;
+}
+
+/* Memory is held from the moment the call returned that took it, and up to the one that gives it back was entered. */
+static bool gives_back(uint8_t what)
+{
+	return what < MEMORY_POOL_GONE;
+}
+
+static bool add_call(struct memory_events *out, const struct call *c, uint8_t row, uint32_t process,
+		     struct memory_contexts *contexts)
+{
+	struct memory_event e = { .call = c, .process = process };
+
+	if (row == NOTHING || calls[row].family != c->family || c->result || (c->flags & GST_CAPTURED))
+		return true;
+	e.what = calls[row].what;
+	if (e.what != MEMORY_POOL_GONE && e.what != MEMORY_POOL_MADE && !c->args[0])
+		return true;
+	if (c->family == GST_FAMILY_CONTEXT && (e.device = memory_contexts_end(contexts, c)) == 0xffff)
+		return true;
+	e.time_ns = gives_back(e.what) ? c->begin_ns : c->end_ns;
+	return memory_event_add(out, &e);
+}
+
+static bool add_calls(struct memory_events *out, const struct trace *t, uint32_t process)
+{
+	uint8_t *rows = array_new(t->n_hooks, 1);
+	struct memory_contexts contexts;
+	bool ok = memory_contexts_build(&contexts, t) && rows;
+
+	for (size_t i = 0; ok && i < t->n_hooks; i++)
+		rows[i] = happening(t->hooks[i]);
+	for (size_t i = 0; ok && i < t->n_calls; i++) {
+		memory_contexts_use(&contexts, &t->calls[i]);
+		if (t->calls[i].hook < t->n_hooks && rows[t->calls[i].hook] != NOTHING)
+			ok = add_call(out, &t->calls[i], rows[t->calls[i].hook], process, &contexts);
+	}
+	memory_contexts_free(&contexts);
+	free(rows);
+	return ok;
+}
+
+static bool add_others(struct memory_events *out, const struct trace_memory *m, uint32_t process)
+{
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < m->n_blocks; i++) {
+		const struct block_event *b = &m->blocks[i];
+		struct memory_event e = { .time_ns = b->time_ns, .block = b, .process = process };
+
+		e.what = b->kind == GST_BLOCK_TAKEN ? MEMORY_TAKE : MEMORY_GIVE;
+		ok = (b->kind != GST_BLOCK_TAKEN && b->kind != GST_BLOCK_GIVEN) || memory_event_add(out, &e);
+	}
+	for (size_t i = 0; ok && i < m->n_mappings; i++) {
+		struct memory_event e = { .time_ns = m->mappings[i].time_ns, .process = process, .what = MEMORY_MAP };
+
+		e.mapping = &m->mappings[i];
+		ok = memory_event_add(out, &e);
+	}
+	for (size_t i = 0; ok && i < m->n_pools; i++) {
+		struct memory_event e = { .time_ns = m->pools[i].time_ns, .process = process, .what = MEMORY_POOL_IS };
+
+		e.pool = &m->pools[i];
+		ok = memory_event_add(out, &e);
+	}
+	return ok;
+}
+
+bool memory_events_add(struct memory_events *out, const struct run *run)
+{
+	for (size_t i = 0; i < run->n_traces; i++)
+		if (!add_calls(out, run->traces[i], (uint32_t)i) ||
+		    !add_others(out, &run->traces[i]->memory, (uint32_t)i))
+			return false;
+	return true;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct memory_event *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	if (x->what != y->what)
+		return x->what < y->what ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+/* An allocator that asks the driver hands out a block of what it got right away; from the first moment on, the rest is free. */
+static bool is_shared_out(const struct memory_events *m, size_t index)
+{
+	const struct memory_event *e = &m->at[index];
+	uint64_t address = e->call->args[0], bytes = e->call->args[1];
+	size_t soon = e->what == MEMORY_RESERVE ? SOON_RESERVED : SOON_EVENTS;
+
+	for (size_t i = index + 1; i < m->n && i - index < soon; i++) {
+		const struct memory_event *later = &m->at[i];
+
+		if (later->process != e->process)
+			continue;
+		if (later->what == MEMORY_TAKE && later->block->address - address < bytes)
+			return true;
+		if ((later->what == MEMORY_DROP || later->what == MEMORY_UNRESERVE) && later->call->args[0] == address)
+			return false;
+	}
+	return false;
+}
+
+void memory_events_sort(struct memory_events *m)
+{
+	bool blocks = false;
+
+	array_sort(m->at, m->n, sizeof(*m->at), by_time);
+	for (size_t i = m->n; i-- > 0;) {
+		blocks |= m->at[i].what == MEMORY_TAKE;
+		if (blocks && (m->at[i].what == MEMORY_ALLOC || m->at[i].what == MEMORY_RESERVE))
+			m->at[i].shared_out = is_shared_out(m, i);
+	}
+}
+
+void memory_events_free(struct memory_events *m)
+{
+	free(m->at);
+	*m = (struct memory_events){ 0 };
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* phases.h: a device's idle time by step and by phase: by the NVTX ranges that the thread which submits the next work was in. */
+#pragma once
+
+#include "cause.h"
+#include "range_stacks.h"
+
+struct phase {
+	uint32_t node; /* in range_stacks */
+	int64_t idle_ns;
+	int64_t causes_ns[CAUSE_COUNT]; /* sums to idle_ns */
+};
+
+struct step_idle {
+	const struct step *step;
+	int64_t idle_ns;
+	int64_t causes_ns[CAUSE_COUNT];
+};
+
+/* Of one device. Idle time = startup + shutdown + Σ steps = Σ phases, where there are any. */
+struct device_phases {
+	const struct trace_steps *of;           /* the process that works most on the device; NULL: no steps */
+	struct step_idle *steps; size_t n_steps;
+	int64_t startup_ns, shutdown_ns;        /* idle before the first step, after the last */
+	struct phase *phases; size_t n_phases;  /* longest idle first; none where the run has no ranges */
+};
+
+/* Also says in the evidence of each piece which range it is in. */
+enum err_kind device_phases_build(struct device_phases *out, const struct device_timeline *d, struct attribution *a,
+				  struct range_stacks *stacks, struct error *e);
+void device_phases_free(struct device_phases *p);
+
+/* "step 57", clean */
+const char *step_name(char *buf, size_t size, const struct step *s);

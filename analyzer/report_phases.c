@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report_phases.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "ns.h"
+#include "text.h"
+
+#define PATH_MAX_NAMES 64
+#define ROWS 8   /* phases that are listed */
+#define CAUSES 2 /* … each with so many of its causes */
+#define LEAST 20 /* … that have more than one part in so many of its time */
+#define NAME 30
+
+/* ---- JSON --------------------------------------------------------------------------------------------------------------- */
+
+static void causes(struct json *j, const int64_t causes_ns[CAUSE_COUNT])
+{
+	json_key_map(j, "causes");
+	for (int i = 0; i < CAUSE_COUNT; i++)
+		json_key_int(j, cause_name(i), causes_ns[i]);
+	json_map_end(j);
+}
+
+static void step_json(struct json *j, const struct summary_device *d, size_t index)
+{
+	const struct step_idle *s = &d->phases.steps[index];
+	char name[160];
+
+	json_map(j);
+	json_key_int(j, "index", (int64_t)index);
+	json_key_int(j, "device", d->number);
+	json_key_text(j, "name", step_name(name, sizeof(name), s->step));
+	json_key_int(j, "begin_ns", s->step->begin_ns);
+	json_key_int(j, "end_ns", s->step->end_ns);
+	json_key_int(j, "idle_ns", s->idle_ns);
+	causes(j, s->causes_ns);
+	json_map_end(j);
+}
+
+static void phase_json(struct json *j, const struct summary *s, const struct summary_device *d, const struct phase *p)
+{
+	const char *names[PATH_MAX_NAMES];
+	size_t n = range_path_names(names, PATH_MAX_NAMES, &s->ranges, p->node);
+
+	json_map(j);
+	json_key_int(j, "device", d->number);
+	json_key_array(j, "path");
+	for (size_t i = 0; i < n; i++)
+		json_text(j, names[i]);
+	json_array_end(j);
+	json_key(j, "in_step");
+	json_bool(j, s->ranges.nodes[p->node].in_step);
+	json_key_int(j, "idle_ns", p->idle_ns);
+	causes(j, p->causes_ns);
+	json_map_end(j);
+}
+
+void report_phases_json(struct json *j, const struct summary *s)
+{
+	json_key_array(j, "steps");
+	for (size_t i = 0; i < s->n_devices; i++)
+		for (size_t k = 0; k < s->devices[i].phases.n_steps; k++)
+			step_json(j, &s->devices[i], k);
+	json_array_end(j);
+	json_key_array(j, "phases");
+	for (size_t i = 0; i < s->n_devices; i++)
+		for (size_t k = 0; k < s->devices[i].phases.n_phases; k++)
+			phase_json(j, s, &s->devices[i], &s->devices[i].phases.phases[k]);
+	json_array_end(j);
+}
+
+/* ---- text --------------------------------------------------------------------------------------------------------------- */
+
+/* "device 0: 57 steps (step 1 … step 57), half of them below 12.0 ms; 34 % of their time idle, most of it in step 12 (5.1 ms)" */
+static bool steps_line(const struct page *p, const struct summary *s, const struct summary_device *d)
+{
+	const struct device_phases *of = &d->phases;
+	int64_t *lengths = array_new(of->n_steps, sizeof(*lengths)), idle = 0, whole;
+	char line[1024], device[32] = "", first[96], last[96], worst[96], count[TEXT_SHORT], half[TEXT_SHORT],
+			 share[TEXT_SHORT], most[TEXT_SHORT];
+	const struct step_idle *idlest = of->steps;
+
+	if (!lengths)
+		return false;
+	for (size_t i = 0; i < of->n_steps; i++) {
+		lengths[i] = of->steps[i].step->end_ns - of->steps[i].step->begin_ns;
+		idle += of->steps[i].idle_ns;
+		idlest = of->steps[i].idle_ns > idlest->idle_ns ? &of->steps[i] : idlest;
+	}
+	array_sort(lengths, of->n_steps, sizeof(*lengths), array_by_int64);
+	if (s->n_devices > 1)
+		snprintf(device, sizeof(device), "device %" PRIu32 ": ", d->number);
+	whole = of->steps[of->n_steps - 1].step->end_ns - of->steps[0].step->begin_ns;
+	snprintf(line, sizeof(line),
+		 "%s%s steps (%s to %s), half of them within %s; the device was idle in %s of them, longest in %s: %s",
+		 device, text_count(count, of->n_steps), step_name(first, sizeof(first), of->steps[0].step),
+		 step_name(last, sizeof(last), of->steps[of->n_steps - 1].step),
+		 text_duration(half, lengths[of->n_steps / 2]), text_percent(share, idle, whole),
+		 step_name(worst, sizeof(worst), idlest->step), text_duration(most, idlest->idle_ns));
+	free(lengths);
+	fputs("  ", p->out);
+	page_wrap(p, INK_PLAIN, 2, 4, line);
+	return true;
+}
+
+/* The phases of all devices, by node. */
+struct all {
+	struct phase *at;
+	size_t n;
+	int64_t idle_ns;
+};
+
+static int by_node(const void *a, const void *b)
+{
+	const struct phase *x = a, *y = b;
+
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+static int by_idle(const void *a, const void *b)
+{
+	const struct phase *x = a, *y = b;
+
+	return x->idle_ns != y->idle_ns ? (x->idle_ns < y->idle_ns ? 1 : -1) : by_node(a, b);
+}
+
+static bool add_up(struct all *out, const struct summary *s)
+{
+	size_t n = 0, kept = 0;
+
+	for (size_t i = 0; i < s->n_devices; i++)
+		n += s->devices[i].phases.n_phases;
+	*out = (struct all){ .at = array_new(n, sizeof(*out->at)) };
+	if (!out->at)
+		return false;
+	for (size_t i = 0; i < s->n_devices; i++)
+		for (size_t k = 0; k < s->devices[i].phases.n_phases; k++)
+			out->at[out->n++] = s->devices[i].phases.phases[k];
+	array_sort(out->at, out->n, sizeof(*out->at), by_node);
+	for (size_t i = 0; i < out->n; i++) {
+		struct phase *last = kept ? &out->at[kept - 1] : NULL;
+
+		out->idle_ns = sum64(out->idle_ns, out->at[i].idle_ns);
+		if (!last || last->node != out->at[i].node) {
+			out->at[kept++] = out->at[i];
+			continue;
+		}
+		last->idle_ns = sum64(last->idle_ns, out->at[i].idle_ns);
+		for (int c = 0; c < CAUSE_COUNT; c++)
+			last->causes_ns[c] = sum64(last->causes_ns[c], out->at[i].causes_ns[c]);
+	}
+	out->n = kept;
+	array_sort(out->at, out->n, sizeof(*out->at), by_idle);
+	return true;
+}
+
+/* 0 to 100, rounded down: two shares make no more than the whole. */
+static int percent(int64_t part, int64_t whole)
+{
+	return (int)(whole > INT64_MAX / 100 ? part / (whole / 100) : part * 100 / whole);
+}
+
+/* "input-wait 80 %, host-compute 15 %" */
+static void mainly(char *buf, size_t size, const struct phase *p)
+{
+	bool said[CAUSE_COUNT] = { false };
+	size_t used = 0;
+
+	buf[0] = 0;
+	for (int row = 0; row < CAUSES; row++) {
+		int best = -1;
+
+		for (int i = 0; i < CAUSE_COUNT; i++)
+			if (!said[i] && p->causes_ns[i] > p->idle_ns / LEAST &&
+			    (best < 0 || p->causes_ns[i] > p->causes_ns[best]))
+				best = i;
+		if (best < 0 || used >= size)
+			return;
+		said[best] = true;
+		used += (size_t)snprintf(buf + used, size - used, "%s%s %d %%", used ? ", " : "", cause_name(best),
+					 percent(p->causes_ns[best], p->idle_ns));
+	}
+}
+
+static void phase_row(const struct page *p, const struct summary *s, const struct phase *phase, int64_t idle_ns)
+{
+	char path[512], clean[NAME + 4], time[TEXT_SHORT], share[TEXT_SHORT], why[128];
+
+	if (phase->node == PATH_NONE)
+		snprintf(path, sizeof(path), "(in no range)");
+	else if (phase->node == PATH_STEP)
+		snprintf(path, sizeof(path), "(step, in no range of it)");
+	else
+		range_path(path, sizeof(path), &s->ranges, phase->node);
+	mainly(why, sizeof(why), phase);
+	fprintf(p->out, "  %-*s", NAME, text_clean(clean, sizeof(clean), path, NAME - 1));
+	fprintf(p->out, " %9s %8s  ", text_duration(time, phase->idle_ns),
+		text_percent(share, phase->idle_ns, idle_ns));
+	page_wrap(p, INK_DIM, NAME + 23, NAME + 23, why);
+}
+
+static bool only_outside(const struct all *all)
+{
+	return all->n == 1 && all->at[0].node == PATH_NONE;
+}
+
+enum err_kind report_phases(const struct page *p, const struct summary *s, struct error *e)
+{
+	struct all all;
+	bool ok = add_up(&all, s), titled = false;
+
+	for (size_t i = 0; ok && i < s->n_devices; i++) {
+		if (!s->devices[i].phases.n_steps)
+			continue;
+		if (!titled)
+			page_ink(p, INK_TITLE, "\nsteps and phases");
+		if (!titled)
+			page_ink(p, INK_DIM, "  by the program's own NVTX ranges\n");
+		titled = true;
+		ok = steps_line(p, s, &s->devices[i]);
+	}
+	if (ok && all.n && all.idle_ns && !only_outside(&all)) {
+		page_ink(p, INK_TITLE, "%s  %-*s", titled ? "" : "\n", NAME, "idle in phase");
+		page_ink(p, INK_DIM, " %9s %8s  %s\n", "time", "of idle", "mainly");
+		for (size_t i = 0; i < all.n && i < ROWS && all.at[i].idle_ns; i++)
+			phase_row(p, s, &all.at[i], all.idle_ns);
+		if (all.n > ROWS)
+			fprintf(p->out, "  and %zu more: --json has them\n", all.n - ROWS);
+	}
+	free(all.at);
+	return ok ? ERR_NONE : err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+}
+
+/* ---- every step ---------------------------------------------------------------------------------------------------------- */
+
+static void step_row(const struct page *p, const struct summary_device *d, const struct step_idle *s)
+{
+	char name[NAME + 4], at[TEXT_SHORT], length[TEXT_SHORT], idle[TEXT_SHORT], share[TEXT_SHORT], why[128];
+	int64_t whole = s->step->end_ns - s->step->begin_ns;
+	struct phase sums = { .idle_ns = s->idle_ns };
+
+	memcpy(sums.causes_ns, s->causes_ns, sizeof(sums.causes_ns));
+	mainly(why, sizeof(why), &sums);
+	fprintf(p->out, "  %-20s %9s %9s %9s %7s  ", step_name(name, 21, s->step),
+		text_duration(at, s->step->begin_ns - d->timeline->begin_ns), text_duration(length, whole),
+		text_duration(idle, s->idle_ns), text_percent(share, s->idle_ns, whole));
+	page_wrap(p, INK_DIM, 62, 62, why);
+}
+
+void report_steps(FILE *out, const struct summary *s, const struct report_style *style)
+{
+	const struct page p = { out, style };
+	bool any = false;
+
+	for (size_t i = 0; i < s->n_devices; i++) {
+		const struct summary_device *d = &s->devices[i];
+
+		if (!d->phases.n_steps)
+			continue;
+		page_ink(&p, INK_TITLE, "%sdevice %" PRIu32 "\n", any ? "\n" : "", d->number);
+		page_ink(&p, INK_DIM, "  %-20s %9s %9s %9s %7s  %s\n", "step", "at", "length", "idle", "", "mainly");
+		for (size_t k = 0; k < d->phases.n_steps; k++)
+			step_row(&p, d, &d->phases.steps[k]);
+		any = true;
+	}
+	if (!any)
+		fputs("no steps: no NVTX range repeats, or none was recorded (gpushim info)\n", out);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* report_stacks.h: the code that held the submitting threads, for people and for programs. */
+#pragma once
+
+#include "json.h"
+#include "report_page.h"
+
+/* The statements that most idle time went by, and which objects have no names, and why. Nothing where no stack was taken. */
+enum err_kind report_call_sites(const struct page *p, const struct summary *s, struct error *e);
+/* What held one interval of a gap, and the whole stack of each. */
+void report_held(const struct page *p, const struct gap_cause *c);
+
+/* "call_sites": [ … ], "launch_sites": [ … ], "stacks": [ … ], "objects": [ … ], "stack_cost": { … } */
+enum err_kind report_stacks_json(struct json *j, const struct summary *s, struct error *e);
+/* "held": [ … ] of one cause. */
+void report_held_json(struct json *j, const struct summary *s, const struct gap_cause *c);

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report_stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "call_sites.h"
+
+/* Stacks are numbered over all processes. */
+static size_t stack_number(const struct run *run, const struct trace *t, uint32_t stack)
+{
+	size_t number = stack;
+
+	for (size_t i = 0; i < run->n_traces && run->traces[i] != t; i++)
+		number += run->traces[i]->stacks.n;
+	return number;
+}
+
+static void build_id(struct json *j, const struct symbol_object *o)
+{
+	char hex[SYMBOLS_HEX];
+
+	if (o->n_build_id)
+		json_key_text(j, "build_id", symbols_hex(hex, o));
+}
+
+static void yes(struct json *j, const char *key, bool is)
+{
+	if (!is)
+		return;
+	json_key(j, key);
+	json_bool(j, true);
+}
+
+/* Keys of a frame within a map. */
+static void frame_keys(struct json *j, const struct frame *f)
+{
+	json_key_text(j, "function", f->function);
+	if (f->mangled)
+		json_key_text(j, "mangled", f->mangled);
+	if (f->file)
+		json_key_text(j, "file", f->file);
+	if (f->line)
+		json_key_int(j, "line", f->line);
+	if (f->python) {
+		json_key_text(j, "language", "python");
+	} else {
+		json_key_int(j, "address", (int64_t)f->address);
+		if (f->object) {
+			json_key_text(j, "module", f->object->file.path);
+			build_id(j, &f->object->file);
+		}
+		if (!f->line && *f->function)
+			json_key_int(j, "offset", (int64_t)f->offset);
+	}
+	yes(j, "inlined", f->inlined);
+	yes(j, "own", f->own);
+}
+
+static const char *by_key(enum held_by by)
+{
+	static const char *const keys[] = { "none", "launch-site", "next-call", "between", "look", "call" };
+
+	return keys[by];
+}
+
+void report_held_json(struct json *j, const struct summary *s, const struct gap_cause *c)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < c->n_held; i++)
+		any |= c->held[i].by != HELD_UNKNOWN;
+	if (!any)
+		return;
+	json_key_array(j, "held");
+	for (size_t i = 0; i < c->n_held; i++) {
+		const struct held *h = &c->held[i];
+
+		json_map(j);
+		json_key_int(j, "begin_ns", h->begin_ns);
+		json_key_int(j, "end_ns", h->end_ns);
+		json_key_text(j, "by", by_key(h->by));
+		if (held_frame(h)) {
+			frame_keys(j, held_frame(h));
+			if (h->from_line)
+				json_key_int(j, "from_line", h->from_line);
+			json_key_int(j, "stack", (int64_t)stack_number(s->run, h->trace, h->stack));
+			json_key_int(j, "frame", h->frame);
+		}
+		json_map_end(j);
+	}
+	json_array_end(j);
+}
+
+static void site_json(struct json *j, const struct summary *s, const struct call_site *site)
+{
+	json_map(j);
+	json_key_int(j, "device", s->devices[site->device].number);
+	json_key_int(j, "idle_ns", site->idle_ns);
+	json_key_int(j, "gaps", (int64_t)site->gaps);
+	json_key_int(j, "longest_gap", (int64_t)site->longest_gap);
+	json_key_text(j, "by", by_key(site->held->by));
+	if (site->frame) {
+		frame_keys(j, site->frame);
+		json_key_int(j, "stack", (int64_t)stack_number(s->run, site->held->trace, site->held->stack));
+	}
+	json_key_map(j, "causes");
+	for (int i = 0; i < CAUSE_COUNT; i++)
+		if (site->causes[i])
+			json_key_int(j, cause_name((enum cause_id)i), site->causes[i]);
+	json_map_end(j);
+	json_map_end(j);
+}
+
+static void mark(bool *used, const struct summary *s)
+{
+	for (size_t i = 0; i < s->n_devices; i++) {
+		const struct attribution *a = &s->devices[i].attribution;
+
+		for (size_t g = 0; g < a->n_gaps; g++)
+			for (size_t c = 0; c < a->gaps[g].n_causes; c++)
+				for (size_t k = 0; k < a->gaps[g].causes[c].n_held; k++) {
+					const struct held *h = &a->gaps[g].causes[c].held[k];
+
+					if (h->trace && h->stack != GST_NONE)
+						used[stack_number(s->run, h->trace, h->stack)] = true;
+				}
+	}
+	for (size_t i = 0; i < s->run->n_traces; i++) {
+		const struct trace *t = s->run->traces[i];
+
+		for (size_t k = 0; k < t->stacks.n_taken; k++)
+			if (t->stacks.taken[k].why == GST_STACK_SITE && t->stacks.taken[k].kernel)
+				used[stack_number(s->run, t, t->stacks.taken[k].stack)] = true;
+	}
+}
+
+/* Where each kernel was first launched from, one entry for each place. */
+static void launch_sites_json(struct json *j, const struct run *run)
+{
+	json_key_array(j, "launch_sites");
+	for (size_t i = 0; i < run->n_traces; i++) {
+		const struct trace *t = run->traces[i];
+
+		for (size_t k = 0; k < t->stacks.n_taken; k++) {
+			const struct stack_at *a = &t->stacks.taken[k];
+			const struct held h = { .trace = t, .stack = a->stack };
+			const struct frame *f;
+
+			if (a->why != GST_STACK_SITE || !a->kernel)
+				continue;
+			f = held_own_frame(&h);
+			json_map(j);
+			json_key_int(j, "pid", t->header.pid);
+			json_key_text(j, "kernel", t->kernels[a->kernel]);
+			if (f)
+				frame_keys(j, f);
+			json_key_int(j, "stack", (int64_t)stack_number(run, t, a->stack));
+			json_map_end(j);
+		}
+	}
+	json_array_end(j);
+}
+
+static void stack_json(struct json *j, const struct trace *t, const struct stack *stack, size_t number)
+{
+	json_map(j);
+	json_key_int(j, "stack", (int64_t)number);
+	json_key_int(j, "pid", t->header.pid);
+	yes(j, "truncated", stack->flags & GST_STACK_TRUNCATED);
+	json_key_array(j, "frames");
+	for (size_t i = 0; i < stack->n_frames; i++) {
+		json_map(j);
+		frame_keys(j, &stack->frames[i]);
+		json_map_end(j);
+	}
+	json_array_end(j);
+	json_map_end(j);
+}
+
+/* Those that a gap's story names. */
+static bool stacks_json(struct json *j, const struct summary *s)
+{
+	size_t n = 0, at = 0;
+	bool *used;
+
+	for (size_t i = 0; i < s->run->n_traces; i++)
+		n += s->run->traces[i]->stacks.n;
+	used = array_new(n, sizeof(*used));
+	if (!used)
+		return false;
+	mark(used, s);
+	json_key_array(j, "stacks");
+	for (size_t i = 0; i < s->run->n_traces; i++)
+		for (size_t k = 0; k < s->run->traces[i]->stacks.n; k++, at++)
+			if (used[at])
+				stack_json(j, s->run->traces[i], &s->run->traces[i]->stacks.all[k], at);
+	json_array_end(j);
+	free(used);
+	return true;
+}
+
+static void objects_json(struct json *j, const struct run *run)
+{
+	json_key_array(j, "objects");
+	for (size_t i = 0; i < run->n_traces; i++) {
+		const struct stacks *s = &run->traces[i]->stacks;
+
+		for (size_t k = 0; k < s->n_objects; k++) {
+			const struct symbol_object *o = &s->objects[k].file;
+			const char *trouble = symbols_trouble(o->state);
+
+			json_map(j);
+			json_key_int(j, "pid", run->traces[i]->header.pid);
+			json_key_text(j, "path", o->path);
+			build_id(j, o);
+			yes(j, "lines", o->dwarf);
+			if (trouble)
+				json_key_text(j, "trouble", trouble);
+			json_map_end(j);
+		}
+	}
+	json_array_end(j);
+}
+
+static void cost_json(struct json *j, const struct run *run)
+{
+	uint64_t taken = 0, looks = 0, passed = 0, failed = 0, frames = 0, stacks = 0, untracked = 0, missing = 0;
+	double taken_ns = 0;
+	uint32_t budget = 0;
+
+	for (size_t i = 0; i < run->n_traces; i++) {
+		const struct trace *t = run->traces[i];
+		const struct gst_stack_cost *c = &t->stacks.cost;
+
+		taken += c->taken;
+		looks += c->looks;
+		passed += c->passed;
+		failed += c->failed;
+		frames += c->frames;
+		stacks += c->stacks;
+		untracked += c->untracked;
+		missing += t->stacks.missing;
+		taken_ns += (double)c->taken_ticks * t->ns_per_tick;
+		budget = c->budget_ppm > budget ? c->budget_ppm : budget;
+	}
+	json_key_map(j, "stack_cost");
+	json_key_int(j, "taken", (int64_t)taken);
+	json_key_int(j, "looks", (int64_t)looks);
+	json_key_int(j, "passed", (int64_t)passed);
+	json_key_int(j, "failed", (int64_t)failed);
+	json_key_int(j, "frames", (int64_t)frames);
+	json_key_int(j, "stacks", (int64_t)stacks);
+	json_key_int(j, "untracked", (int64_t)untracked);
+	json_key_int(j, "missing", (int64_t)missing);
+	json_key_int(j, "taken_ns", taken_ns > 0 && taken_ns < 9e18 ? (int64_t)taken_ns : 0);
+	json_key_int(j, "budget_ppm", budget);
+	json_map_end(j);
+}
+
+enum err_kind report_stacks_json(struct json *j, const struct summary *s, struct error *e)
+{
+	size_t n;
+	struct call_site *sites = call_sites_build(s, &n);
+	bool ok = sites != NULL;
+
+	json_key_array(j, "call_sites");
+	for (size_t i = 0; ok && i < n; i++)
+		site_json(j, s, &sites[i]);
+	json_array_end(j);
+	free(sites);
+	launch_sites_json(j, s->run);
+	ok = ok && stacks_json(j, s);
+	objects_json(j, s->run);
+	cost_json(j, s->run);
+	return ok ? ERR_NONE : err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+}
