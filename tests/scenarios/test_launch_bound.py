@@ -40,8 +40,9 @@ def test_unresolved(recorder, spacing):
 @pytest.mark.parametrize("spacing", [20, 100])
 @on_a_busy_machine
 def test_asks_now_and_then(recorder, spacing):
-    """Every tenth launch it asks at once: the kernel is not done yet, which proves nothing idle."""
-    device, true = record(recorder, LAUNCHES, spacing, 10)
+    """Every tenth launch it asks at once: the kernel (long enough for a stack to be taken in between) is not done yet, which proves nothing
+    idle."""
+    device, true = record(recorder, LAUNCHES, spacing, 10, spacing * 2 // 5)
     assert_not_claimed(device, true)
 
 
