@@ -35,6 +35,11 @@ enum gst_machine { GST_MACHINE_X86_64 = 62, GST_MACHINE_AARCH64 = 183 }; /* ELF'
 
 enum gst_device_level { GST_LEVEL_HOST = 1, GST_LEVEL_EDGES = 2, GST_LEVEL_BURSTS = 3, GST_LEVEL_CUPTI = 4 };
 
+enum gst_file_kind {
+	GST_FILE_PROCESS = 0, /* what a process did, by its recorder */
+	GST_FILE_HOST = 1,    /* what the machine did meanwhile, by host probes: format_host.h */
+};
+
 /* At byte 0. Written once, before the file gets its name; so every .gst has a whole header. */
 struct gst_file_header {
 	uint8_t magic[8];
@@ -57,7 +62,8 @@ struct gst_file_header {
 	char exe[512];
 	char cmdline[2048];        /* arguments separated by spaces */
 	uint32_t machine;          /* enum gst_machine; 0 in files from before it was said: the clock tells, if it is a counter */
-	uint8_t zero[GST_HEADER_BYTES - 2836];
+	uint32_t kind;             /* enum gst_file_kind */
+	uint8_t zero[GST_HEADER_BYTES - 2840];
 };
 _Static_assert(sizeof(struct gst_file_header) == GST_HEADER_BYTES, "file header");
 _Static_assert(offsetof(struct gst_file_header, run_id) == 80, "file header");
