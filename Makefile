@@ -102,6 +102,13 @@ $(BUILD)/twin/libcuda.so.1: $(TWIN_OBJ)
 		-Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN' $(LDFLAGS_libgpushim) -o $@ $^
 	$(Q)ln -sf libcuda.so.1 $(@D)/libcuda.so
 
+# ---- host probes → libprobes.a -------------------------------------------------------------------------
+# What needs clang and libbpf is added by shim/probes/build.mk, where those are.
+PROBES_C := $(filter-out shim/probes/ebpf%.c %.bpf.c,$(wildcard shim/probes/*.c))
+PROBES_A := $(BUILD)/libprobes.a
+
+$(BUILD)/libprobes.a: $(call obj,$(PROBES_C))
+
 # ---- analyzer → gpushim --------------------------------------------------------------------------------
 AN_C     := $(wildcard analyzer/*.c)
 AN_CLI_C := $(filter analyzer/main.c analyzer/cmd_%.c,$(AN_C))
@@ -127,7 +134,7 @@ $(BUILD)/gpushim-static: $(call obj,$(AN_CLI_C) $(AN_STATIC_C)) $(AN_BOTH) $(AN_
 
 $(BUILD)/libanalyzer.a: $(call obj,$(AN_LIB_C))
 $(BUILD)/libshim_test.a: $(SHIM_OBJ) $(call obj,shim/twin/loader_cache.c)
-$(BUILD)/libanalyzer.a $(BUILD)/libshim_test.a:
+$(BUILD)/libanalyzer.a $(BUILD)/libshim_test.a $(BUILD)/libprobes.a:
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
@@ -176,7 +183,8 @@ UNIT_C     := $(filter-out $(if $(SAN),$(UNIT_UNSANITIZED:%=tests/unit/%.c)),$(w
 UNIT       := $(call prog,unit,$(UNIT_C))
 UNIT_SIM   := $(filter $(BUILD)/unit/test_simgpu%,$(UNIT))
 UNIT_SHIM  := $(filter $(BUILD)/unit/test_shim_%,$(UNIT))
-UNIT_AN    := $(filter-out $(UNIT_SIM) $(UNIT_SHIM),$(UNIT))
+UNIT_PROBES := $(filter $(BUILD)/unit/test_probes_%,$(UNIT))
+UNIT_AN    := $(filter-out $(UNIT_SIM) $(UNIT_SHIM) $(UNIT_PROBES),$(UNIT))
 UNIT_O     := $(call common,unit)
 
 $(BUILD)/obj/tests/unit/%.o: ALL_CFLAGS += -iquote analyzer -iquote shim $(CUDA_FLAGS)
@@ -192,6 +200,11 @@ $(UNIT_SHIM): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(UNIT_O) $(SHIM_TEST_A)
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(LINK) $(LDFLAGS_$(@F)) -o $@ $^ -lcmocka -lpthread -lm
+
+$(UNIT_PROBES): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(UNIT_O) $(PROBES_A) $(SHIM_TEST_A)
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LINK) $(LDFLAGS_$(@F)) -o $@ $^ -lcmocka $(PROBES_LIBS) -lpthread -lm
 
 $(UNIT_SIM): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(UNIT_O) $(SIM_SO)
 	$(call say,LINK)
@@ -276,7 +289,7 @@ $(BUILD)/obj/%.o: %.S $(FLAGS_FILE)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
--include $(wildcard shim/build.mk analyzer/build.mk tests/*/build.mk)
+-include $(wildcard shim/build.mk shim/probes/build.mk analyzer/build.mk tests/*/build.mk)
 -include $(shell find $(BUILD)/obj $(BUILD)/checked $(SIM)/gen -name '*.d' 2>/dev/null)
 
 # ---- what to call --------------------------------------------------------------------------------------

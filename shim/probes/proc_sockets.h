@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* proc_sockets.h: whom a socket is connected to, by its inode: /proc/<pid>/net/tcp and its like, sock_diag for UNIX sockets. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROC_SOCKET_NAME 80
+
+struct proc_socket {
+	uint64_t inode, peer; /* peer: the other end's, where it is on this machine; 0 not known */
+	uint64_t asked_ns;
+	bool sure;            /* connected: it will not change any more */
+	char name[PROC_SOCKET_NAME]; /* "tcp:10.0.0.1:443", "unix:[1]:[2]", "udp:[::1]:53"; "" not known */
+};
+
+struct proc_sockets {
+	struct proc_socket *at; size_t n, cap;
+	uint64_t not_before_ns; /* a machine's list may be long: no more than a fiftieth of the time is spent in reading it */
+	int diag;               /* netlink socket + 1, 0 not opened yet, -1 none to be had */
+};
+
+/* pid: a process that has it, whose network namespace is looked in. NULL: nothing is known, or no memory. Valid until the next call. */
+const struct proc_socket *proc_sockets_find(struct proc_sockets *s, uint32_t pid, uint64_t inode);
+void proc_sockets_free(struct proc_sockets *s);

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The tasks of a tree, as /proc has them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shim/probes/proc_tasks.h"
+#include "shim/probes/proc_text.h"
+
+static void *forks_and_waits(void *arg)
+{
+	int *out = arg;
+	pid_t child = fork();
+
+	if (!child) {
+		prctl(PR_SET_NAME, "a) worker");
+		write(out[1], "x", 1);
+		pause();
+		_exit(0);
+	}
+	write(out[1], &child, sizeof(child));
+	for (;;)
+		pause();
+}
+
+/* A process with two threads, of which the second made a process of its own. Its number and its child's. */
+static pid_t start_family(pid_t *grandchild)
+{
+	char at_work[1 + sizeof(*grandchild)];
+	int ends[2];
+	pid_t child;
+
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	if (!child) {
+		pthread_t thread;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pthread_create(&thread, NULL, forks_and_waits, ends);
+		for (;;)
+			pause();
+	}
+	for (size_t n = 0; n < sizeof(at_work);)
+		n += (size_t)read(ends[0], at_work + n, sizeof(at_work) - n);
+	memcpy(grandchild, at_work[0] == 'x' ? at_work + 1 : at_work, sizeof(*grandchild));
+	close(ends[0]);
+	close(ends[1]);
+	return child;
+}
+
+static void test_a_task_is_read(void **unused)
+{
+	struct proc_task t;
+	char name[16];
+
+	(void)unused;
+	assert_true(proc_task_read(0, (uint32_t)getpid(), &t));
+	assert_int_equal(t.pid, getpid());
+	assert_int_equal(t.own_tid, getpid());
+	assert_int_equal(t.own_pid, getpid());
+	assert_int_equal(t.creator, getppid());
+	assert_true(t.pid_ns != 0);
+	assert_false(t.kernel);
+	assert_int_equal(t.state, 'R');
+	assert_int_equal(prctl(PR_GET_NAME, name), 0);
+	assert_string_equal(t.name, name);
+	/* It started a moment ago. */
+	assert_true(t.start_ns < mono_ns() && mono_ns() - t.start_ns < 60000000000u);
+	assert_true(t.born == proc_task_born((uint32_t)getpid(), (uint32_t)getpid()));
+	assert_false(proc_task_read(0, 0x7ffffff0, &t));
+	assert_int_equal(proc_task_born(0x7ffffff0, 0x7ffffff0), 0);
+}
+
+static void test_the_tree_has_threads_and_their_children(void **unused)
+{
+	struct proc_tasks t = { 0 };
+	const struct proc_task *worker, *leader;
+	uint32_t thread = 0;
+	pid_t grandchild, child = start_family(&grandchild);
+
+	(void)unused;
+	assert_true(proc_tasks_tree(&t, (uint32_t)child));
+	assert_int_equal(t.n, 3);
+	leader = proc_tasks_find(&t, (uint32_t)child);
+	worker = proc_tasks_find(&t, (uint32_t)grandchild);
+	assert_non_null(leader);
+	assert_non_null(worker);
+	for (size_t i = 0; i < t.n; i++)
+		if (t.at[i].pid == (uint32_t)child && t.at[i].tid != (uint32_t)child)
+			thread = t.at[i].tid;
+	assert_int_equal(leader->creator, getpid());
+	assert_string_equal(worker->name, "a) worker");
+	assert_true(thread != 0);
+	assert_int_equal(proc_tasks_find(&t, thread)->creator, 0);
+	assert_true(proc_tasks_find(&t, thread)->start_ns - leader->start_ns + 1000000 < 2000000);
+	if (access("/proc/thread-self/children", F_OK) == 0)
+		assert_int_equal(worker->creator, thread);
+	else
+		assert_int_equal(worker->creator, child);
+	assert_null(proc_tasks_find(&t, (uint32_t)getpid()));
+
+	/* Once of the tree, always of the tree: the root ends, and somebody else is its child's parent. */
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_true(proc_tasks_tree(&t, (uint32_t)child));
+	assert_int_equal(t.n, 1);
+	assert_int_equal(t.at[0].tid, grandchild);
+	kill(grandchild, SIGKILL);
+	proc_tasks_free(&t);
+}
+
+static int in_namespace(void *arg)
+{
+	(void)arg;
+	pause();
+	return 0;
+}
+
+static void test_it_knows_what_a_task_calls_itself(void **unused)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	struct proc_task t, own;
+	pid_t child = clone(in_namespace, stack + sizeof(stack), CLONE_NEWPID | SIGCHLD, NULL);
+
+	(void)unused;
+	if (child < 0)
+		skip(); /* root's alone */
+	assert_true(proc_task_read((uint32_t)child, (uint32_t)child, &t));
+	assert_true(proc_task_read(0, (uint32_t)getpid(), &own));
+	assert_int_equal(t.tid, child);
+	assert_int_equal(t.own_tid, 1);
+	assert_int_equal(t.own_pid, 1);
+	assert_true(t.pid_ns && t.pid_ns != own.pid_ns);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+static void test_text_is_taken_apart(void **unused)
+{
+	const char *at = "  12 -3\nx";
+	uint64_t value;
+
+	(void)unused;
+	assert_true(proc_text_number(&at, 10, &value) && value == 12);
+	assert_true(proc_text_number(&at, 10, &value) && value == (uint64_t)-3);
+	assert_false(proc_text_number(&at, 10, &value));
+	assert_string_equal(proc_text_next_line(at), "x");
+	assert_true(proc_text_field("pos:\t7\nflags:\t0100000\n", "flags:", 8, &value) && value == 0100000);
+	assert_false(proc_text_field("xpos:\t7\n", "pos:", 10, &value));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_task_is_read),
+		cmocka_unit_test(test_the_tree_has_threads_and_their_children),
+		cmocka_unit_test(test_it_knows_what_a_task_calls_itself),
+		cmocka_unit_test(test_text_is_taken_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
