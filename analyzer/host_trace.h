@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* host_trace.h: a file of host probes, decoded: tasks, and for each what it waited for, when, and who woke it.
- * Times are CLOCK_MONOTONIC nanoseconds. A task whose waits are on record and that is in none of them was on a CPU. */
+ * Times are CLOCK_MONOTONIC nanoseconds in [0, CLOCK_MAX_NS]. A task is known between its begin_ns and end_ns, and the whole between the trace's:
+ * where it is in none of its waits then, it was on a CPU. */
 #pragma once
 
 #include "../shim/format_host.h"
+#include "arena.h"
+#include "clock.h"
 #include "life.h"
 #include "reader.h"
 
@@ -22,6 +25,7 @@ struct host_wait {
 	int64_t out_ns, in_ns; /* out <= wake <= in */
 	int64_t wake_ns;       /* in_ns where it is not known */
 	int64_t throttled_ns;  /* <= in - wake */
+	uint32_t task;         /* whose it is, an index */
 	uint32_t waker;        /* index of a task, HOST_NOBODY */
 	uint8_t by;            /* enum gst_woken_by */
 	bool wake_known;
@@ -33,7 +37,7 @@ struct host_stalls {
 	int64_t begin_ns, end_ns;
 	int64_t blocked_ns, queued_ns, throttled_ns; /* blocked + queued <= end - begin */
 	uint64_t last_offset;
-	uint32_t count;
+	uint32_t task, count;
 	struct host_what what;
 	uint64_t byte;
 };
@@ -41,12 +45,14 @@ struct host_stalls {
 struct host_reclaim {
 	int64_t begin_ns, end_ns;
 	uint64_t pages;
+	uint32_t task;
 	bool group;
 };
 
 struct host_on_cpu {
 	int64_t at_ns;
 	const uint64_t *frames; size_t n_frames;
+	uint32_t task;
 };
 
 struct host_task {
@@ -54,7 +60,9 @@ struct host_task {
 	uint32_t creator;          /* index of a task, HOST_NOBODY */
 	uint32_t leader;           /* … of its process's first thread: the same for all of its threads; HOST_NOBODY */
 	uint64_t pid_ns;
-	int64_t begin_ns, end_ns;  /* it is known in between; end: of the trace where no end is on record */
+	/* It is known in between. Where its own end is not on record: that of the trace, or, of a file that had no regular end, the last instant at
+	 * which it is known to have run: of a wait that went on then there is no record. */
+	int64_t begin_ns, end_ns;
 	int64_t start_ns;          /* of its process; 0 not known */
 	uint16_t flags;            /* enum gst_task_flags */
 	bool ended;
@@ -91,26 +99,44 @@ struct host_trace {
 	struct gst_file_header header;
 	struct gst_counters counters;
 	char *path;
-	int64_t begin_ns, end_ns; /* everything is watched in between, but for what was lost */
+	int64_t begin_ns, end_ns; /* everything is watched in between, but for what was lost; where the oldest records were given up, from then on */
 	int64_t cut_ns;           /* INT64_MAX, or damaged: nothing is known after this */
 	struct gst_probes probes; /* the last one; how 0: the file has none */
 	enum life life;
 	struct error damage;      /* kind ERR_NONE if sound */
 	struct host_task *tasks;         size_t n_tasks;    /* by tid, then begin_ns */
+	uint32_t *by_own;                /* tasks by host_own_tid */
 	struct host_request *requests;   size_t n_requests; /* by done_ns */
 	struct host_pipe_end *pipe_ends; size_t n_pipe_ends; /* by inode, then at_ns */
 	struct host_pressure *pressure;  size_t n_pressure; /* by begin_ns */
+	/* What the tasks' lists are parts of, by task. */
+	struct host_wait *waits;         size_t n_waits;
+	struct host_stalls *stalls;      size_t n_stalls;
+	struct host_reclaim *reclaims;   size_t n_reclaims;
+	struct host_on_cpu *on_cpu;      size_t n_on_cpu;
+	struct arena frames;
+	char *text;               /* what files are called */
 	uint64_t records, unfinished, unknown_records;
-	void *pool[8];            /* what the arrays above point into */
-	char *text;
+	uint64_t strays;          /* records of tasks that are not on record, or of no length: left out */
 };
+
+/* As the task sees itself; where that is not known, it is taken to live where the collector does. */
+static inline uint32_t host_own_tid(const struct host_task *task)
+{
+	return task->own_tid ? task->own_tid : task->tid;
+}
+
+static inline uint32_t host_own_pid(const struct host_task *task)
+{
+	return task->own_pid ? task->own_pid : task->pid;
+}
 
 /* Damage is no failure: see damage, cut_ns. now_ns: what comes later is left out, as trace_open does. */
 enum err_kind host_trace_open(struct host_trace **out, const char *path, int64_t now_ns, struct error *e);
 enum err_kind host_trace_open_mem(struct host_trace **out, const void *buf, size_t len, const char *name, struct error *e);
 void host_trace_free(struct host_trace *t);
 
-/* The task of that number at that time, an index; HOST_NOBODY. */
+/* The task of that number at that time, an index; HOST_NOBODY. One that ran before it was seen counts from any time before. */
 uint32_t host_trace_task(const struct host_trace *t, uint32_t tid, int64_t at_ns);
 /* Its first wait that ends after that; an index, n_waits if there is none. */
 size_t host_wait_after(const struct host_task *task, int64_t at_ns);

@@ -144,7 +144,8 @@ enum life life_of(const char *path, const struct gst_file_header *h, const struc
 		return LIFE_RUNNING;
 	if (!same_machine(h))
 		return LIFE_UNKNOWN;
-	maps = maps_file(h->pid, path);
+	/* of a file of host probes nobody knows the writer: it must give its sign of life while it is waited for */
+	maps = h->kind == GST_FILE_HOST ? 0 : maps_file(h->pid, path);
 	if (maps > 0 || (maps < 0 && lives_since(h->pid, h->process_start_mono_ns)))
 		return LIFE_RUNNING;
 	/* Its number may be another one here: it may live in a PID namespace of its own. */

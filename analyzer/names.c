@@ -98,16 +98,30 @@ static const struct name *find(const struct names *n, uint64_t key)
 	return at < n->n && n->all[at].key == key ? &n->all[at] : NULL;
 }
 
-const char *names_of(const struct names *n, const struct trace *t, uint16_t space, uint32_t id)
+const char *names_in(const struct names *n, const char *text, uint16_t space, uint32_t id)
 {
 	const struct name *name = find(n, key_of(space, id));
 
-	return name ? t->text + name->text : NULL;
+	return name ? text + name->text : NULL;
+}
+
+const char *names_of(const struct names *n, const struct trace *t, uint16_t space, uint32_t id)
+{
+	return names_in(n, t->text, space, id);
+}
+
+char *names_take(struct names *n)
+{
+	char *text = n->text;
+
+	sort_unique(n);
+	n->text = NULL;
+	return text;
 }
 
 enum err_kind names_publish(struct names *n, struct trace *t, struct error *e)
 {
-	sort_unique(n);
+	t->text = names_take(n);
 	t->n_hooks = GST_HOOK_MAX + 1; /* the last one, without a name, stands for ids that cannot be */
 	t->n_kernels = n->n_kernels + 1;
 	t->hooks = array_new(t->n_hooks, sizeof(*t->hooks));
@@ -117,8 +131,6 @@ enum err_kind names_publish(struct names *n, struct trace *t, struct error *e)
 	t->nccl_hooks = array_new(t->n_nccl_hooks, sizeof(*t->nccl_hooks));
 	if (!t->hooks || !t->kernels || !t->entries || !t->nccl_hooks)
 		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
-	t->text = n->text;
-	n->text = NULL;
 	t->kernels[0] = "";
 	for (size_t i = 0; i < n->n_kernels; i++)
 		t->kernels[i + 1] = t->text + n->all[n->first_kernel + i].text;

@@ -17,6 +17,10 @@ bool names_add(struct names *n, const struct gst_name *record);
 /* Fills t->hooks, nccl_hooks, kernels, entries and text, which then live without n. */
 enum err_kind names_publish(struct names *n, struct trace *t, struct error *e);
 
+/* The names by themselves, for who has no struct trace: their text, the caller's from now on (NULL: there are none), in which names_in looks. */
+char *names_take(struct names *n);
+const char *names_in(const struct names *n, const char *text, uint16_t space, uint32_t id);
+
 /* Index into t->kernels of a kernel's id, 0 if its name was lost. */
 uint32_t names_kernel(const struct names *n, uint32_t id);
 /* Text in t->text of any space, NULL if lost. */

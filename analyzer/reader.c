@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "reader_state.h"
+#include "reader_types.h"
 
 #include <errno.h>
 #include <string.h>
@@ -52,128 +53,6 @@ enum err_kind reader_settle(struct reader *r, struct error *e)
 
 /* ---- one record ------------------------------------------------------------------------------------ */
 
-/* The size a type must have; 0 for a type that is not known here. A name or list is longer than its smallest. */
-static uint16_t type_size(uint16_t type)
-{
-	static const uint16_t size[] = {
-		[GST_CALL] = sizeof(struct gst_call),
-		[GST_NAME] = sizeof(struct gst_name),
-		[GST_STREAM] = sizeof(struct gst_stream),
-		[GST_DEVICE] = sizeof(struct gst_device),
-		[GST_ANCHOR] = sizeof(struct gst_anchor),
-		[GST_EDGE] = sizeof(struct gst_edge),
-		[GST_POLL] = sizeof(struct gst_poll),
-		[GST_SAMPLE] = sizeof(struct gst_sample),
-		[GST_USAGE] = sizeof(struct gst_usage),
-		[GST_THREAD] = sizeof(struct gst_thread),
-		[GST_GRAPH] = sizeof(struct gst_graph),
-		[GST_GRAPH_NODES] = sizeof(struct gst_graph_list),
-		[GST_GRAPH_EDGES] = sizeof(struct gst_graph_list),
-		[GST_BUSY] = sizeof(struct gst_busy),
-		[GST_KEPT] = sizeof(struct gst_kept),
-		[GST_ACTIVITY] = sizeof(struct gst_activity),
-		[GST_BURST] = sizeof(struct gst_burst),
-		[GST_LEVEL] = sizeof(struct gst_level),
-		[GST_COMM] = sizeof(struct gst_comm),
-		[GST_NCCL] = sizeof(struct gst_nccl),
-		[GST_RANGE] = sizeof(struct gst_range),
-		[GST_RANGE_DATA] = sizeof(struct gst_range_data),
-		[GST_NVTX] = sizeof(struct gst_nvtx),
-		[GST_STACK] = sizeof(struct gst_stack),
-		[GST_STACK_AT] = sizeof(struct gst_stack_at),
-		[GST_OBJECT] = sizeof(struct gst_object),
-		[GST_CODE] = sizeof(struct gst_code),
-		[GST_STACK_COST] = sizeof(struct gst_stack_cost),
-		[GST_BLOCK] = sizeof(struct gst_block),
-		[GST_MAPPING] = sizeof(struct gst_mapping),
-		[GST_POOL] = sizeof(struct gst_pool),
-		[GST_MEMORY_LEFT] = sizeof(struct gst_memory_left),
-	};
-
-	return type < sizeof(size) / sizeof(size[0]) ? size[type] : 0;
-}
-
-/* When the record was complete, as far as it says so itself; 0 where it does not. */
-static uint64_t record_ticks(const struct gst_record *h)
-{
-	switch (h->type) {
-	case GST_CALL:
-		return ((const struct gst_call *)h)->end;
-	case GST_POLL:
-		return ((const struct gst_poll *)h)->end;
-	case GST_USAGE:
-		return ((const struct gst_usage *)h)->ticks;
-	case GST_SAMPLE:
-		return ((const struct gst_sample *)h)->ticks;
-	case GST_GRAPH:
-		return ((const struct gst_graph *)h)->end;
-	case GST_COMM:
-		return ((const struct gst_comm *)h)->ticks;
-	case GST_BUSY:
-		return ((const struct gst_busy *)h)->ticks;
-	case GST_NCCL:
-		return ((const struct gst_nccl *)h)->end;
-	case GST_BURST:
-		return ((const struct gst_burst *)h)->end;
-	case GST_RANGE:
-		return ((const struct gst_range *)h)->end ? ((const struct gst_range *)h)->end
-							  : ((const struct gst_range *)h)->begin;
-	case GST_NVTX:
-		return ((const struct gst_nvtx *)h)->ticks;
-	case GST_BLOCK:
-		return ((const struct gst_block *)h)->ticks;
-	case GST_MAPPING:
-		return ((const struct gst_mapping *)h)->ticks;
-	case GST_POOL:
-		return ((const struct gst_pool *)h)->ticks;
-	case GST_MEMORY_LEFT:
-		return ((const struct gst_memory_left *)h)->ticks;
-	default:
-		return 0;
-	}
-}
-
-static bool list_fits(const struct gst_record *h, size_t each)
-{
-	return h->size >= sizeof(struct gst_graph_list) &&
-	       (!h->commit ||
-		((const struct gst_graph_list *)h)->count == (h->size - sizeof(struct gst_graph_list)) / each);
-}
-
-/* Of a record with text or entries behind it: do they lie inside? */
-static bool rest_fits(const struct gst_record *h, uint16_t size, size_t rest)
-{
-	return h->size >= size && (!h->commit || rest <= (size_t)(h->size - size));
-}
-
-/* Does the payload's size suit the type? A name's text and a list's entries lie inside their record, everything else has one size. */
-static bool size_suits_type(const struct gst_record *h)
-{
-	uint16_t size = type_size(h->type);
-
-	if (h->type == GST_NAME)
-		return h->size >= size && (!h->commit || ((const struct gst_name *)h)->length <= h->size - size);
-	if (h->type == GST_BUSY)
-		return h->size >= size &&
-		       (!h->commit || ((const struct gst_busy *)h)->count <= (h->size - (uint32_t)size) / 4);
-	if (h->type == GST_RANGE_DATA)
-		return h->size >= size &&
-		       (!h->commit || ((const struct gst_range_data *)h)->kept <= h->size - (uint32_t)size);
-	if (h->type == GST_STACK)
-		return rest_fits(h, size, ((const struct gst_stack *)h)->count * sizeof(struct gst_frame));
-	if (h->type == GST_OBJECT)
-		return rest_fits(h, size, ((const struct gst_object *)h)->path_bytes);
-	if (h->type == GST_CODE)
-		return rest_fits(h, size,
-				 (size_t)((const struct gst_code *)h)->file_bytes +
-					 ((const struct gst_code *)h)->name_bytes);
-	if (h->type == GST_GRAPH_NODES)
-		return list_fits(h, sizeof(struct gst_graph_node));
-	if (h->type == GST_GRAPH_EDGES)
-		return list_fits(h, sizeof(struct gst_graph_edge));
-	return size == 0 || h->size == size;
-}
-
 /* Sets damage and returns false where the header at `at` cannot be trusted. */
 static bool record_holds(struct reader *r, const struct gst_record *h, uint32_t at, uint32_t left, uint64_t byte)
 {
@@ -186,7 +65,7 @@ static bool record_holds(struct reader *r, const struct gst_record *h, uint32_t 
 		reader_damage_set(r, r->good_ticks, byte, "record of %u bytes, %u left", h->size, left);
 	else if (h->commit != 0 && h->commit != GST_COMMIT)
 		reader_damage_set(r, r->good_ticks, byte, "the record's commit field is 0x%04x", h->commit);
-	else if (!size_suits_type(h))
+	else if (!record_fits(r->header.kind, h))
 		reader_damage_set(r, r->good_ticks, byte, "record of type %u does not fit its %u bytes", h->type,
 				  h->size);
 	else
@@ -296,7 +175,7 @@ static bool take(struct reader *r, const struct gst_record *h)
 		r->counts.unfinished++;
 		return false;
 	}
-	if (!type_size(h->type)) {
+	if (!record_size(r->header.kind, h->type)) {
 		r->counts.unknown++;
 		return false;
 	}

@@ -169,6 +169,9 @@ static enum err_kind decode(struct decoder *d, int64_t now_ns, struct error *e)
 {
 	enum err_kind kind;
 
+	if (d->t->header.kind != GST_FILE_PROCESS)
+		return err_set(e, ERR_FORMAT, d->t->path, offsetof(struct gst_file_header, kind),
+			       "no recording of a process (kind %u)", d->t->header.kind);
 	if (!ranges_new(&d->ranges))
 		return trace_no_memory(d->t, e);
 	if ((kind = clock_new(&d->clock, &d->t->header, e)) || (kind = names_new(&d->names, e)) ||

@@ -143,7 +143,7 @@ struct thread {
 	char name[16]; /* NUL-terminated; the last one it was seen with */
 };
 
-#define TRACE_TYPES 48
+#define TRACE_TYPES 64
 
 struct trace {
 	struct gst_file_header header;

@@ -38,6 +38,10 @@ static void add_event(struct parser *p)
 		text_process(p);
 		return;
 	}
+	if (strcmp(word, "host") == 0) {
+		text_probes(p);
+		return;
+	}
 	if (!p->file) {
 		p->bad = true;
 		return;
@@ -46,6 +50,8 @@ static void add_event(struct parser *p)
 		p->unfinished = true;
 		return;
 	}
+	if (text_probed(p))
+		return;
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
 		if (strcmp(word, events[i].word) == 0) {
 			events[i].add(p);

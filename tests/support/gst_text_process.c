@@ -5,37 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-void text_process(struct parser *p)
+struct gst_file_header *text_file(struct parser *p, const char *ending)
 {
-	static const char *const levels[] = { "", "host", "edges", "bursts", "cupti", NULL };
 	struct gst_text_file *bigger = realloc(p->out->files, (p->out->n + 1) * sizeof(*bigger));
 	struct gst_file_header *h;
-	struct gst_counters *c;
 	const char *host = word_value(p, "host"), *run = word_value(p, "run"), *command = word_value(p, "command");
 
-	if (!bigger || p->n_words < 2) {
+	if (bigger)
+		p->out->files = bigger;
+	if (!bigger || p->n_words < 2 || !gst_image_new(&bigger[p->out->n].image)) {
 		p->bad = true;
-		return;
+		return NULL;
 	}
-	p->out->files = bigger;
-	p->file = &bigger[p->out->n];
-	if (!gst_image_new(&p->file->image)) {
-		p->bad = true;
-		return;
-	}
-	p->out->n++;
+	p->file = &bigger[p->out->n++];
 	p->n_names = p->n_threads = 0;
-	p->first_edge = 0;
-	p->drift = (double)word_number(p, "drift", 20) * 1e-6;
 	h = gst_image_header(&p->file->image);
 	h->pid = (uint32_t)strtoul(p->words[1], NULL, 0);
-	if (word_value(p, "clock"))
-		h->clock = strcmp(word_value(p, "clock"), "tsc") == 0 ? GST_CLOCK_TSC : GST_CLOCK_MONOTONIC;
-	h->device_level = word_choice(p, word_value(p, "level"), levels, GST_LEVEL_EDGES);
 	h->start_ticks = h->start_mono_ns = EPOCH_NS + word_duration(p, "start", 0);
 	h->process_start_mono_ns = h->start_mono_ns - 10000000;
 	h->start_real_ns = word_duration(p, "real", 0);
-	memset(p->graphs, 0, sizeof(p->graphs));
 	p->file->image.last_ticks = h->start_ticks;
 	if (host)
 		snprintf(h->host, sizeof(h->host), "%s", host);
@@ -43,11 +31,26 @@ void text_process(struct parser *p)
 		snprintf(h->cmdline, sizeof(h->cmdline), "%s", command);
 	if (run)
 		snprintf(h->run_id, sizeof(h->run_id), "%s", run);
+	snprintf(p->file->name, sizeof(p->file->name), "%s-%u%s", h->host, h->pid, ending);
+	gst_image_counters(&p->file->image)->last_ticks = word_instant(p, "end");
+	return h;
+}
+
+void text_process(struct parser *p)
+{
+	static const char *const levels[] = { "", "host", "edges", "bursts", "cupti", NULL };
+	struct gst_file_header *h = text_file(p, ".gst");
+
+	if (!h)
+		return;
+	p->first_edge = 0;
+	p->drift = (double)word_number(p, "drift", 20) * 1e-6;
+	memset(p->graphs, 0, sizeof(p->graphs));
+	if (word_value(p, "clock"))
+		h->clock = strcmp(word_value(p, "clock"), "tsc") == 0 ? GST_CLOCK_TSC : GST_CLOCK_MONOTONIC;
+	h->device_level = word_choice(p, word_value(p, "level"), levels, GST_LEVEL_EDGES);
 	gst_image_seal(&p->file->image);
-	c = gst_image_counters(&p->file->image);
-	c->last_ticks = word_instant(p, "end");
-	c->exited = word_number(p, "exited", 0);
-	snprintf(p->file->name, sizeof(p->file->name), "%s-%u.gst", h->host, h->pid);
+	gst_image_counters(&p->file->image)->exited = word_number(p, "exited", 0);
 }
 
 static void new_segment(struct parser *p, const char *name)

@@ -49,7 +49,9 @@ uint32_t record_name(struct parser *p, uint16_t space, const char *text);
 
 /* ---- lines: each is one event of gst_text.h ---- */
 
-void text_process(struct parser *p); /* gst_text_process.c: a file, its threads, what its counters say */
+/* gst_text_process.c: a file, its threads, what its counters say */
+struct gst_file_header *text_file(struct parser *p, const char *ending); /* a new one, to be sealed; NULL: the line is bad */
+void text_process(struct parser *p);
 void text_thread(struct parser *p);
 void text_segment(struct parser *p);
 void text_kept(struct parser *p);
@@ -85,3 +87,5 @@ void text_block(struct parser *p); /* gst_text_memory.c */
 void text_mapping(struct parser *p);
 void text_pool_state(struct parser *p);
 void text_left(struct parser *p);
+void text_probes(struct parser *p); /* gst_text_probes.c: a file of host probes, */
+bool text_probed(struct parser *p); /* … and its records; false: the word names none */

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "host_trace_decode.h"
+
+#include "alloc.h"
+#include "ns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As trace.c's: now_ns: a moment ago; 0 for what is no file. */
+static void set_life(struct host_decoder *d, int64_t now_ns)
+{
+	struct host_trace *t = d->t;
+	int64_t last_ns = host_ns(t->counters.last_ticks);
+
+	t->life = t->counters.exited ? LIFE_ENDED : LIFE_UNKNOWN;
+	if (!now_ns)
+		return;
+	t->life = life_of(t->path, &t->header, &t->counters, last_ns);
+	if (t->life == LIFE_RUNNING || (last_ns > now_ns && last_ns <= life_now_ns()))
+		d->until_ns = now_ns;
+}
+
+static enum err_kind take_counts(struct host_decoder *d, struct error *e)
+{
+	struct host_trace *t = d->t;
+	struct reader_counts counts = reader_counts(d->reader);
+	const struct damage *damage = reader_damage(d->reader);
+	enum err_kind kind = reader_settle(d->reader, e);
+
+	if (kind)
+		return kind;
+	t->counters = *reader_counters(d->reader);
+	t->records = counts.records;
+	t->unfinished = counts.unfinished;
+	t->unknown_records = counts.unknown;
+	t->cut_ns = INT64_MAX;
+	if (damage) {
+		t->damage = damage->error;
+		t->cut_ns = host_ns(damage->cut_ticks);
+	}
+	d->ended = t->probes.end && !damage && d->until_ns == INT64_MAX;
+	return ERR_NONE;
+}
+
+/* The last instant at which a task is known to have run. */
+static int64_t last_run(const struct host_trace *t)
+{
+	int64_t last = t->begin_ns;
+
+	for (size_t i = 0; i < t->n_tasks; i++)
+		last = max64(last, t->tasks[i].end_ns);
+	return last;
+}
+
+static void set_lifetime(struct host_decoder *d)
+{
+	struct host_trace *t = d->t;
+
+	t->begin_ns = host_ns(t->probes.how ? t->probes.begin : t->header.start_mono_ns);
+	t->begin_ns = max64(t->begin_ns, host_ns(t->counters.recycled_until));
+	t->end_ns = d->ended ? host_ns(t->probes.end) : max64(last_run(t), host_ns(t->counters.last_ticks));
+	t->end_ns = max64(t->begin_ns, min64(t->end_ns, min64(t->cut_ns, d->until_ns)));
+	for (size_t i = 0; i < t->n_tasks; i++) {
+		struct host_task *task = &t->tasks[i];
+
+		if (d->ended && !task->ended)
+			task->end_ns = t->end_ns;
+		task->ended = task->ended && task->end_ns <= t->end_ns;
+		task->end_ns = max64(task->begin_ns, min64(task->end_ns, t->end_ns));
+	}
+}
+
+/* What began after the cut; lists by task, and those by time, are in no order yet. */
+static void apply_cut(struct host_trace *t)
+{
+#define CUT(list, n_list, field)                           \
+	do {                                               \
+		size_t n = 0;                              \
+		for (size_t i = 0; i < t->n_list; i++)     \
+			if (t->list[i].field <= t->cut_ns) \
+				t->list[n++] = t->list[i]; \
+		t->n_list = n;                             \
+	} while (0)
+	CUT(waits, n_waits, out_ns);
+	CUT(stalls, n_stalls, begin_ns);
+	CUT(reclaims, n_reclaims, begin_ns);
+	CUT(on_cpu, n_on_cpu, at_ns);
+	CUT(requests, n_requests, done_ns);
+	CUT(pipe_ends, n_pipe_ends, at_ns);
+	CUT(pressure, n_pressure, begin_ns);
+#undef CUT
+}
+
+/* ---- by the numbers that tasks have for themselves ---------------------------------------------------- */
+
+struct own {
+	uint32_t tid, task;
+};
+
+/* Of one number, tasks stand in the order of their own list: by number, then time. */
+static int own_by_tid(const void *a, const void *b)
+{
+	const struct own *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return (x->task > y->task) - (x->task < y->task);
+}
+
+static bool index_own(struct host_trace *t)
+{
+	struct own *own = array_new(t->n_tasks, sizeof(*own));
+
+	t->by_own = array_new(t->n_tasks, sizeof(*t->by_own));
+	if (!own || !t->by_own) {
+		free(own);
+		return false;
+	}
+	for (size_t i = 0; i < t->n_tasks; i++)
+		own[i] = (struct own){ host_own_tid(&t->tasks[i]), (uint32_t)i };
+	array_sort(own, t->n_tasks, sizeof(*own), own_by_tid);
+	for (size_t i = 0; i < t->n_tasks; i++)
+		t->by_own[i] = own[i].task;
+	free(own);
+	return true;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------------- */
+
+static enum err_kind decode(struct host_decoder *d, int64_t now_ns, struct error *e)
+{
+	struct host_trace *t = d->t;
+	enum err_kind kind;
+
+	if (t->header.kind != GST_FILE_HOST)
+		return err_set(e, ERR_FORMAT, t->path, offsetof(struct gst_file_header, kind),
+			       "no file of host probes (kind %u)", t->header.kind);
+	if (t->header.clock != GST_CLOCK_MONOTONIC)
+		return err_set(e, ERR_FORMAT, t->path, offsetof(struct gst_file_header, clock),
+			       "host probes with clock %u, not CLOCK_MONOTONIC", t->header.clock);
+	set_life(d, now_ns);
+	if ((kind = names_new(&d->names, e)) || (kind = host_trace_describe(d, e)) ||
+	    (kind = host_trace_events(d, e)) || (kind = take_counts(d, e)))
+		return kind;
+	set_lifetime(d);
+	apply_cut(t);
+	host_trace_settle(t);
+	return index_own(t) ? ERR_NONE : host_no_memory(t, e);
+}
+
+/* Takes the reader over. */
+static enum err_kind host_trace_read(struct host_trace **out, struct reader *reader, const char *name, int64_t now_ns,
+				     struct error *e)
+{
+	struct host_decoder d = { .reader = reader, .t = calloc(1, sizeof(struct host_trace)), .until_ns = INT64_MAX };
+	enum err_kind kind = ERR_SYSTEM;
+
+	if (d.t)
+		d.t->path = strdup(name);
+	if (d.t && d.t->path) {
+		d.t->header = *reader_header(reader);
+		d.t->counters = *reader_counters(reader);
+		kind = decode(&d, now_ns, e);
+	} else {
+		err_set(e, ERR_SYSTEM, name, ERR_NO_BYTE, "out of memory");
+	}
+	names_free(d.names);
+	free(d.ends);
+	reader_free(reader);
+	if (kind) {
+		host_trace_free(d.t);
+		return kind;
+	}
+	*out = d.t;
+	return ERR_NONE;
+}
+
+enum err_kind host_trace_open(struct host_trace **out, const char *path, int64_t now_ns, struct error *e)
+{
+	struct reader *reader;
+	enum err_kind kind = reader_open(&reader, path, e);
+
+	*out = NULL;
+	return kind ? kind : host_trace_read(out, reader, path, now_ns, e);
+}
+
+enum err_kind host_trace_open_mem(struct host_trace **out, const void *buf, size_t len, const char *name,
+				  struct error *e)
+{
+	struct reader *reader;
+	enum err_kind kind = reader_open_mem(&reader, buf, len, name, e);
+
+	*out = NULL;
+	return kind ? kind : host_trace_read(out, reader, name, 0, e);
+}
+
+void host_trace_free(struct host_trace *t)
+{
+	if (!t)
+		return;
+	free(t->path);
+	free(t->tasks);
+	free(t->by_own);
+	free(t->requests);
+	free(t->pipe_ends);
+	free(t->pressure);
+	free(t->waits);
+	free(t->stalls);
+	free(t->reclaims);
+	free(t->on_cpu);
+	arena_free(&t->frames);
+	free(t->text);
+	free(t);
+}

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Files of host probes: what tasks did, what is refused, what is cut; and every allocation on the way may fail. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host_trace.h"
+#include "tests/support/gst_text.h"
+#include "trace.h"
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static long fail_at; /* the n-th allocation from now on fails; 0 none */
+
+static bool fails(void)
+{
+	return fail_at > 0 && --fail_at == 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+	return fails() ? NULL : __real_realloc(old, size);
+}
+
+/* ---- a trace of text -------------------------------------------------------------------------------- */
+
+static struct gst_text text;
+
+static void parse(const char *lines)
+{
+	char error[256];
+
+	if (!gst_text_parse(&text, lines, error))
+		fail_msg("%s", error);
+}
+
+static struct host_trace *trace_of(const char *lines)
+{
+	struct host_trace *t;
+	struct error e;
+
+	parse(lines);
+	assert_int_equal(host_trace_open_mem(&t, text.files[0].image.bytes, text.files[0].image.len, "x.host.gst", &e),
+			 ERR_NONE);
+	return t;
+}
+
+static void done(struct host_trace *t)
+{
+	host_trace_free(t);
+	gst_text_free(&text);
+}
+
+/* Times of the text begin a second after the clock's zero. */
+#define US(t) (1000000000 + (int64_t)((t)*1000))
+
+static const struct host_task *task_of(const struct host_trace *t, uint32_t tid, double at_us)
+{
+	uint32_t at = host_trace_task(t, tid, US(at_us));
+
+	assert_int_not_equal(at, HOST_NOBODY);
+	return &t->tasks[at];
+}
+
+/* ---- what is on record ------------------------------------------------------------------------------ */
+
+#define FAMILY                                                           \
+	"host 100 end=9ms how=ebpf lost=3 tasks-lost=1 sample=10ms\n"    \
+	"task 100 t=0us flags=root,there name=python start=0us ns=77\n"  \
+	"task 101 pid=100 t=10us creator=100 name=pin own=2 own-pid=1\n" \
+	"task 200 t=20us creator=100 name=python\n"                      \
+	"task 200 t=30us flags=exec name=loader\n"                       \
+	"task-end 200 t=8ms\n"
+
+static void test_tasks_and_who_made_them(void **state)
+{
+	struct host_trace *t = trace_of(FAMILY "task 200 t=8.5ms creator=101 name=again\n");
+	const struct host_task *root = task_of(t, 100, 5), *pin = task_of(t, 101, 50), *loader = task_of(t, 200, 50);
+
+	(void)state;
+	assert_int_equal(t->n_tasks, 4);
+	assert_int_equal(t->probes.how, GST_PROBES_EBPF);
+	assert_int_equal(t->probes.events_lost, 3);
+	assert_int_equal(t->begin_ns, US(0));
+	assert_int_equal(t->end_ns, US(9000));
+	assert_string_equal(loader->name, "loader");
+	assert_int_equal(loader->begin_ns, US(20));
+	assert_int_equal(loader->end_ns, US(8000));
+	assert_true(loader->ended);
+	assert_ptr_equal(&t->tasks[loader->creator], root);
+	assert_ptr_equal(&t->tasks[pin->leader], root);
+	assert_int_equal(pin->own_tid, 2);
+	assert_int_equal(pin->own_pid, 1);
+	assert_int_equal(root->creator, HOST_NOBODY);
+	assert_int_equal(root->pid_ns, 77);
+	assert_int_equal(pin->end_ns, US(9000)); /* the trace's: the collector ended regularly */
+	assert_false(pin->ended);
+	/* the number comes again */
+	assert_string_equal(task_of(t, 200, 8600)->name, "again");
+	assert_ptr_equal(&t->tasks[task_of(t, 200, 8600)->creator], pin);
+	assert_int_equal(host_trace_task(t, 200, US(8200)), HOST_NOBODY);
+	assert_int_equal(host_trace_task(t, 200, US(10)), HOST_NOBODY);
+	assert_int_equal(host_trace_task(t, 0, US(10)), HOST_NOBODY);
+	assert_ptr_equal(task_of(t, 100, -50), root); /* it was there before */
+	done(t);
+}
+
+static void test_waits_and_who_woke_them(void **state)
+{
+	struct host_trace *t = trace_of(
+		FAMILY "wait 100 t=1ms..2ms wake=1.9ms waker=101 syscall=202 arg=7\n"
+		       "wait 100 t=3ms..4ms by=interrupt syscall=17 arg=5 fd=file file=/data/x offset=4096 bytes=512 "
+		       "inode=9 dev=3 fs=0x6969 flags=disk,iowait throttled=1ms\n"
+		       "wait 100 t=5ms..6ms flags=preempted throttled=0.3ms\n"
+		       "wait 100 t=7ms..8ms waker=999 wake=unknown\n");
+	const struct host_task *root = task_of(t, 100, 5);
+	const struct host_wait *w = root->waits;
+
+	(void)state;
+	assert_int_equal(root->n_waits, 4);
+	assert_int_equal(w[0].out_ns, US(1000));
+	assert_int_equal(w[0].wake_ns, US(1900));
+	assert_int_equal(w[0].in_ns, US(2000));
+	assert_true(w[0].wake_known);
+	assert_int_equal(w[0].by, GST_WOKEN_TASK);
+	assert_ptr_equal(&t->tasks[w[0].waker], task_of(t, 101, 50));
+	assert_int_equal(w[0].what.syscall, 202);
+	assert_null(w[0].what.file);
+	assert_int_equal(w[0].what.offset, UINT64_MAX);
+	assert_string_equal(w[1].what.file, "/data/x");
+	assert_int_equal(w[1].what.offset, 4096);
+	assert_int_equal(w[1].what.bytes, 512);
+	assert_int_equal(w[1].what.inode, 9);
+	assert_int_equal(w[1].what.dev, 3);
+	assert_int_equal(w[1].what.fs, 0x6969);
+	assert_int_equal(w[1].what.fd_kind, GST_FD_FILE);
+	assert_int_equal(w[1].what.flags, GST_WAIT_DISK | GST_WAIT_IOWAIT);
+	assert_int_equal(w[1].throttled_ns, 0); /* no longer than it waited for a CPU */
+	assert_int_equal(w[2].wake_ns, US(5000));
+	assert_int_equal(w[2].throttled_ns, 300000);
+	assert_int_equal(w[3].waker, HOST_NOBODY); /* of a task that is not on record */
+	assert_false(w[3].wake_known);
+	assert_int_equal(w[3].wake_ns, US(8000));
+	assert_int_equal(host_wait_after(root, US(500)), 0);
+	assert_int_equal(host_wait_after(root, US(1999)), 0);
+	assert_int_equal(host_wait_after(root, US(2000)), 1);
+	assert_int_equal(host_wait_after(root, US(8000)), 4);
+	done(t);
+}
+
+static void test_everything_else(void **state)
+{
+	struct host_trace *t = trace_of(
+		FAMILY
+		"stalls 200 t=1ms..2ms count=9 blocked=0.5ms queued=0.2ms throttled=0.1ms last=8192 file=/data/x "
+		"offset=0 flags=fault\n"
+		"request 200 t=1ms..3ms issued=2ms dev=0xfe00000 file-dev=5 inode=9 offset=4096 bytes=65536 "
+		"sector=11 flags=read-ahead\n"
+		"request 9 t=1ms bytes=1 flags=write,sync\n"
+		"reclaim 101 t=4ms..5ms pages=32 group=1\n"
+		"pipe-end 200 t=1ms inode=55 fd=pipe flags=writes\n"
+		"pipe-end 100 t=1ms inode=44 peer=45 fd=socket flags=reads,writes\n"
+		"pressure t=0us..9ms cpu=5 io=7 throttled=11 periods=2\n"
+		"on-cpu 101 t=6ms frames=0x10,0x20,0x30\n");
+	const struct host_task *loader = task_of(t, 200, 50), *pin = task_of(t, 101, 50);
+
+	(void)state;
+	assert_int_equal(loader->n_stalls, 1);
+	assert_int_equal(loader->stalls[0].blocked_ns, 500000);
+	assert_int_equal(loader->stalls[0].queued_ns, 200000);
+	assert_int_equal(loader->stalls[0].throttled_ns, 100000);
+	assert_int_equal(loader->stalls[0].last_offset, 8192);
+	assert_int_equal(loader->stalls[0].count, 9);
+	assert_int_equal(loader->stalls[0].what.flags, GST_WAIT_FAULT);
+	assert_string_equal(loader->stalls[0].what.file, "/data/x");
+	assert_int_equal(t->n_requests, 2);
+	assert_int_equal(t->requests[0].task, HOST_NOBODY);
+	assert_false(t->requests[0].queued_known);
+	assert_int_equal(t->requests[0].queued_ns, US(1000));
+	assert_int_equal(t->requests[0].flags, GST_REQUEST_WRITE | GST_REQUEST_SYNC);
+	assert_ptr_equal(&t->tasks[t->requests[1].task], loader);
+	assert_int_equal(t->requests[1].issued_ns, US(2000));
+	assert_int_equal(t->requests[1].done_ns, US(3000));
+	assert_int_equal(t->requests[1].file_dev, 5);
+	assert_int_equal(pin->n_reclaims, 1);
+	assert_int_equal(pin->reclaims[0].pages, 32);
+	assert_true(pin->reclaims[0].group);
+	assert_int_equal(t->n_pipe_ends, 2);
+	assert_int_equal(t->pipe_ends[0].inode, 44);
+	assert_int_equal(t->pipe_ends[0].peer, 45);
+	assert_int_equal(t->pipe_ends[0].fd_kind, GST_FD_SOCKET);
+	assert_ptr_equal(&t->tasks[t->pipe_ends[1].task], loader);
+	assert_int_equal(t->n_pressure, 1);
+	assert_int_equal(t->pressure[0].io_some_us, 7);
+	assert_int_equal(t->pressure[0].memory_full_us, UINT32_MAX);
+	assert_int_equal(pin->n_on_cpu, 1);
+	assert_int_equal(pin->on_cpu[0].n_frames, 3);
+	assert_int_equal(pin->on_cpu[0].frames[2], 0x30);
+	done(t);
+}
+
+/* ---- what cannot be --------------------------------------------------------------------------------- */
+
+static void test_waits_never_overlap(void **state)
+{
+	struct host_trace *t =
+		trace_of(FAMILY "wait 100 t=3ms..4ms\n"
+				"wait 100 t=1ms..3.5ms waker=101 wake=3.4ms\n" /* late, and too long */
+				"wait 100 t=6ms..5ms\n"                        /* backwards */
+				"wait 100 t=7ms..7.5ms flags=last\n" /* the same as the next, before it was over */
+				"wait 100 t=7ms..8ms syscall=1\n"
+				"wait 555 t=1ms..2ms\n"   /* nobody's */
+				"wait 200 t=7ms..8.1ms\n" /* after its end */
+				"wait 200 t=7ms..7.9ms waker=200\n"
+				"wait 101 t=1us..50us\n" /* before its birth */
+				"wait 101 t=100us..200us wake=50us by=timer waker=100\n");
+	const struct host_task *root = task_of(t, 100, 5), *loader = task_of(t, 200, 50), *pin = task_of(t, 101, 50);
+
+	(void)state;
+	assert_int_equal(root->n_waits, 3);
+	assert_int_equal(root->waits[0].out_ns, US(1000));
+	assert_int_equal(root->waits[0].in_ns, US(3000));
+	assert_int_equal(root->waits[0].wake_ns, US(3000));
+	assert_int_equal(root->waits[1].in_ns, US(4000));
+	assert_int_equal(root->waits[2].in_ns, US(8000));
+	assert_int_equal(root->waits[2].what.syscall, 1);
+	assert_int_equal(loader->n_waits, 1);
+	assert_int_equal(loader->waits[0].waker, HOST_NOBODY); /* nobody wakes himself */
+	assert_int_equal(pin->n_waits, 2);
+	assert_int_equal(pin->waits[0].out_ns, US(10));
+	assert_int_equal(pin->waits[1].wake_ns, US(100));
+	assert_int_equal(pin->waits[1].waker, HOST_NOBODY); /* a timer is no task */
+	assert_int_equal(t->strays, 4);
+	done(t);
+}
+
+static void test_numbers_beyond_all_bounds(void **state)
+{
+	struct host_trace *t;
+	struct gst_wait w = { .out = UINT64_MAX,
+			      .wake = UINT64_MAX,
+			      .in = UINT64_MAX,
+			      .throttled_ns = UINT64_MAX,
+			      .tid = 100,
+			      .waker = UINT32_MAX,
+			      .by = UINT32_MAX };
+	struct gst_stalls s = { .begin = 0,
+				.end = UINT64_MAX,
+				.blocked_ns = UINT64_MAX,
+				.queued_ns = UINT64_MAX,
+				.throttled_ns = UINT64_MAX,
+				.tid = 100,
+				.count = UINT32_MAX };
+	struct gst_task task = { .begin = UINT64_MAX, .tid = UINT32_MAX, .pid = UINT32_MAX, .creator = UINT32_MAX };
+	struct gst_request q = { .queued = UINT64_MAX, .issued = 5, .done = 4, .tid = 100 };
+	struct error e;
+
+	(void)state;
+	parse("host 100\ntask 100 t=0us flags=root,there\n");
+	memset(task.name, 'x', sizeof(task.name));
+	w.what.file = UINT32_MAX;
+	gst_image_add(&text.files[0].image, GST_WAIT, &w, sizeof(w), true);
+	w.in = 1000000000 + 1000;
+	w.out = 0;
+	gst_image_add(&text.files[0].image, GST_WAIT, &w, sizeof(w), true);
+	gst_image_add(&text.files[0].image, GST_STALLS, &s, sizeof(s), true);
+	gst_image_add(&text.files[0].image, GST_TASK, &task, sizeof(task), true);
+	gst_image_add(&text.files[0].image, GST_REQUEST, &q, sizeof(q), true);
+	assert_int_equal(host_trace_open_mem(&t, text.files[0].image.bytes, text.files[0].image.len, "x", &e),
+			 ERR_NONE);
+	assert_int_equal(t->n_tasks, 2);
+	assert_int_equal(strlen(t->tasks[1].name), 15);
+	assert_int_equal(t->tasks[1].begin_ns, CLOCK_MAX_NS);
+	assert_int_equal(t->tasks[1].creator, HOST_NOBODY);
+	assert_int_equal(t->tasks[0].n_waits, 1);
+	assert_int_equal(t->tasks[0].waits[0].out_ns, US(0));
+	assert_int_equal(t->tasks[0].waits[0].in_ns, US(1));
+	assert_int_equal(t->tasks[0].waits[0].by, GST_WOKEN_UNKNOWN);
+	assert_int_equal(t->tasks[0].n_stalls, 1);
+	assert_int_equal(t->tasks[0].stalls[0].blocked_ns, 0);
+	assert_int_equal(t->tasks[0].stalls[0].queued_ns, CLOCK_MAX_NS - US(0));
+	assert_int_equal(t->requests[0].queued_ns, 4);
+	assert_int_equal(t->requests[0].issued_ns, 4);
+	done(t);
+}
+
+/* ---- no regular end --------------------------------------------------------------------------------- */
+
+/* Of a wait that went on when the collector was killed there is no record: what a task did behind its last one is not known. */
+static void test_a_killed_collector_proves_no_computing(void **state)
+{
+	struct host_trace *t =
+		trace_of("host 100\ntask 100 t=0us flags=root,there\ntask 101 pid=100 t=1ms creator=100\n"
+			 "task 102 pid=100 t=1ms creator=100\n"
+			 "wait 100 t=2ms..3ms waker=101 wake=2.9ms\n"
+			 "wait 101 t=4ms..6ms\n"
+			 "stalls 100 t=4ms..5ms\n");
+
+	(void)state;
+	assert_int_equal(t->probes.end, 0);
+	assert_int_equal(task_of(t, 100, 5)->end_ns, US(5000));
+	assert_int_equal(task_of(t, 101, 2000)->end_ns, US(6000));
+	assert_int_equal(task_of(t, 102, 2000)->end_ns, US(1000)); /* nothing is on record but its birth */
+	assert_int_equal(t->end_ns, US(6000));
+	done(t);
+}
+
+static void test_damage_cuts(void **state)
+{
+	struct host_trace *t;
+	struct error e;
+	struct gst_image *image;
+
+	(void)state;
+	parse("host 100 end=9ms\ntask 100 t=0us flags=root,there\nwait 100 t=1ms..2ms\nwait 100 t=3ms..4ms\nsegment\n"
+	      "wait 100 t=5ms..6ms\n");
+	image = &text.files[0].image;
+	/* the size of the second wait */
+	image->bytes[GST_SEGMENTS_OFFSET + 64 + 2 * 72 + 72 + 112 + 2] ^= 1;
+	assert_int_equal(host_trace_open_mem(&t, image->bytes, image->len, "x.host.gst", &e), ERR_NONE);
+	assert_int_equal(t->damage.kind, ERR_FORMAT);
+	assert_int_equal(t->damage.byte, GST_SEGMENTS_OFFSET + 64 + 2 * 72 + 72 + 112);
+	assert_int_equal(t->cut_ns, US(2000));
+	assert_int_equal(t->end_ns, US(2000));
+	assert_int_equal(t->tasks[0].n_waits, 1);
+	assert_int_equal(t->tasks[0].end_ns, US(2000));
+	done(t);
+}
+
+static void test_every_length_is_survived(void **state)
+{
+	struct host_trace *t;
+	struct error e;
+	size_t whole;
+
+	(void)state;
+	parse(FAMILY "wait 100 t=1ms..2ms waker=101 file=/x\non-cpu 101 t=1ms frames=1,2\n");
+	whole = GST_SEGMENTS_OFFSET + text.files[0].image.offset[0];
+	for (size_t len = GST_SEGMENTS_OFFSET - 16; len <= whole; len += 8) {
+		uint64_t *copy = malloc(len);
+
+		memcpy(copy, text.files[0].image.bytes, len);
+		assert_int_equal(host_trace_open_mem(&t, copy, len, "x", &e), ERR_NONE);
+		assert_int_equal(t->damage.kind, ERR_FORMAT);
+		assert_true(t->n_tasks <= 3);
+		host_trace_free(t);
+		free(copy);
+	}
+	gst_text_free(&text);
+}
+
+static void test_a_recycled_file_begins_later(void **state)
+{
+	struct host_trace *t =
+		trace_of("host 100 end=9ms\nkept\nkept segment=0 recycles=3\ntask 100 t=0us flags=root,there\n"
+			 "thread 2\nwait 100 t=6ms..7ms\nrecycled until=5ms\n");
+
+	(void)state;
+	assert_int_equal(t->begin_ns, US(5000));
+	assert_int_equal(t->end_ns, US(9000));
+	assert_int_equal(t->n_tasks, 1);
+	assert_int_equal(t->tasks[0].n_waits, 1);
+	assert_int_equal(t->counters.segments_recycled, 1);
+	done(t);
+}
+
+static void test_a_file_without_probes(void **state)
+{
+	struct host_trace *t;
+	struct error e;
+
+	(void)state;
+	parse("host 100\n");
+	gst_image_header(&text.files[0].image);
+	memset(text.files[0].image.bytes + GST_SEGMENTS_OFFSET + 64, 0, 72);
+	assert_int_equal(host_trace_open_mem(&t, text.files[0].image.bytes, text.files[0].image.len, "x", &e),
+			 ERR_NONE);
+	assert_int_equal(t->probes.how, 0);
+	assert_int_equal(t->n_tasks, 0);
+	assert_int_equal(host_trace_task(t, 100, US(1)), HOST_NOBODY);
+	done(t);
+}
+
+/* ---- two kinds of files ----------------------------------------------------------------------------- */
+
+static void test_each_kind_is_refused_as_the_other(void **state)
+{
+	struct host_trace *host;
+	struct trace *trace;
+	struct error e;
+
+	(void)state;
+	parse("process 100\nthread 10\nhost 100\n");
+	assert_string_equal(text.files[1].name, "host-100.host.gst");
+	assert_int_equal(host_trace_open_mem(&host, text.files[0].image.bytes, text.files[0].image.len, "p.gst", &e),
+			 ERR_FORMAT);
+	assert_string_equal(e.text, "no file of host probes (kind 0)");
+	assert_null(host);
+	assert_int_equal(trace_open_mem(&trace, text.files[1].image.bytes, text.files[1].image.len, "h.gst", &e),
+			 ERR_FORMAT);
+	assert_string_equal(e.text, "no recording of a process (kind 1)");
+	assert_null(trace);
+	gst_text_free(&text);
+}
+
+static void test_each_kind_skips_the_other_s_records(void **state)
+{
+	struct gst_wait w = { .tid = 100 };
+	struct gst_call c = { .hook = 1 };
+	struct host_trace *host;
+	struct trace *trace;
+	struct error e;
+
+	(void)state;
+	parse("process 100\nthread 10\nhost 100\n");
+	gst_image_add(&text.files[0].image, GST_WAIT, &w, sizeof(w), true);
+	gst_image_add(&text.files[1].image, GST_CALL, &c, sizeof(c), true);
+	assert_int_equal(trace_open_mem(&trace, text.files[0].image.bytes, text.files[0].image.len, "p.gst", &e),
+			 ERR_NONE);
+	assert_int_equal(trace->unknown_records, 1);
+	assert_int_equal(trace->damage.kind, ERR_NONE);
+	assert_int_equal(host_trace_open_mem(&host, text.files[1].image.bytes, text.files[1].image.len, "h.gst", &e),
+			 ERR_NONE);
+	assert_int_equal(host->unknown_records, 1);
+	assert_int_equal(host->damage.kind, ERR_NONE);
+	trace_free(trace);
+	done(host);
+}
+
+/* ---- a file that is being written -------------------------------------------------------------------- */
+
+static char path[64];
+
+static void write_file(const struct gst_image *image)
+{
+	int fd;
+
+	strcpy(path, "/tmp/gpushim-test-XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, image->bytes, image->len), (ssize_t)image->len);
+	close(fd);
+}
+
+/* It says that it had another sign of life a moment after the reader looked at the clock: what came later is left out. */
+static void test_what_came_later_is_left_out(void **state)
+{
+	struct host_trace *t;
+	struct error e;
+	int64_t now;
+
+	(void)state;
+	parse("host 100\ntask 100 t=0us flags=root,there\nwait 100 t=1ms..2ms\nwait 100 t=3ms..4ms\n"
+	      "task 101 t=3.5ms\ntask-end 100 t=3.6ms\n");
+	now = US(3000); /* long ago on this machine: after it */
+	gst_image_counters(&text.files[0].image)->last_ticks = (uint64_t)US(4000);
+	write_file(&text.files[0].image);
+	assert_true(life_now_ns() > US(4000));
+	assert_int_equal(host_trace_open(&t, path, now, &e), ERR_NONE);
+	assert_int_equal(t->n_tasks, 1);
+	assert_int_equal(t->tasks[0].n_waits, 1);
+	assert_int_equal(t->tasks[0].end_ns, US(2000));
+	assert_int_equal(t->end_ns, US(3000));
+	host_trace_free(t);
+	unlink(path);
+	gst_text_free(&text);
+}
+
+static void test_every_allocation_may_fail(void **state)
+{
+	const struct gst_image *image;
+	int refused = 0;
+
+	(void)state;
+	parse(FAMILY
+	      "wait 100 t=1ms..2ms waker=101 file=/data/x\nstalls 100 t=1ms..2ms\nrequest 100 t=1ms..2ms\n"
+	      "reclaim 100 t=1ms..2ms\npipe-end 100 t=1ms inode=4\npressure t=1ms..2ms\non-cpu 100 t=1ms frames=1,2\n"
+	      "kept\nkept segment=9 recycles=3\ntask 300 t=0us\n");
+	image = &text.files[0].image;
+	for (long n = 1;; n++) {
+		struct host_trace *t = NULL;
+		struct error e;
+		enum err_kind kind;
+
+		fail_at = n;
+		kind = host_trace_open_mem(&t, image->bytes, image->len, "x", &e);
+		if (fail_at > 0) {
+			fail_at = 0;
+			assert_int_equal(kind, ERR_NONE);
+			host_trace_free(t);
+			break;
+		}
+		fail_at = 0;
+		assert_int_equal(kind, ERR_SYSTEM);
+		assert_null(t);
+		refused++;
+	}
+	assert_true(refused > 20);
+	gst_text_free(&text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tasks_and_who_made_them),
+		cmocka_unit_test(test_waits_and_who_woke_them),
+		cmocka_unit_test(test_everything_else),
+		cmocka_unit_test(test_waits_never_overlap),
+		cmocka_unit_test(test_numbers_beyond_all_bounds),
+		cmocka_unit_test(test_a_killed_collector_proves_no_computing),
+		cmocka_unit_test(test_damage_cuts),
+		cmocka_unit_test(test_every_length_is_survived),
+		cmocka_unit_test(test_a_recycled_file_begins_later),
+		cmocka_unit_test(test_a_file_without_probes),
+		cmocka_unit_test(test_each_kind_is_refused_as_the_other),
+		cmocka_unit_test(test_each_kind_skips_the_other_s_records),
+		cmocka_unit_test(test_what_came_later_is_left_out),
+		cmocka_unit_test(test_every_allocation_may_fail),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
