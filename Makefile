@@ -107,34 +107,36 @@ $(BUILD)/twin/libcuda.so.1: $(TWIN_OBJ)
 PROBES_C := $(filter-out shim/probes/ebpf%.c %.bpf.c,$(wildcard shim/probes/*.c))
 PROBES_A := $(BUILD)/libprobes.a
 
-$(BUILD)/libprobes.a: $(call obj,$(PROBES_C))
+# What the recorder does as well: the form of its files, how they get their names, how they are moved.
+PROBES_BOTH := $(addprefix shim/,file_copy.c file_system.c layout.c lines.c pages.c process_info.c rename_new.c run_dir.c)
+
+$(BUILD)/libprobes.a: $(call obj,$(PROBES_C) $(PROBES_BOTH))
 
 # ---- analyzer → gpushim --------------------------------------------------------------------------------
 AN_C     := $(wildcard analyzer/*.c)
 AN_CLI_C := $(filter analyzer/main.c analyzer/cmd_%.c,$(AN_C))
-AN_STATIC_C := analyzer/symbols_static.c analyzer/doctor_static.c
+AN_STATIC_C := analyzer/symbols_static.c
 AN_LIB_C := $(filter-out $(AN_CLI_C) $(AN_STATIC_C),$(AN_C))
 AN_A     := $(if $(AN_LIB_C),$(BUILD)/libanalyzer.a)
 AN_LIBS  := -lyajl -ldw -lelf -liberty -lz -lm
 # Without the libraries' own libraries: newer ones of elfutils know zstd as well.
 has_static = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a)),-l$(1))
 AN_STATIC_LIBS = -l:libyajl_s.a -ldw -lelf -liberty -lbz2 -llzma $(call has_static,zstd) -lz -lm
-AN_BOTH  := $(call obj,shim/file_copy.c shim/rename_new.c) # what the recorder does, and `gpushim run` where it could not
 GPUSHIM  := $(if $(filter analyzer/main.c,$(AN_C)),$(BUILD)/gpushim)
 
 $(BUILD)/obj/analyzer/%.o: ALL_CFLAGS += -iquote analyzer
 
-$(BUILD)/gpushim: $(call obj,$(AN_CLI_C)) $(AN_BOTH) $(AN_A)
+$(BUILD)/gpushim: $(call obj,$(AN_CLI_C)) $(PROBES_A) $(AN_A)
 	$(call say,LINK)
-	$(Q)$(LINK) -o $@ $^ $(AN_LIBS)
+	$(Q)$(LINK) -o $@ $^ $(PROBES_LIBS) $(AN_LIBS)
 
-$(BUILD)/gpushim-static: $(call obj,$(AN_CLI_C) $(AN_STATIC_C)) $(AN_BOTH) $(AN_A)
+$(BUILD)/gpushim-static: $(call obj,$(AN_CLI_C) $(AN_STATIC_C)) $(PROBES_A) $(AN_A)
 	$(call say,LINK)
-	$(Q)$(LINK) -static -o $@ $^ $(AN_STATIC_LIBS)
+	$(Q)$(LINK) -static -o $@ $^ $(PROBES_LIBS) $(AN_STATIC_LIBS)
 
 $(BUILD)/libanalyzer.a: $(call obj,$(AN_LIB_C))
 $(BUILD)/libshim_test.a: $(SHIM_OBJ) $(call obj,shim/twin/loader_cache.c)
-$(BUILD)/libanalyzer.a $(BUILD)/libshim_test.a $(BUILD)/libprobes.a:
+$(BUILD)/libanalyzer.a $(BUILD)/libshim_test.a $(PROBES_A):
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
@@ -201,10 +203,11 @@ $(UNIT_SHIM): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(UNIT_O) $(SHIM_TEST_A)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(LINK) $(LDFLAGS_$(@F)) -o $@ $^ -lcmocka -lpthread -lm
 
-$(UNIT_PROBES): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(UNIT_O) $(PROBES_A) $(SHIM_TEST_A)
+# Some bring a backend of their own: what they define is not taken from the library.
+$(UNIT_PROBES): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(UNIT_O) $(SUPPORT_O) $(PROBES_A) $(AN_A)
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(LINK) $(LDFLAGS_$(@F)) -o $@ $^ -lcmocka $(PROBES_LIBS) -lpthread -lm
+	$(Q)$(LINK) $(LDFLAGS_$(@F)) -o $@ $^ -lcmocka $(PROBES_LIBS) $(AN_LIBS)
 
 $(UNIT_SIM): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(UNIT_O) $(SIM_SO)
 	$(call say,LINK)

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "cupti.h"
 #include "file_system.h"
 #include "glibc.h"
+#include "layout.h"
 #include "process_info.h"
 #include "ring.h"
 #include "run_dir.h"
@@ -65,17 +65,7 @@ void file_count_dropped(enum drop why, uint64_t records)
 
 void file_mark_recycled(void)
 {
-	uint64_t *version_and_check = (uint64_t *)(void *)(file.head + offsetof(struct gst_file_header, version));
-	struct gst_file_header h;
-
-	if ((uint32_t)__atomic_load_n(version_and_check, __ATOMIC_RELAXED) == GST_VERSION_RECYCLED)
-		return;
-	memcpy(&h, file.head, sizeof(h.magic));
-	memcpy(&h.segment_bytes, file.head + offsetof(struct gst_file_header, segment_bytes),
-	       sizeof(h) - offsetof(struct gst_file_header, segment_bytes));
-	h.version = GST_VERSION_RECYCLED;
-	h.check = gst_hash32(&h, sizeof(h), offsetof(struct gst_file_header, check));
-	__atomic_store_n(version_and_check, h.version | (uint64_t)h.check << 32, __ATOMIC_SEQ_CST);
+	layout_mark_recycled(file.head);
 }
 
 void file_forget(void)
@@ -88,6 +78,8 @@ void file_forget(void)
 
 static void fill_header(struct gst_file_header *h)
 {
+	struct clock_anchor now = clock_anchor_now();
+
 	memcpy(h->magic, GST_MAGIC, sizeof(h->magic));
 	h->version = GST_VERSION;
 	h->segment_bytes = GST_SEGMENT_BYTES;
@@ -96,16 +88,12 @@ static void fill_header(struct gst_file_header *h)
 	h->machine = ARCH_MACHINE;
 	h->device_level = cupti_level();
 	h->call_cost_ps = ring_calibrate_ps();
-	process_info_fill(h);
+	h->start_ticks = now.ticks;
+	h->start_mono_ns = now.mono_ns;
+	process_info_fill(h, 0);
+	memcpy(h->run_id, settings.run_id, sizeof(h->run_id));
 	file_counters()->limit_bytes = settings.limit_bytes;
 	h->check = gst_hash32(h, GST_HEADER_BYTES, offsetof(struct gst_file_header, check));
-}
-
-bool file_may_grow_to(uint64_t bytes)
-{
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
 }
 
 static bool map_head(int fd)
@@ -114,7 +102,7 @@ static bool map_head(int fd)
 	void *p;
 
 	errno = EFBIG;
-	if (!file_may_grow_to(GST_SEGMENTS_OFFSET))
+	if (!layout_may_grow_to(GST_SEGMENTS_OFFSET))
 		return false;
 	/* Allocated, not sparse: a store into a hole of a full disk is a SIGBUS in the program. */
 	do
@@ -171,7 +159,7 @@ static int open_folder(char *folder, size_t size, bool *staged)
 	*staged = staging_is_wanted();
 	if (!*staged) {
 		snprintf(folder, size, "%s", settings.out);
-		dir = run_dir_open();
+		dir = run_dir_open(settings.out);
 		if (dir < 0 || fstatfs(dir, &fs) != 0 || !file_system_stalls((uint64_t)fs.f_type))
 			return dir;
 		close(dir);

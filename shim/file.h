@@ -34,5 +34,3 @@ void file_mark_recycled(void);
 uint8_t *file_head(void);
 /* A descriptor of the file, for the caller to close. 0, or an errno: ENOENT where its name belongs to another file now. */
 int file_open_again(int *out);
-/* Growing a file beyond RLIMIT_FSIZE is a SIGXFSZ, which kills the program. */
-bool file_may_grow_to(uint64_t bytes);

@@ -23,6 +23,12 @@ enum gst_host_type { /* gst_record.type, beside enum gst_type */
 	GST_ON_CPU = 49,
 };
 
+/* Records that others refer to, or that say how long a task was: they outlive their segment where they are still needed. */
+static inline int gst_host_is_definition(uint16_t type)
+{
+	return type == GST_NAME || type == GST_PROBES || type == GST_TASK || type == GST_TASK_END || type == GST_PIPE_END;
+}
+
 enum gst_probes_how {
 	GST_PROBES_EBPF = 1, /* the kernel says when, and who woke whom */
 	GST_PROBES_PERF = 2, /* switches by perf_event_open, what for by looks at /proc; nobody's waker */

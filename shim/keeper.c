@@ -6,7 +6,7 @@
 
 #include "clock.h"
 #include "file.h"
-#include "recycle.h"
+#include "layout.h"
 #include "ring.h"
 
 /* A file that grows to this many may grow further: then the reserve is had while there is room. */
@@ -237,7 +237,7 @@ int keeper_copy(const struct segment *from, uint64_t bytes, bool rather_lose)
 	if (!lock())
 		return EAGAIN;
 	if (has_room_for(bytes) || keeper.segments >= share() || (rather_lose && keeper.ring.segment))
-		recycle_each_record(from->base, copy_record, &c);
+		layout_each_record(from->base, copy_record, &c);
 	else
 		rc = ENOSPC;
 	unlock();

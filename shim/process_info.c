@@ -2,13 +2,11 @@
 #include "process_info.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
-
-#include "clock.h"
-#include "settings.h"
 
 void process_info_host(char *out, size_t size)
 {
@@ -39,20 +37,29 @@ static size_t read_text(const char *path, char *out, size_t size)
 	return used;
 }
 
-/* Field 22 of /proc/self/stat: clock ticks after boot. CLOCK_BOOTTIME runs on in suspend, CLOCK_MONOTONIC does not. */
-static uint64_t process_start_mono_ns(void)
+struct stat_line {
+	int ppid;
+	unsigned long long start; /* clock ticks after boot */
+};
+
+static bool read_stat(const char *proc, struct stat_line *out)
 {
-	char text[1024];
-	struct timespec boot, mono;
-	unsigned long long start = 0;
+	char path[48], text[1024];
 	const char *p;
+
+	snprintf(path, sizeof(path), "%s/stat", proc);
+	read_text(path, text, sizeof(text));
+	p = strrchr(text, ')'); /* the command name may hold anything */
+	return p && sscanf(p + 2, "%*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+			   &out->ppid, &out->start) == 2;
+}
+
+/* CLOCK_BOOTTIME runs on in suspend, CLOCK_MONOTONIC does not. */
+static uint64_t boot_to_mono_ns(unsigned long long start)
+{
+	struct timespec boot, mono;
 	uint64_t start_ns, boot_ns, mono_ns;
 
-	read_text("/proc/self/stat", text, sizeof(text));
-	p = strrchr(text, ')'); /* the command name may hold anything */
-	if (!p || sscanf(p + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-			 &start) != 1)
-		return 0;
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	clock_gettime(CLOCK_MONOTONIC, &mono);
 	boot_ns = (uint64_t)boot.tv_sec * 1000000000u + (uint64_t)boot.tv_nsec;
@@ -61,28 +68,37 @@ static uint64_t process_start_mono_ns(void)
 	return start_ns > boot_ns || boot_ns - start_ns > mono_ns ? 0 : mono_ns - (boot_ns - start_ns);
 }
 
-void process_info_fill(struct gst_file_header *h)
+static void read_command(const char *proc, struct gst_file_header *h)
 {
-	struct clock_anchor now = clock_anchor_now();
-	struct timespec real;
+	char path[48];
 	size_t n;
 	ssize_t exe;
 
-	clock_gettime(CLOCK_REALTIME, &real);
-	h->pid = (uint32_t)getpid();
-	h->ppid = (uint32_t)getppid();
-	h->start_ticks = now.ticks;
-	h->start_mono_ns = now.mono_ns;
-	h->start_real_ns = (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
-	h->process_start_mono_ns = process_start_mono_ns();
-	memcpy(h->run_id, settings.run_id, sizeof(h->run_id));
-	if (gethostname(h->host, sizeof(h->host) - 1) != 0)
-		h->host[0] = 0;
-	snprintf(h->shim, sizeof(h->shim), "gpushim %s", GPUSHIM_VERSION);
-	exe = readlink("/proc/self/exe", h->exe, sizeof(h->exe) - 1);
+	snprintf(path, sizeof(path), "%s/exe", proc);
+	exe = readlink(path, h->exe, sizeof(h->exe) - 1);
 	h->exe[exe > 0 ? exe : 0] = 0;
-	n = read_text("/proc/self/cmdline", h->cmdline, sizeof(h->cmdline));
+	snprintf(path, sizeof(path), "%s/cmdline", proc);
+	n = read_text(path, h->cmdline, sizeof(h->cmdline));
 	for (size_t i = 0; i + 1 < n; i++)
 		if (!h->cmdline[i])
 			h->cmdline[i] = ' ';
+}
+
+void process_info_fill(struct gst_file_header *h, pid_t pid)
+{
+	struct stat_line line = { 0 };
+	struct timespec real;
+	char proc[32] = "/proc/self";
+
+	if (pid)
+		snprintf(proc, sizeof(proc), "/proc/%d", pid);
+	clock_gettime(CLOCK_REALTIME, &real);
+	h->start_real_ns = (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
+	h->process_start_mono_ns = read_stat(proc, &line) ? boot_to_mono_ns(line.start) : 0;
+	h->pid = (uint32_t)(pid ? pid : getpid());
+	h->ppid = (uint32_t)(pid ? line.ppid : getppid());
+	if (gethostname(h->host, sizeof(h->host) - 1) != 0)
+		h->host[0] = 0;
+	snprintf(h->shim, sizeof(h->shim), "gpushim %s", GPUSHIM_VERSION);
+	read_command(proc, h);
 }

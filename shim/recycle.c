@@ -6,31 +6,11 @@
 #include "clock.h"
 #include "file.h"
 #include "keeper.h"
+#include "layout.h"
 #include "segment_table.h"
 
 #define TRIES 4 /* segments that are looked at for one that can be given up */
 #define NONE_LEFT (-1)
-
-void recycle_each_record(const uint8_t *base, void (*f)(const struct gst_record *r, void *arg), void *arg)
-{
-	uint32_t at = sizeof(struct gst_segment_header);
-
-	while (at + sizeof(struct gst_record) <= GST_SEGMENT_BYTES) {
-		const struct gst_record *r = (const struct gst_record *)(const void *)(base + at);
-
-		if (!r->check && !r->size) { /* room that an append was taken out of: more may stand behind */
-			at += sizeof(*r);
-			continue;
-		}
-		/* The program may have written over it: then the rest is no record of ours. */
-		if (r->check != gst_record_check(r->type, r->size, at) || r->size < sizeof(*r) || r->size % 8 ||
-		    r->size > GST_SEGMENT_BYTES - at)
-			return;
-		if (r->commit == GST_COMMIT)
-			f(r, arg);
-		at += r->size;
-	}
-}
 
 struct contents {
 	uint64_t records, calls; /* that are gone with it */
@@ -72,7 +52,7 @@ static int give_up(struct segment *s, uint64_t left_ticks, bool rather_lose)
 
 	if (rc)
 		return rc;
-	recycle_each_record(s->base, count, &c);
+	layout_each_record(s->base, count, &c);
 	kept = keeper_copy(s, c.kept_bytes, rather_lose);
 	if (kept && c.kept_bytes) {
 		segment_release(s->base);

@@ -9,6 +9,3 @@
  * take meanwhile. In both cases *own becomes GST_NONE. NULL: it has none. 0, or an errno: ENOSPC where there is none, EAGAIN where another thread is in the way, or that of
  * opening the file. */
 int recycle(struct segment *out, uint32_t *own);
-
-/* Calls f for each finished record of a segment. */
-void recycle_each_record(const uint8_t *base, void (*f)(const struct gst_record *r, void *arg), void *arg);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +12,6 @@
 #include "glibc.h"
 #include "process_info.h"
 #include "rename_new.h"
-#include "settings.h"
 
 #define NAMES_TRIED 10000
 
@@ -66,18 +66,18 @@ static bool is_planted(const char *path)
 	       link.st_uid != st.st_uid;
 }
 
-int run_dir_open(void)
+int run_dir_open(const char *path)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 	int dir;
 
-	if (is_planted(settings.out)) {
+	if (is_planted(path)) {
 		errno = ELOOP;
 		return -1;
 	}
-	dir = open(settings.out, flags);
-	if (dir < 0 && errno == ENOENT && make_all(settings.out))
-		dir = open(settings.out, flags);
+	dir = open(path, flags);
+	if (dir < 0 && errno == ENOENT && make_all(path))
+		dir = open(path, flags);
 	return dir;
 }
 

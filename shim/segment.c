@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "file.h"
 #include "keeper.h"
+#include "layout.h"
 #include "pages.h"
 #include "recycle.h"
 #include "segment_table.h"
@@ -154,7 +155,7 @@ static int grow(struct segment *out)
 	struct segment s = place_claim();
 	int rc = EFBIG;
 
-	if (s.index < limit_segments() && file_may_grow_to(GST_SEGMENTS_OFFSET + (s.index + 1ull) * GST_SEGMENT_BYTES))
+	if (s.index < limit_segments() && layout_may_grow_to(GST_SEGMENTS_OFFSET + (s.index + 1ull) * GST_SEGMENT_BYTES))
 		rc = segment_map(&s, true);
 	if (rc)
 		place_give_back(&s);
@@ -275,11 +276,6 @@ int segment_claim(struct segment *out, uint32_t *own)
 	return rc;
 }
 
-static uint32_t *directory_entry(uint32_t index)
-{
-	return (uint32_t *)(void *)(file_head() + GST_DIRECTORY_OFFSET) + index;
-}
-
 void segment_sign(const struct segment *s, const struct segment_owner *owner)
 {
 	struct gst_segment_header h = {
@@ -295,18 +291,12 @@ void segment_sign(const struct segment *s, const struct segment_owner *owner)
 	};
 
 	memcpy(h.thread_name, owner->name, sizeof(h.thread_name) - 1);
-	h.check = gst_hash32(&h, sizeof(h), offsetof(struct gst_segment_header, check));
-	memcpy(s->base, &h, sizeof(h));
-	__atomic_store_n(directory_entry(s->index), gst_directory_check(s->index), __ATOMIC_RELEASE);
+	layout_sign(file_head(), s->base, &h);
 }
 
 void segment_blank(const struct segment *s)
 {
-	__atomic_store_n(directory_entry(s->index), 0, __ATOMIC_RELEASE);
-	__sync_synchronize(); /* an atomic store alone lets what follows pass it, but on x86-64 */
-	memset(s->base, 0, sizeof(struct gst_segment_header));
-	__sync_synchronize(); /* whoever sees any of the rest changed must see the header gone */
-	memset(s->base + sizeof(struct gst_segment_header), 0, GST_SEGMENT_BYTES - sizeof(struct gst_segment_header));
+	layout_blank(file_head(), s->base, s->index);
 }
 
 void segment_release(uint8_t *base)

@@ -149,7 +149,7 @@ static bool write_note(int fd)
 static int leave_note(void *arg)
 {
 	char temporary[128];
-	int dir = run_dir_open(), fd;
+	int dir = run_dir_open(settings.out), fd;
 	bool ok = false;
 
 	(void)arg;
@@ -253,7 +253,7 @@ static int move(void *arg)
 	(void)arg;
 	if (from < 0 || flock(from, LOCK_EX | LOCK_NB) != 0)
 		return errno;
-	dir = run_dir_open();
+	dir = run_dir_open(settings.out);
 	if (dir < 0)
 		return errno;
 	name_temporary(temporary, sizeof(temporary));

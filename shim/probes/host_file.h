@@ -24,11 +24,16 @@ void host_file_commit(void *record);
 /* A whole record, its header to be filled. False: dropped. */
 bool host_file_append(struct host_file *f, uint16_t type, uint16_t size, const void *record);
 
-/* The id of a GST_NAME in GST_SPACE_FILE; written when first seen. 0: no memory, or no room. */
+/* The id of a GST_NAME in GST_SPACE_FILE; written when first seen. 0: no memory, or no room. To be asked for each record anew: a name that nobody
+ * asked for in long is given up with the oldest segment, and has another id then. */
 uint32_t host_file_name(struct host_file *f, const char *text);
 
 void host_file_count_dropped(struct host_file *f, uint64_t records);
 /* A sign of life: counters' last_ticks and own_cpu_ns. */
 void host_file_beat(struct host_file *f);
+/* The live counters, to be read. */
+const struct gst_counters *host_file_counters(const struct host_file *f);
 /* Ends it regularly, and frees f. */
 void host_file_finish(struct host_file *f);
+/* As if it had never been made: nobody follows. Frees f. */
+void host_file_discard(struct host_file *f);

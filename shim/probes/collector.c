@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "collector.h"
+
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define POLL_MS 20 /* also how often it gives a sign of life */
+
+/* Best first. NULL, or one without start: not in this build. */
+static const struct backend *way(unsigned i)
+{
+	const struct backend *const ways[COLLECTOR_WAYS] = { backend_ebpf, &backend_perf, &backend_proc };
+
+	return ways[i];
+}
+
+static const char *const names[COLLECTOR_WAYS] = { "ebpf", "perf", "proc" };
+
+/* Into a file of its own: one that did not start may have written to it. */
+static bool try(struct collector *c, const struct backend *b, const struct probes_settings *s, char why[256])
+{
+	int rc;
+
+	why[0] = 0;
+	if (!b || !b->start) {
+		snprintf(why, 256, "not in this build");
+		return false;
+	}
+	rc = host_file_create(&c->file, s->dir, s->root, s->limit);
+	if (rc) {
+		snprintf(why, 256, "cannot record into the run directory: %s", strerror(rc));
+		return false;
+	}
+	if (b->start(&c->state, s, c->file, why)) {
+		c->backend = b;
+		return true;
+	}
+	host_file_discard(c->file);
+	c->file = NULL;
+	return false;
+}
+
+bool collector_start(struct collector *c, const struct probes_settings *s, const char *how, char why[256])
+{
+	memset(c, 0, sizeof(*c));
+	for (unsigned i = 0; i < COLLECTOR_WAYS && !c->backend; i++) {
+		struct collector_refused *r = &c->refused[c->n_refused];
+
+		if (strcmp(how, "auto") != 0 && strcmp(how, names[i]) != 0)
+			continue;
+		r->name = names[i];
+		c->n_refused += !try(c, way(i), s, r->why);
+	}
+	if (!c->backend)
+		snprintf(why, 256, "%.255s", c->n_refused ? c->refused[c->n_refused - 1].why : "no such way");
+	return c->backend != NULL;
+}
+
+/* ---- privileges ------------------------------------------------------------------------------------------------------ */
+
+#define BIT(cap) (1ull << (cap))
+
+void collector_drop_privileges(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+	/* /proc of other users' processes, and of those with capabilities that we gave up. */
+	uint64_t keep = geteuid() == 0 ? BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) : 0;
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	if (syscall(SYS_capget, &header, data) != 0)
+		return;
+	for (unsigned i = 0; i < 2; i++) {
+		data[i].permitted &= (uint32_t)(keep >> (32 * i));
+		data[i].effective = data[i].permitted;
+		data[i].inheritable = 0;
+	}
+	syscall(SYS_capset, &header, data);
+}
+
+/* ---- following ------------------------------------------------------------------------------------------------------- */
+
+bool collector_follow(struct collector *c, const volatile sig_atomic_t *stop)
+{
+	bool goes_on = true;
+
+	while (goes_on && !*stop && c->backend->alive(c->state)) {
+		goes_on = c->backend->poll(c->state, POLL_MS);
+		host_file_beat(c->file);
+	}
+	return goes_on;
+}
+
+struct collector_sums collector_sums(const struct collector *c)
+{
+	const struct gst_counters *n = host_file_counters(c->file);
+
+	return (struct collector_sums){ .dropped = n->records_dropped,
+					.dropped_errno = n->drop_errno,
+					.recycled = n->records_recycled,
+					.own_cpu_ns = n->own_cpu_ns };
+}
+
+void collector_finish(struct collector *c, struct collector_sums *sums)
+{
+	c->backend->stop(c->state);
+	host_file_beat(c->file);
+	if (sums)
+		*sums = collector_sums(c);
+	host_file_finish(c->file);
+	memset(c, 0, sizeof(*c));
+}
