@@ -25,6 +25,7 @@ struct host_wait {
 	int64_t out_ns, in_ns; /* out <= wake <= in */
 	int64_t wake_ns;       /* in_ns where it is not known */
 	int64_t throttled_ns;  /* <= in - wake */
+	int64_t off_before_ns; /* sum of in - out of the task's waits before this one */
 	uint32_t task;         /* whose it is, an index */
 	uint32_t waker;        /* index of a task, HOST_NOBODY */
 	uint8_t by;            /* enum gst_woken_by */

@@ -80,8 +80,12 @@ static void separate_waits(struct host_trace *t)
 		t->waits[n++] = w;
 	}
 	t->n_waits = n;
-	for (size_t i = 0; i < n; i++)
-		t->waits[i].throttled_ns = min64(t->waits[i].throttled_ns, t->waits[i].in_ns - t->waits[i].wake_ns);
+	for (size_t i = 0; i < n; i++) {
+		struct host_wait *w = &t->waits[i];
+
+		w->throttled_ns = min64(w->throttled_ns, w->in_ns - w->wake_ns);
+		w->off_before_ns = i && w[-1].task == w->task ? w[-1].off_before_ns + w[-1].in_ns - w[-1].out_ns : 0;
+	}
 }
 
 static void sort_all(struct host_trace *t)

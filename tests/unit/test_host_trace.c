@@ -163,6 +163,8 @@ static void test_waits_and_who_woke_them(void **state)
 	assert_int_equal(w[3].waker, HOST_NOBODY); /* of a task that is not on record */
 	assert_false(w[3].wake_known);
 	assert_int_equal(w[3].wake_ns, US(8000));
+	assert_int_equal(w[0].off_before_ns, 0);
+	assert_int_equal(w[3].off_before_ns, 3000000);
 	assert_int_equal(host_wait_after(root, US(500)), 0);
 	assert_int_equal(host_wait_after(root, US(1999)), 0);
 	assert_int_equal(host_wait_after(root, US(2000)), 1);
