@@ -35,13 +35,6 @@ enum gst_probes_how {
 	GST_PROBES_PROC = 3, /* looks at /proc alone: times are halfway between two looks */
 };
 
-/* Records that others refer to: they outlive their segment, as gst_is_definition's do in a process's file. The end of a task is one of them:
- * without it the task would seem to have gone on computing. */
-static inline int gst_host_is_definition(uint16_t type)
-{
-	return type == GST_NAME || type == GST_TASK || type == GST_TASK_END || type == GST_PIPE_END || type == GST_PROBES;
-}
-
 /* What the collector could watch: bits of gst_probes.watched. A probe that is not there costs what it would have said, nothing else. */
 #define GST_PROBE_BITS(X)                                                                                        \
 	X(SWITCH, 0, "sched_switch") X(WAKING, 1, "sched_waking") X(TASKS, 2, "fork, exec, exit")                \
