@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""lab.py [--how ebpf|perf|proc|none] [--user NAME] [--steps N] [--json FILE] [--keep FOLDER] [FAULT…]
+
+Runs programs that leave a simulated device idle for a known cause, recorded with host probes, and says how much of the true idle time the
+report gives to the right cause (score.py), for each fault and overall. Exit 1 where that is less than it has to be:
+
+  ebpf        right >= 90 % of each fault, >= 95 % overall; the file and a place inside the batch in >= 90 % of the gaps
+  perf, proc  as user nobody: right >= 70 % overall, wrong <= 5 %, and everything inferred
+  control     this issue's causes together <= 1 % of the span
+
+A fault that this machine cannot have is left out, with the reason. Set-up is root's: groups, mounts, swap; all of it is undone at the end,
+however that comes. Needs `make BUILD=… tests`; $BUILD says where."""
+
+import argparse
+import json
+import os
+import pwd
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("workloads", "scenarios", "scenarios/host")]
+
+import score  # noqa: E402
+from faults import FAULTS, Place  # noqa: E402
+from janitor import Janitor  # noqa: E402
+from recording import end_with_the_tests  # noqa: E402
+from rig import Missing  # noqa: E402
+
+STEPS = 40
+SECONDS = 120
+EACH, OVERALL, FILES = 0.90, 0.95, 0.90
+INFERRED_OVERALL, INFERRED_WRONG = 0.70, 0.05
+CONTROL = 0.01
+PYTHON = "/usr/bin/python3"  # one that every user may run
+
+
+class Failed(Exception):
+    """The run itself did not work."""
+
+
+def program(build, command):
+    """As the recorder starts it."""
+    name, *args = map(str, command)
+    if name.endswith(".py"):
+        python = PYTHON if os.path.exists(PYTHON) else sys.executable
+        return [python, str(HERE / name), *args]
+    return [str(build / "host" / name), *args]
+
+
+def into_group(group, command):
+    """The program alone is in it: the recorder and the probes are not what is slowed down."""
+    if group is None:
+        return command
+    return ["/bin/sh", "-c", f'echo $$ >{shlex.quote(group.procs())} && exec "$@"', "sh", *command]
+
+
+def environment(build, folder, plan, how):
+    drop = ("GPUSHIM", "SIMGPU_", "LD_PRELOAD", "LD_LIBRARY_PATH", "CUDA_", "LAB_")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(drop)}
+    env.update(LD_LIBRARY_PATH=str(build / "simgpu"), PYTHONDONTWRITEBYTECODE="1", SIMGPU_LOG=str(folder / "truth.json"),
+               LAB_TRUTH=str(folder / "spans.jsonl"), GPUSHIM_OUT=str(folder / "gpushim-out"))
+    if how in ("perf", "proc"):
+        env["GPUSHIM_HOST"] = how
+    env.update({name: str(value) for name, value in plan.env.items()})
+    return env
+
+
+def become(user):
+    """Between fork and exec."""
+    entry = pwd.getpwnam(user) if user else None
+
+    def act():
+        if entry:
+            os.setgroups([])
+            os.setgid(entry.pw_gid)
+            os.setuid(entry.pw_uid)
+        end_with_the_tests()
+    return act
+
+
+def recorded(build, plan, how):
+    host = "off" if how == "none" else "require"
+    return [str(build / "gpushim"), "run", "--host", host, "--", *into_group(plan.group, program(build, plan.command))]
+
+
+def record(build, folder, plan, how, user=None):
+    """Runs it; -> its report."""
+    done = subprocess.run(recorded(build, plan, how), cwd=folder, env=environment(build, folder, plan, how), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, errors="replace", timeout=SECONDS, preexec_fn=become(user))
+    (folder / "output.txt").write_text(done.stdout + done.stderr)
+    if done.returncode != 0:
+        raise Failed(f"exit status {done.returncode}: {done.stderr[-2000:]}")
+    return report(build, folder)
+
+
+def report(build, folder):
+    with open(folder / "report.json", "w") as out:
+        done = subprocess.run([str(build / "gpushim"), "report", str(folder / "gpushim-out"), "--json"], stdin=subprocess.DEVNULL, stdout=out,
+                              stderr=subprocess.PIPE, text=True, timeout=SECONDS)
+    if done.returncode != 0:
+        raise Failed(f"report: exit status {done.returncode}: {done.stderr}")
+    return json.loads((folder / "report.json").read_text())
+
+
+def run_fault(build, name, folder, how, user=None, steps=STEPS):
+    """-> (score, report, spans). Missing, Failed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o777)
+    with Janitor() as janitor:
+        plan = FAULTS[name](Place(folder, build, janitor, steps))
+        made = record(build, folder, plan, how, user)
+    result = score.score_run(folder)
+    return result, made, score.read_spans(folder / "spans.jsonl")
+
+
+# ---- the table ----------------------------------------------------------------------------------------------------------------------------
+
+HEAD = f"{'fault':14} {'true':>9} {'right':>7} {'wrong':>7} {'rest':>7} {'files':>9}   what the report says"
+
+
+def said(counter, total):
+    return ", ".join(f"{cause} {ns / total:.1%}" for cause, ns in counter.most_common(4) if total and ns / total >= 0.005)
+
+
+def row(name, result):
+    files = f"{result.files_right}/{result.files}" if result.files else ""
+    return (f"{name:14} {result.true / 1e6:6.0f} ms {result.share('right'):7.1%} {result.share('wrong'):7.1%} {result.share('rest'):7.1%} {files:>9}   "
+            f"{said(result.claimed, sum(result.claimed.values()))}")
+
+
+def as_json(result):
+    return {"true_ns": result.true, "right_ns": result.right, "wrong_ns": result.wrong, "rest_ns": result.rest, "idle_ns": result.idle,
+            "span_ns": result.span, "files": result.files, "files_right": result.files_right, "claimed": dict(result.claimed),
+            "confidence": dict(result.confidence)}
+
+
+def complaints(name, result, how):
+    """Of one fault."""
+    if how == "ebpf":
+        if result.share("right") < EACH:
+            yield f"{name}: {result.share('right'):.1%} right"
+        if result.files and result.files_right < FILES * result.files:
+            yield f"{name}: the file in {result.files_right} of {result.files} gaps; else {result.files_said[:2]}"
+    elif set(result.confidence) - {"inferred"}:
+        yield f"{name}: said to be observed: {dict(result.confidence)}"
+
+
+def overall(results, how):
+    true = sum(result.true for result in results.values()) or 1
+    right, wrong = (sum(getattr(result, what) for result in results.values()) / true for what in ("right", "wrong"))
+    print(f"{'overall':14} {true / 1e6:6.0f} ms {right:7.1%} {wrong:7.1%} {1 - right - wrong:7.1%}")
+    if how == "ebpf" and right < OVERALL:
+        yield f"overall: {right:.1%} right"
+    if how in ("perf", "proc") and (right < INFERRED_OVERALL or wrong > INFERRED_WRONG):
+        yield f"overall: {right:.1%} right, {wrong:.1%} wrong"
+
+
+def run_all(args, build, folder):
+    results, wrong, written = {}, [], {}
+    print(HEAD, flush=True)
+    for name in args.faults:
+        try:
+            result, made, spans = run_fault(build, name, folder / name, args.how, args.user, args.steps)
+        except Missing as why:
+            print(f"{name:14} left out: {why}", flush=True)
+            written[name] = {"left_out": str(why)}
+            continue
+        except Failed as why:
+            print(f"{name:14} {why}", flush=True)
+            wrong.append(f"{name}: {why}")
+            continue
+        written[name] = as_json(result)
+        if name == "control":
+            share, claimed = score.control_share(spans, made)
+            written[name]["share"] = share
+            print(f"{name:14} {share:.2%} of the span: {said(claimed, made['devices'][0]['span_ns'])}")
+            wrong += [f"control: {share:.2%} of the span"] * (share > CONTROL)
+            continue
+        results[name] = result
+        print(row(name, result), flush=True)
+        wrong += complaints(name, result, args.how)
+    return wrong + list(overall(results, args.how)), written
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--how", choices=("ebpf", "perf", "proc", "none"), default="ebpf")
+    parser.add_argument("--user", help="of the program and the probes (nobody for perf and proc)")
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--keep", metavar="FOLDER", help="leave the recordings there")
+    parser.add_argument("--folder", metavar="FOLDER", default="/var/tmp", help="on the disk to be slowed down")
+    parser.add_argument("faults", nargs="*", metavar="FAULT", help=" ".join(FAULTS))
+    args = parser.parse_args(arguments)
+    args.faults = args.faults or list(FAULTS)
+    if unknown := set(args.faults) - set(FAULTS):
+        parser.error(f"no such fault: {' '.join(unknown)}")
+    if args.how in ("perf", "proc") and args.user is None and os.geteuid() == 0:
+        args.user = "nobody"
+    build = (ROOT / os.environ.get("BUILD", "build")).resolve()
+    folder = Path(args.keep) if args.keep else Path(tempfile.mkdtemp(prefix="gpushim-lab-", dir=args.folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o777)
+    try:
+        wrong, written = run_all(args, build, folder)
+    finally:
+        if not args.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    if args.json:
+        Path(args.json).write_text(json.dumps({"how": args.how, "faults": written, "wrong": wrong}, indent=1) + "\n")
+    print("\n".join(wrong or ["all as it has to be"]))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""python_faults.py FAULT STEPS: what faults_linked.c and loader_linked.c are for C, for Python: a lock that is the interpreter's own, and
+workers of multiprocessing. The truth is written as lab.h says.
+
+    gil     another thread computes in Python without a pause: the main thread waits for the GIL in each step
+    decode  workers of multiprocessing compute; a thread takes their batches from a queue and hands them to the main thread"""
+
+import ctypes
+import json
+import multiprocessing
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "workloads"))
+
+from train import Device  # noqa: E402
+
+MS = 1_000_000
+KERNEL = "step__2000us"
+
+
+class Truth:
+    """Every process appends whole lines; at once, or, where a write would disturb what is looked at, at the end."""
+
+    def __init__(self):
+        path = os.environ.get("LAB_TRUTH")
+        self.fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666) if path else None
+        self.kept = None
+
+    def write(self, line):
+        if self.kept is not None:
+            self.kept.append(line)
+        elif self.fd is not None:
+            os.write(self.fd, json.dumps(line).encode() + b"\n")
+
+    def write_kept(self):
+        lines, self.kept = self.kept, None
+        for line in lines:
+            self.write(line)
+
+    def span(self, cause, role, step):
+        return Span(self, cause, role, step)
+
+
+def schedstat():
+    with open("/proc/thread-self/schedstat") as file:
+        cpu, queued, _ = map(int, file.read().split())
+    return cpu, queued
+
+
+class Span:
+    def __init__(self, truth, cause, role, step):
+        self.truth, self.cause, self.role, self.step = truth, cause, role, step
+
+    def __enter__(self):
+        self.begin = time.monotonic_ns()  # what follows may have to wait for the GIL: so it belongs to the span
+        self.stat = schedstat()
+
+    def __exit__(self, *_):
+        stat = schedstat()
+        end = time.monotonic_ns()
+        line = {"cause": self.cause, "role": self.role, "step": self.step, "pid": os.getpid(), "tid": threading.get_native_id(),
+                "begin": self.begin, "end": end, "cpu": stat[0] - self.stat[0], "queued": stat[1] - self.stat[1], "throttled": 0}
+        self.truth.write(line)
+
+
+def compute_cpu(ns):
+    until = time.thread_time_ns() + ns
+    while time.thread_time_ns() < until:
+        pass
+
+
+class Training:
+    def __init__(self):
+        self.truth, self.device = Truth(), Device()
+        self.kernel = self.device.load([KERNEL])[KERNEL]
+
+    def step(self):
+        self.device.launch(self.kernel)
+        self.device.synchronize()
+
+
+# ---- gil ----------------------------------------------------------------------------------------------------------------------------------
+
+def compute_always(truth, over):
+    """Pure Python: it gives the GIL away only when asked for, a switch interval later."""
+    while not over.is_set():
+        with truth.span("host-lock", "holder", 0):
+            until = time.monotonic_ns() + 50 * MS
+            while time.monotonic_ns() < until:
+                sum(range(100))
+
+
+def gil(steps):
+    """Whoever wants the GIL waits for 5 ms, after each call that gave it back: the one that waits for the device, and a look at the kernel's
+    counts (schedstat)."""
+    training, over = Training(), threading.Event()
+    training.truth.kept = []
+    other = threading.Thread(target=compute_always, args=(training.truth, over))
+    other.start()
+    for step in range(steps):
+        training.device.launch(training.kernel)
+        with training.truth.span("host-lock", "main", step):
+            training.device.synchronize()
+            os.sched_yield()
+    over.set()
+    other.join()
+    training.step()
+    training.truth.write_kept()
+    print("\n".join(f"step {step}" for step in range(steps)))
+
+
+# ---- decode -------------------------------------------------------------------------------------------------------------------------------
+
+def work(truth, ask, answer):
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    while (index := ask.get()) is not None:
+        with truth.span("input-preprocess", "worker", index):
+            compute_cpu(12 * MS)
+        answer.put((index, bytes(64)))
+
+
+def pin(answers, ready):
+    while (batch := answers.get()) is not None:
+        ready.put(batch)
+
+
+def decode(steps):
+    training, context = Training(), multiprocessing.get_context("fork")
+    ask, answers, ready = context.SimpleQueue(), context.Queue(), queue.Queue()
+    worker = context.Process(target=work, args=(training.truth, ask, answers), daemon=True)
+    worker.start()
+    thread = threading.Thread(target=pin, args=(answers, ready), name="pin")
+    thread.start()
+    ask.put(0)
+    training.step()
+    for step in range(steps):
+        with training.truth.span("input-preprocess", "main", step):
+            ready.get()
+        ask.put(step + 1 if step + 1 < steps else None)
+        training.step()
+        print(f"step {step}", flush=True)
+    worker.join()
+    answers.put(None)
+    thread.join()
+
+
+if __name__ == "__main__":
+    {"gil": gil, "decode": decode}[sys.argv[1]](int(sys.argv[2]))
