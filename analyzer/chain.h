@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* chain.h: the way back from the end of a stretch of time: what did a thread wait for, and what did those do that it waited for?
  *
- * Walked from the end to the begin. On a CPU: that is the answer. Runnable without one: the run queue, or a quota. Asleep: what woke it.
- * From an interrupt or a timer, or in file I/O, a fault, a flush: that is the answer. By another task: what that did until the wake, back to
- * when the sleep began; a task that was born meanwhile goes on in its creator. The segments tile the stretch exactly. */
+ * On a CPU: that is the answer. Runnable without one: the run queue, or a quota. Asleep: what woke it. From an interrupt or a timer, or in file
+ * I/O, a fault, a flush: that is the answer. By another task: what that did until the wake, back to when the sleep began; a task that was
+ * born meanwhile goes on in its creator. The segments tile the stretch exactly.
+ *
+ * Time limits. nanosleep, and a poll or select of no descriptors, are sleep. Any other wait that its time limit ended was for something
+ * that did not come. Where the task at once waits for the same thing again (the GIL's waiters do so every 5 ms, queues every few seconds)
+ * it is one wait, and whoever ended the last part of it is asked about all of it; else it is the answer itself. */
 #pragma once
 
-#include "host_match.h"
+#include "host_trace.h"
 
 enum chain_state { /* of a leaf, and of each link on the way to it */
 	CHAIN_UNKNOWN,    /* nothing is on record */
@@ -16,17 +20,19 @@ enum chain_state { /* of a leaf, and of each link on the way to it */
 	CHAIN_FILE_READ, CHAIN_FILE_WRITE, CHAIN_FLUSH, /* in file I/O */
 	CHAIN_FAULT,      /* page fault on a file's memory */
 	CHAIN_SWAP,       /* … on anonymous memory */
-	CHAIN_RECLAIM,
+	CHAIN_RECLAIM,    /* memory was looked for: asleep, or on a CPU (wait is NULL then) */
 	CHAIN_SOCKET_READ, CHAIN_SOCKET_WRITE,
 	CHAIN_PIPE_READ, CHAIN_PIPE_WRITE,
 	CHAIN_POLL,
-	CHAIN_LOCK,       /* futex */
+	CHAIN_LOCK,       /* futex, flock */
 	CHAIN_SLEEP,      /* a time limit of its own */
 	CHAIN_CHILD,      /* waitpid */
 	CHAIN_OTHER,      /* another system call */
+	CHAIN_UNBORN,     /* a link only: it was not there yet, and the next step is its creator */
+	CHAIN_STATES
 };
 
-#define CHAIN_DEPTH 16 /* links; beyond, the walk ends in CHAIN_UNKNOWN */
+#define CHAIN_DEPTH 16 /* steps; beyond, the walk ends in CHAIN_UNKNOWN */
 
 struct chain_step {
 	const struct host_task *task;
@@ -34,19 +40,31 @@ struct chain_step {
 	enum chain_state state;
 	const struct host_wait *wait; /* NULL: on a CPU, or not known */
 	const struct host_stalls *stalls; /* a leaf's, where the time is of several short waits */
-	uint8_t by;               /* enum gst_woken_by: what ended it */
+	uint8_t by;               /* enum gst_woken_by: what ended it. A link: TASK, the next step's. A leaf: TASK where that is no answer (a
+	                           * kernel thread, a stranger of whom nothing was known yet, two that wait for each other): wait->waker */
 };
 
 struct chain_segment { /* one answer: [begin_ns, end_ns) belongs to the last step */
 	int64_t begin_ns, end_ns;
-	struct chain_step steps[CHAIN_DEPTH]; size_t n_steps; /* [0]: the thread that was asked about */
+	const struct chain_step *steps; size_t n_steps; /* [0]: the thread that was asked about; at least one, CHAIN_DEPTH at most */
+	size_t first;  /* of the steps, in the chain's pool */
 	bool inferred; /* a step rests on looks, or on who holds the other end of a pipe */
 };
 
 struct chain {
 	struct chain_segment *at; size_t n, cap; /* by time; they tile [begin, end) of the walk */
+	struct chain_step *pool; size_t n_pool, cap_pool;
 };
 
-/* False: no memory. c is zeroed or was used before. */
+/* False: no memory. c is zeroed or was used before: what it held is gone. */
 bool chain_walk(struct chain *c, const struct host_trace *h, const struct host_task *task, int64_t begin_ns, int64_t end_ns);
 void chain_free(struct chain *c);
+
+/* In a word: "pipe-read". */
+const char *chain_state_name(enum chain_state state);
+/* In words: "pread64 /data/x", "futex", "page fault in /data/x". What does not fit loses the beginning of its path. The path is the
+ * trace's own text, to be cleaned where it is printed. Returns buf. */
+const char *chain_state_words(char *buf, size_t size, const struct host_trace *h, const struct chain_step *step);
+/* What ended the step's wait: "python3[29601]", of another process "python3[29601/pid 29597]"; "an interrupt", "its time limit"; "" not
+ * known or nothing. next: the step behind it, NULL for a leaf. Returns buf. */
+const char *chain_woken_words(char *buf, size_t size, const struct host_trace *h, const struct chain_step *step, const struct chain_step *next);

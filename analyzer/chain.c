@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* chain.c: the walk. A visit to each task on the way, with the stretch it is asked about; the innermost one goes forwards through its task's
+ * waits, and begins another visit where another task is to be asked. Which way it is walked makes no difference to what is found, and
+ * forwards the segments come in order.
+ *
+ * Each visit's stretch lies in a wait of the one before it, and no task is visited twice at a time, so a stretch is split at most CHAIN_DEPTH times at
+ * each record: the work is linear. Guesses and looks ahead have a budget. */
+#include "chain_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+
+#define AGAIN_NS 2000000        /* between two waits of one loop */
+#define PATIENCE_NS 10000000    /* a lock's waiter looks again after that; a single longer wait may be meant to last */
+#define SAME_LOCK 64            /* bytes: a condition variable's futexes, which it uses in turn */
+#define LOOKS_AHEAD (1u << 20)  /* in a walk */
+#define LOOKS_AROUND (1u << 22) /* at tasks, for guesses, in a walk */
+
+struct visit {
+	const struct host_task *task;
+	int64_t at_ns, end_ns; /* what is left of its stretch */
+	size_t wait;           /* its first wait that ends after at_ns */
+	struct chain_cursor cursor;
+	size_t again_from, again; /* the waits [again_from, again] are one: what ended the last ended all of them */
+	bool inferred;            /* the way here rests on a guess */
+};
+
+struct walk {
+	struct chain *out;
+	const struct host_trace *h;
+	int64_t known_until_ns;
+	struct visit visits[CHAIN_DEPTH];
+	struct chain_step path[CHAIN_DEPTH]; /* of each visit but the last: the link to the next one */
+	size_t depth;                        /* visits under way */
+	size_t ahead, around;
+};
+
+/* ---- what comes out ---- */
+
+static bool same_step(const struct chain_step *a, const struct chain_step *b)
+{
+	return a->task == b->task && a->state == b->state && a->wait == b->wait && a->stalls == b->stalls &&
+	       a->by == b->by;
+}
+
+/* One answer goes on: the same leaf behind the same links. */
+static bool goes_on(const struct walk *w, const struct chain_segment *last, const struct chain_step *leaf,
+		    bool inferred)
+{
+	const struct chain_step *steps = &w->out->pool[last->first];
+
+	if (last->end_ns != leaf->begin_ns || last->n_steps != w->depth || last->inferred != inferred ||
+	    !same_step(&steps[w->depth - 1], leaf))
+		return false;
+	for (size_t i = 0; i + 1 < w->depth; i++) {
+		if (!same_step(&steps[i], &w->path[i]) || steps[i].begin_ns != w->path[i].begin_ns ||
+		    steps[i].end_ns != w->path[i].end_ns)
+			return false;
+	}
+	return true;
+}
+
+static bool add_step(struct chain *c, const struct chain_step *step)
+{
+	if (!array_room(c->pool, c->n_pool, c->cap_pool))
+		return false;
+	c->pool[c->n_pool++] = *step;
+	return true;
+}
+
+static bool add_segment(struct walk *w, const struct chain_step *leaf, bool inferred)
+{
+	struct chain *c = w->out;
+	struct chain_segment s = { leaf->begin_ns, leaf->end_ns, NULL, w->depth, c->n_pool, inferred };
+
+	for (size_t i = 0; i + 1 < w->depth; i++) {
+		if (!add_step(c, &w->path[i]))
+			return false;
+	}
+	if (!add_step(c, leaf) || !array_room(c->at, c->n, c->cap))
+		return false;
+	c->at[c->n++] = s;
+	return true;
+}
+
+/* The innermost visit's time until then is explained. */
+static bool answer(struct walk *w, int64_t until_ns, struct chain_step leaf)
+{
+	struct visit *f = &w->visits[w->depth - 1];
+	struct chain_segment *last = w->out->n ? &w->out->at[w->out->n - 1] : NULL;
+	bool inferred = f->inferred || w->h->probes.how == GST_PROBES_PROC ||
+			(leaf.wait && leaf.wait->what.flags & GST_WAIT_LOOKED) ||
+			(leaf.stalls && leaf.stalls->what.flags & GST_WAIT_LOOKED);
+
+	if (until_ns <= f->at_ns)
+		return true;
+	leaf.task = f->task;
+	leaf.begin_ns = f->at_ns;
+	leaf.end_ns = until_ns;
+	f->at_ns = until_ns;
+	if (last && goes_on(w, last, &leaf, inferred)) {
+		last->end_ns = until_ns;
+		w->out->pool[last->first + last->n_steps - 1].end_ns = until_ns;
+		return true;
+	}
+	return add_segment(w, &leaf, inferred);
+}
+
+static bool answer_unknown(struct walk *w, int64_t until_ns)
+{
+	return answer(w, until_ns, (struct chain_step){ .state = CHAIN_UNKNOWN });
+}
+
+/* ---- to another task and back ---- */
+
+static bool is_on_path(const struct walk *w, const struct host_task *task)
+{
+	for (size_t i = 0; i < w->depth; i++) {
+		if (w->visits[i].task == task)
+			return true;
+	}
+	return false;
+}
+
+/* The innermost visit's time until then is the other task's to explain. */
+static void enter(struct walk *w, const struct host_task *task, int64_t until_ns, struct chain_step link, bool inferred)
+{
+	struct visit *f = &w->visits[w->depth - 1], *next = &w->visits[w->depth];
+
+	link.task = f->task;
+	link.begin_ns = f->at_ns;
+	link.end_ns = until_ns;
+	w->path[w->depth - 1] = link;
+	memset(next, 0, sizeof(*next));
+	next->task = task;
+	next->at_ns = f->at_ns;
+	next->end_ns = until_ns;
+	next->wait = host_wait_after(task, f->at_ns);
+	next->again_from = 1; /* above `again`: none */
+	next->inferred = f->inferred || inferred || (link.wait && link.wait->what.flags & GST_WAIT_LOOKED);
+	f->at_ns = until_ns;
+	w->depth++;
+}
+
+/* ---- who ended a wait ---- */
+
+static bool is_same_wait(const struct host_wait *a, const struct host_wait *b, enum chain_state state)
+{
+	uint64_t apart = a->what.arg < b->what.arg ? b->what.arg - a->what.arg : a->what.arg - b->what.arg;
+
+	return b->out_ns - a->in_ns <= AGAIN_NS && a->what.syscall == b->what.syscall &&
+	       a->what.inode == b->what.inode && apart < (state == CHAIN_LOCK ? SAME_LOCK : 1);
+}
+
+/* The last of the waits in a row, all but it ended by their time limits, for one thing. */
+static size_t last_of_loop(struct walk *w, struct visit *f, enum chain_state state)
+{
+	const struct host_task *t = f->task;
+	size_t i = f->wait;
+
+	if (f->again_from <= i && i <= f->again)
+		return f->again;
+	while (t->waits[i].by == GST_WOKEN_TIMER && i + 1 < t->n_waits && w->ahead &&
+	       is_same_wait(&t->waits[i], &t->waits[i + 1], state)) {
+		w->ahead--;
+		i++;
+	}
+	f->again_from = f->wait;
+	f->again = i;
+	return i;
+}
+
+struct woken {
+	const struct host_task *waker; /* NULL: nobody to be asked */
+	uint8_t by;
+	bool guessed;
+};
+
+static struct woken woken_of(struct walk *w, struct visit *f, enum chain_state state)
+{
+	size_t n = last_of_loop(w, f, state);
+	const struct host_wait *last = &f->task->waits[n];
+	struct woken k = { .by = last->by };
+	uint32_t waker = last->by == GST_WOKEN_TASK ? last->waker : HOST_NOBODY;
+
+	if (last->by == GST_WOKEN_UNKNOWN)
+		waker = chain_guess(w->h, f->task, last, state, &w->around);
+	else if (last->by == GST_WOKEN_TIMER && state == CHAIN_LOCK &&
+		 (f->again_from < n || last->wake_ns - last->out_ns <= PATIENCE_NS))
+		/* the last part was too short for a record, and whoever had the lock before it was at work */
+		waker = chain_guess_holder(w->h, f->task, last->in_ns, &w->around);
+	if (waker >= w->h->n_tasks)
+		return k;
+	k.guessed = last->by != GST_WOKEN_TASK;
+	k.waker = &w->h->tasks[waker];
+	k.by = GST_WOKEN_TASK;
+	return k;
+}
+
+/* Of a kernel thread, which works for many, nothing is learnt; of a stranger, nothing from before it was met. */
+static int64_t silent_until(const struct host_task *waker, int64_t end_ns)
+{
+	if (waker->flags & GST_TASK_KERNEL)
+		return end_ns;
+	if (waker->flags & GST_TASK_STRANGER && waker->begin_ns < end_ns)
+		return waker->begin_ns;
+	return waker->flags & GST_TASK_STRANGER ? end_ns : INT64_MIN;
+}
+
+/* ---- one task's time, piece by piece ---- */
+
+static bool asleep(struct walk *w, struct visit *f, const struct host_wait *wait, int64_t until_ns)
+{
+	enum chain_state state = chain_state_of(&w->h->header, &wait->what, f->task->flags & GST_TASK_KERNEL);
+	struct chain_step step = { .state = state, .wait = wait, .by = wait->by };
+	struct woken k;
+	int64_t silent_ns;
+
+	if (chain_state_is_leaf(state))
+		return answer(w, until_ns, step);
+	k = woken_of(w, f, state);
+	step.by = k.by;
+	if (!k.waker || is_on_path(w, k.waker))
+		return answer(w, until_ns, step);
+	silent_ns = silent_until(k.waker, until_ns);
+	if (silent_ns > f->at_ns)
+		return answer(w, silent_ns < until_ns ? silent_ns : until_ns, step);
+	if (w->depth == CHAIN_DEPTH) {
+		step.state = CHAIN_UNKNOWN;
+		return answer(w, until_ns, step);
+	}
+	enter(w, k.waker, until_ns, step, k.guessed);
+	return true;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool in_wait(struct walk *w, struct visit *f, const struct host_wait *wait, int64_t until_ns)
+{
+	int64_t throttled_until_ns = wait->wake_ns + wait->throttled_ns;
+	struct chain_step step = { .state = CHAIN_QUEUED, .wait = wait, .by = wait->by };
+
+	if (f->at_ns < wait->wake_ns)
+		return asleep(w, f, wait, least(until_ns, wait->wake_ns));
+	if (f->at_ns < throttled_until_ns) {
+		step.state = CHAIN_THROTTLED;
+		return answer(w, least(until_ns, throttled_until_ns), step);
+	}
+	return answer(w, least(until_ns, wait->in_ns), step);
+}
+
+static bool on_cpu(struct walk *w, struct visit *f, int64_t until_ns)
+{
+	struct chain_part parts[CHAIN_PARTS];
+	size_t n = 0;
+
+	chain_parts(&f->cursor, w->h, f->task, f->at_ns, until_ns, parts, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (!answer(w, f->at_ns + parts[i].ns,
+			    (struct chain_step){ .state = parts[i].state, .stalls = parts[i].stalls }))
+			return false;
+	}
+	return true;
+}
+
+/* It was not there yet, or not watched. */
+static bool before_its_time(struct walk *w, struct visit *f, int64_t until_ns)
+{
+	const struct host_task *t = f->task;
+	const struct host_task *creator = t->creator < w->h->n_tasks ? &w->h->tasks[t->creator] : NULL;
+	bool born = !(t->flags & (GST_TASK_THERE | GST_TASK_STRANGER));
+
+	if (!born || !creator || is_on_path(w, creator) || w->depth == CHAIN_DEPTH)
+		return answer_unknown(w, until_ns);
+	enter(w, creator, until_ns, (struct chain_step){ .state = CHAIN_UNBORN, .by = GST_WOKEN_TASK }, false);
+	return true;
+}
+
+static bool advance(struct walk *w)
+{
+	struct visit *f = &w->visits[w->depth - 1];
+	const struct host_task *t = f->task;
+	/* Who woke another was alive then, even where its end is on record: a task says that it ends before it has given up its memory. */
+	int64_t known_ns = least(f->end_ns, w->depth > 1 ? w->known_until_ns : least(t->end_ns, w->known_until_ns));
+	const struct host_wait *wait;
+
+	if (f->at_ns < w->h->begin_ns)
+		return answer_unknown(w, least(f->end_ns, w->h->begin_ns));
+	if (f->at_ns < t->begin_ns)
+		return before_its_time(w, f, least(f->end_ns, t->begin_ns));
+	if (f->at_ns >= known_ns)
+		return answer_unknown(w, f->end_ns);
+	while (f->wait < t->n_waits && t->waits[f->wait].in_ns <= f->at_ns)
+		f->wait++;
+	wait = f->wait < t->n_waits ? &t->waits[f->wait] : NULL;
+	if (!wait || wait->out_ns > f->at_ns)
+		return on_cpu(w, f, wait ? least(known_ns, wait->out_ns) : known_ns);
+	return in_wait(w, f, wait, known_ns);
+}
+
+bool chain_walk(struct chain *c, const struct host_trace *h, const struct host_task *task, int64_t begin_ns,
+		int64_t end_ns)
+{
+	struct walk w = { .out = c, .h = h, .known_until_ns = least(h->end_ns, h->cut_ns), .depth = 1 };
+
+	c->n = c->n_pool = 0;
+	w.ahead = LOOKS_AHEAD;
+	w.around = LOOKS_AROUND;
+	w.visits[0] = (struct visit){ .task = task, .at_ns = begin_ns, .end_ns = end_ns, .again_from = 1 };
+	w.visits[0].wait = host_wait_after(task, begin_ns);
+	while (w.depth) {
+		const struct visit *f = &w.visits[w.depth - 1];
+
+		if (f->at_ns >= f->end_ns)
+			w.depth--;
+		else if (!advance(&w))
+			return false;
+	}
+	for (size_t i = 0; i < c->n; i++)
+		c->at[i].steps = &c->pool[c->at[i].first];
+	return true;
+}
+
+void chain_free(struct chain *c)
+{
+	free(c->at);
+	free(c->pool);
+	memset(c, 0, sizeof(*c));
+}
