@@ -115,7 +115,7 @@ $(BUILD)/libprobes.a: $(call obj,$(PROBES_C) $(PROBES_BOTH))
 # ---- analyzer → gpushim --------------------------------------------------------------------------------
 AN_C     := $(wildcard analyzer/*.c)
 AN_CLI_C := $(filter analyzer/main.c analyzer/cmd_%.c,$(AN_C))
-AN_STATIC_C := analyzer/symbols_static.c
+AN_STATIC_C := analyzer/symbols_static.c analyzer/doctor_static.c
 AN_LIB_C := $(filter-out $(AN_CLI_C) $(AN_STATIC_C),$(AN_C))
 AN_A     := $(if $(AN_LIB_C),$(BUILD)/libanalyzer.a)
 AN_LIBS  := -lyajl -ldw -lelf -liberty -lz -lm

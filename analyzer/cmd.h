@@ -15,6 +15,7 @@ int cmd_run(int argc, char *argv[]);
 int cmd_report(int argc, char *argv[]);
 int cmd_export(int argc, char *argv[]);
 int cmd_info(int argc, char *argv[]);
+int cmd_doctor(int argc, char *argv[]);
 
 /* Analyses the run and hands its summary on; what went wrong is said. Returns the exit status. symbols NULL: as usual. */
 int cmd_analyse(const struct run *run, const struct symbol_options *symbols, int (*use)(const struct summary *s, const void *arg), const void *arg);

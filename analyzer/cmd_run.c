@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd_recorder.h"
 #include "cmd_run_adopt.h"
 #include "cmd_run_child.h"
 #include "cmd_run_why.h"
@@ -57,36 +58,6 @@ static int fail(enum err_kind kind, const char *what, const char *fact, const ch
 
 /* ---- the recorder ----------------------------------------------------------------------------------- */
 
-static const char *given_recorder(void)
-{
-	const char *path = getenv("GPUSHIM_LIBRARY");
-
-	return path && *path ? path : NULL;
-}
-
-/* Beside this program, as it is built, or in ../lib, as it is installed. */
-static bool find_recorder(char out[PATH_MAX])
-{
-	static const char *const places[] = { "libgpushim.so", "../lib/libgpushim.so" };
-	const char *given = given_recorder();
-	char self[PATH_MAX], place[PATH_MAX + 32];
-	ssize_t n;
-
-	if (given)
-		return realpath(given, out) && access(out, R_OK) == 0;
-	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	if (n <= 0)
-		return false;
-	self[n] = 0;
-	*(strrchr(self, '/') + 1) = 0;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(place, sizeof(place), "%s%s", self, places[i]);
-		if (realpath(place, out) && access(out, R_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
 static bool is_listed(const char *list, const char *path)
 {
 	size_t n = strlen(path);
@@ -117,11 +88,11 @@ static bool find_twin(char recorder[PATH_MAX])
 /* First, so that whatever else is preloaded finds our wrappers and not the other way round. */
 static int preload(bool deepbind)
 {
-	const char *before = getenv("LD_PRELOAD"), *given = given_recorder();
+	const char *before = getenv("LD_PRELOAD"), *given = recorder_given();
 	char recorder[PATH_MAX], *list;
 	int rc;
 
-	if (!find_recorder(recorder))
+	if (!recorder_find(recorder))
 		return fail(ERR_SYSTEM, given,
 			    given ? "the recorder that GPUSHIM_LIBRARY names cannot be read"
 				  : "libgpushim.so is neither beside this program nor in ../lib",

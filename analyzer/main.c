@@ -11,6 +11,7 @@ static const struct command commands[] = {
 	{ "report", cmd_report, "how long each device was idle, and why" },
 	{ "export", cmd_export, "a timeline for Perfetto and chrome://tracing" },
 	{ "info", cmd_info, "what was recorded, what was lost, whether it can be trusted" },
+	{ "doctor", cmd_doctor, "what this machine lets a recording see, and what would let it see more" },
 };
 
 static void usage(FILE *out)
