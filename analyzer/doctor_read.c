@@ -134,7 +134,7 @@ const char *trial_words(char buf[128], const struct doctor_trial *t)
 	else if (t->signal)
 		snprintf(buf, 128, "was killed by %s", strsignal(t->signal));
 	else if (!t->done)
-		snprintf(buf, 128, "could not be made");
+		snprintf(buf, 128, "gave no answer");
 	else if (t->error)
 		snprintf(buf, 128, "was refused: %s", strerror(t->error));
 	else
