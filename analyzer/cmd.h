@@ -12,6 +12,7 @@ struct command {
 };
 
 int cmd_run(int argc, char *argv[]);
+int cmd_host(int argc, char *argv[]);
 int cmd_report(int argc, char *argv[]);
 int cmd_export(int argc, char *argv[]);
 int cmd_info(int argc, char *argv[]);

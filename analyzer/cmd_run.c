@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd_directory.h"
 #include "cmd_recorder.h"
 #include "cmd_run_adopt.h"
 #include "cmd_run_child.h"
@@ -115,51 +115,7 @@ static int preload(bool deepbind)
 	return rc ? fail(ERR_SYSTEM, NULL, "out of memory", NULL) : 0;
 }
 
-/* ---- the run directory ------------------------------------------------------------------------------ */
-
-/* Can it be made, or written to, by the recorder? It is made only when there is something to record. */
-static bool can_record_into(const char *dir)
-{
-	char part[PATH_MAX];
-	struct stat st;
-
-	snprintf(part, sizeof(part), "%s", dir);
-	while (stat(part, &st) != 0) {
-		char *slash = strrchr(part, '/');
-
-		if (errno != ENOENT)
-			return false;
-		if (!slash || slash == part)
-			strcpy(part, "/");
-		else
-			*slash = 0;
-	}
-	if (S_ISDIR(st.st_mode))
-		return access(part, W_OK | X_OK) == 0;
-	errno = ENOTDIR;
-	return false;
-}
-
-/* Absolute, so that a process of the run that changes its directory first writes to the same place. */
-static int choose_directory(const char *wanted, char out[PATH_MAX])
-{
-	const char *set = getenv("GPUSHIM_OUT"), *dir = wanted ? wanted : set && *set ? set : "gpushim-out";
-	char here[PATH_MAX] = "";
-	int n;
-
-	if (*dir != '/' && !getcwd(here, sizeof(here)))
-		return fail(ERR_SYSTEM, dir, strerror(errno), NULL);
-	n = snprintf(out, PATH_MAX, "%s%s%s", here, *dir == '/' ? "" : "/", dir);
-	if (n >= PATH_MAX - 128) /* file names go there as well */
-		return fail(ERR_SYSTEM, dir, "cannot record here: the path is too long", NULL);
-	if (!can_record_into(out)) {
-		char fact[128];
-
-		snprintf(fact, sizeof(fact), "cannot record here: %s", strerror(errno));
-		return fail(ERR_SYSTEM, out, fact, NULL);
-	}
-	return setenv("GPUSHIM_OUT", out, 1) ? fail(ERR_SYSTEM, NULL, "out of memory", NULL) : 0;
-}
+/* ---- the run ------------------------------------------------------------------------------------------ */
 
 /* An id of this run, unless whoever starts several parts of one has given them theirs. */
 static int choose_id(char id[64])
@@ -246,7 +202,9 @@ int cmd_run(int argc, char *argv[])
 	if (!status)
 		status = preload(o.deepbind);
 	if (!status)
-		status = choose_directory(o.out, dir);
+		status = cmd_directory(o.out, dir);
+	if (!status && setenv("GPUSHIM_OUT", dir, 1))
+		status = fail(ERR_SYSTEM, NULL, "out of memory", NULL);
 	if (!status)
 		status = choose_id(id);
 	if (status)

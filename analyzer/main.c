@@ -8,6 +8,7 @@
 
 static const struct command commands[] = {
 	{ "run", cmd_run, "record a program, and report when it has ended" },
+	{ "host", cmd_host, "follow a process that runs already: what its threads wait for" },
 	{ "report", cmd_report, "how long each device was idle, and why" },
 	{ "export", cmd_export, "a timeline for Perfetto and chrome://tracing" },
 	{ "info", cmd_info, "what was recorded, what was lost, whether it can be trusted" },
@@ -16,7 +17,7 @@ static const struct command commands[] = {
 
 static void usage(FILE *out)
 {
-	fputs("usage: gpushim run [-o DIR] -- PROGRAM [ARGUMENTS]\n       gpushim COMMAND PATH... [options]\n\n", out);
+	fputs("usage: gpushim run [-o DIR] -- PROGRAM [ARGUMENTS]\n       gpushim host -p PID [-o DIR]\n       gpushim COMMAND PATH... [options]\n\n", out);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].what);
 	fputs("\nPATH is a run directory (gpushim-out) or a .gst file. gpushim COMMAND --help lists a command's options.\n"

@@ -74,6 +74,12 @@ static enum err_kind set_value(const struct option_row *row, const char *text, v
 	case OPT_TEXT:
 		*(const char **)at = text;
 		return ERR_NONE;
+	case OPT_MAYBE:
+		if (!text) {
+			*(size_t *)at = OPTION_USUAL;
+			return ERR_NONE;
+		}
+		/* fall through */
 	case OPT_COUNT:
 		if (parse_count(text, row->min, row->max, (size_t *)at))
 			return ERR_NONE;
@@ -97,6 +103,11 @@ static enum err_kind set_value(const struct option_row *row, const char *text, v
 	return takes(e, command, row, text);
 }
 
+static int argument_of(const struct option_row *row)
+{
+	return row->type == OPT_FLAG ? no_argument : row->type == OPT_MAYBE ? optional_argument : required_argument;
+}
+
 /* For getopt: '+' where it shall not look beyond the first word; ':' as errors are ours to word. */
 static void describe(const struct option_set *set, struct option *longs, char *letters)
 {
@@ -109,8 +120,7 @@ static void describe(const struct option_set *set, struct option *longs, char *l
 	for (; n < set->n_rows && n < ROWS_MAX; n++) {
 		const struct option_row *row = &set->rows[n];
 
-		longs[n] = (struct option){ row->name, row->type == OPT_FLAG ? no_argument : required_argument, NULL,
-					    FIRST_LONG + (int)n };
+		longs[n] = (struct option){ row->name, argument_of(row), NULL, FIRST_LONG + (int)n };
 		if (row->letter) {
 			*letters++ = row->letter;
 			if (row->type != OPT_FLAG)
@@ -188,8 +198,8 @@ void options_help(const struct option_set *set, const char *command, char *buf, 
 
 		if (row->letter)
 			snprintf(letter, sizeof(letter), "-%c, ", row->letter);
-		snprintf(left, sizeof(left), "%s--%s%s%s", letter, row->name, row->value ? " " : "",
-			 row->value ? row->value : "");
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, row->name,
+			 row->value && row->type != OPT_MAYBE ? " " : "", row->value ? row->value : "");
 		used += (size_t)snprintf(buf + used, size - used, "  %-27s %s\n", left, row->help);
 	}
 }

@@ -17,6 +17,7 @@ enum option_type {
 	OPT_COUNT, /* size_t, max at the most */
 	OPT_TEXT,  /* const char *, borrowed from argv */
 	OPT_WORD,  /* const char *: one of those that `value` lists with | between them */
+	OPT_MAYBE, /* size_t, as COUNT; the number may be left out (--stacks, --stacks=99): OPTION_USUAL then */
 	OPT_RUN,   /* int: a number, "all" or "last" (enum option_run) */
 };
 
@@ -32,6 +33,7 @@ struct option_row {
 	size_t min, max;
 };
 
+#define OPTION_USUAL SIZE_MAX
 #define OPTION_ANY (SIZE_MAX - 1) /* as max: no limit worth naming */
 
 struct option_set {

@@ -155,7 +155,8 @@ static int grow(struct segment *out)
 	struct segment s = place_claim();
 	int rc = EFBIG;
 
-	if (s.index < limit_segments() && layout_may_grow_to(GST_SEGMENTS_OFFSET + (s.index + 1ull) * GST_SEGMENT_BYTES))
+	if (s.index < limit_segments() &&
+	    layout_may_grow_to(GST_SEGMENTS_OFFSET + (s.index + 1ull) * GST_SEGMENT_BYTES))
 		rc = segment_map(&s, true);
 	if (rc)
 		place_give_back(&s);

@@ -8,35 +8,12 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#define STACKS_PPM 5000 /* half a percent */
-#define LIMIT_DEFAULT (2ull << 30)
+#include "bytes.h"
+
+#define STACKS_PPM 5000                                           /* half a percent */
 #define LIMIT_LEAST (GST_SEGMENTS_OFFSET + 4 * GST_SEGMENT_BYTES) /* the program's thread, ours, and what is kept */
 
 struct settings settings;
-
-/* "2G" -> bytes; 0 if it is no number. */
-static uint64_t parse_bytes(const char *text)
-{
-	char *end;
-	uint64_t n = strtoull(text, &end, 10);
-	unsigned shift = 0;
-
-	switch (*end | 0x20) {
-	case 'k':
-		shift = 10;
-		break;
-	case 'm':
-		shift = 20;
-		break;
-	case 'g':
-		shift = 30;
-		break;
-	case 't':
-		shift = 40;
-		break;
-	}
-	return n > UINT64_MAX >> shift ? UINT64_MAX : n << shift;
-}
 
 /* "off", "on", or a share in percent: "2", "0.5%". */
 static uint32_t parse_stacks(const char *text)
@@ -135,9 +112,9 @@ void settings_read(void)
 	settings.stacks_ppm = parse_stacks(getenv("GPUSHIM_STACKS"));
 	if (level && !is_level(level))
 		strncpy(settings.unknown_level, level, sizeof(settings.unknown_level) - 1);
-	settings.limit_bytes = limit ? parse_bytes(limit) : 0;
+	settings.limit_bytes = limit ? bytes_parse(limit) : 0;
 	if (!settings.limit_bytes)
-		settings.limit_bytes = LIMIT_DEFAULT;
+		settings.limit_bytes = BYTES_LIMIT;
 	if (settings.limit_bytes < LIMIT_LEAST) {
 		settings_log("GPUSHIM_LIMIT is raised to %u, the least that recording works in", LIMIT_LEAST);
 		settings.limit_bytes = LIMIT_LEAST;
