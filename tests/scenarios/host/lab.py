@@ -61,13 +61,11 @@ def into_group(group, command):
     return ["/bin/sh", "-c", f'echo $$ >{shlex.quote(group.procs())} && exec "$@"', "sh", *command]
 
 
-def environment(build, folder, plan, how):
+def environment(build, folder, plan):
     drop = ("GPUSHIM", "SIMGPU_", "LD_PRELOAD", "LD_LIBRARY_PATH", "CUDA_", "LAB_")
     env = {name: value for name, value in os.environ.items() if not name.startswith(drop)}
     env.update(LD_LIBRARY_PATH=str(build / "simgpu"), PYTHONDONTWRITEBYTECODE="1", SIMGPU_LOG=str(folder / "truth.json"),
                LAB_TRUTH=str(folder / "spans.jsonl"), GPUSHIM_OUT=str(folder / "gpushim-out"))
-    if how in ("perf", "proc"):
-        env["GPUSHIM_HOST"] = how
     env.update({name: str(value) for name, value in plan.env.items()})
     return env
 
@@ -86,13 +84,12 @@ def become(user):
 
 
 def recorded(build, plan, how):
-    host = "off" if how == "none" else "require"
-    return [str(build / "gpushim"), "run", "--host", host, "--", *into_group(plan.group, program(build, plan.command))]
+    return [str(build / "gpushim"), "run", "--host", "off" if how == "none" else how, "--", *into_group(plan.group, program(build, plan.command))]
 
 
 def record(build, folder, plan, how, user=None):
     """Runs it; -> its report."""
-    done = subprocess.run(recorded(build, plan, how), cwd=folder, env=environment(build, folder, plan, how), stdin=subprocess.DEVNULL,
+    done = subprocess.run(recorded(build, plan, how), cwd=folder, env=environment(build, folder, plan), stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, errors="replace", timeout=SECONDS, preexec_fn=become(user))
     (folder / "output.txt").write_text(done.stdout + done.stderr)
     if done.returncode != 0:

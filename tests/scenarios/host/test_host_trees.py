@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Trees of processes: however deep the one sits that a device waits for, however many there are, wherever they came from or went, the report
+finds it; and what ends in the middle leaves its traces readable."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+import lab
+import pytest
+import score
+from faults import Plan
+from machine import once_in
+from recording import end_with_the_tests
+
+MS = 1_000_000
+TRIES = 3
+RIGHT = 0.85  # of the time in which the main thread waited for a worker
+
+
+def loader(**options):
+    return Plan(["loader_linked", *(f"{name}={value}" for name, value in options.items())])
+
+
+def run(build, disk, plan, how="ebpf"):
+    """-> (score, report, spans)"""
+    folder = disk / f"run-{len(list(disk.iterdir()))}"
+    folder.mkdir()
+    made = lab.record(build, folder, plan, how)
+    return score.score_run(folder), made, score.read_spans(folder / "spans.jsonl")
+
+
+def links(report):
+    """Every cause's chain in the report: (cause, its links)."""
+    for device in report["devices"]:
+        for gap in device["gaps"]:
+            for cause in gap["causes"]:
+                if cause.get("chain"):
+                    yield cause, cause["chain"]
+
+
+def check_right(result, cause):
+    assert result.true > 20 * MS, "the fault did not happen"
+    assert result.share("right") >= RIGHT, lab.row(cause, result)
+
+
+def processes_of(chain):
+    return list(dict.fromkeys(link["pid"] for link in chain))
+
+
+def agrees(build, disk, plan, check=lambda result, report, spans: None, cause="input-preprocess"):
+    def attempt():
+        result, report, spans = run(build, disk, plan)
+        check_right(result, cause)
+        check(result, report, spans)
+    once_in(TRIES, attempt)
+
+
+def test_three_processes_deep(build, disk, needs):
+    """main ← pin thread ← worker ← its child ← that one's child, which computes."""
+    needs("ebpf")
+
+    def check(_, report, spans):
+        deep = [chain for cause, chain in links(report) if cause["id"] == "input-preprocess" and len(processes_of(chain)) >= 4]
+        assert deep, [processes_of(chain) for _, chain in links(report)]
+        computing = {span.pid for span in spans if span.role == "worker"}
+        assert all(processes_of(chain)[-1] in computing for chain in deep)
+    agrees(build, disk, loader(workers=1, depth=3, batches=10), check)
+
+
+def test_workers_are_new_in_each_epoch(build, disk, needs):
+    needs("ebpf")
+
+    def check(_, report, spans):
+        workers = {span.pid for span in spans if span.role == "worker"}
+        named = {link["pid"] for cause, chain in links(report) for link in chain if cause["id"] == "input-preprocess"}
+        assert len(workers) == 4 and workers <= named, (workers, named)
+    agrees(build, disk, loader(workers=1, epochs=4, batches=5), check)
+
+
+def test_a_worker_is_killed(build, disk, needs):
+    needs("ebpf")
+
+    def check(_, report, spans):
+        assert len({span.pid for span in spans if span.role == "worker"}) == 3  # two, and the one in the place of one of them
+        assert not any(report["losses"].values())
+    agrees(build, disk, loader(workers=2, batches=12, kill=4), check)
+
+
+def test_sixty_four_workers(build, disk, needs):
+    """Each sleeps, as two CPUs compute for no more than two: the time is theirs, whichever of them it was."""
+    needs("ebpf")
+
+    def check(_, report, spans):
+        assert len({span.pid for span in spans if span.role == "worker"}) == 64
+    agrees(build, disk, loader(workers=64, batches=192, work="sleep", ms=400), check, "host-sleep")
+
+
+def test_another_pid_namespace(build, disk, needs):
+    """As in a container: the recorder's numbers are not the probes'."""
+    needs("ebpf")
+    unshare = shutil.which("unshare")
+    if os.geteuid() != 0 or not unshare:
+        pytest.skip("needs root and unshare(1), for a PID namespace")
+
+    def attempt():
+        folder = disk / f"ns-{len(list(disk.iterdir()))}"
+        folder.mkdir()
+        plan = loader(workers=1, depth=2, batches=10)
+        command = [str(build / "gpushim"), "run", "--host", "ebpf", "--", unshare, "--pid", "--fork", "--kill-child", "--mount-proc",
+                   *lab.program(build, plan.command)]
+        done = subprocess.run(command, cwd=folder, env=lab.environment(build, folder, plan), stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=60, preexec_fn=end_with_the_tests)
+        assert done.returncode == 0, done.stderr
+        lab.report(build, folder)
+        spans = score.read_spans(folder / "spans.jsonl")
+        assert max(span.pid for span in spans) < 100, "they are in no namespace of their own"
+        check_right(score.score_run(folder), "input-preprocess")
+    once_in(TRIES, attempt)
+
+
+# ---- attach, and ends -------------------------------------------------------------------------------------------------------------------
+
+class Running:
+    """A program under the recorder alone, and a collector beside it that was told to follow it."""
+
+    def __init__(self, build, folder, plan, how="ebpf"):
+        self.build, self.folder, self.how = build, folder, how
+        env = {**lab.environment(build, folder, plan), "LD_PRELOAD": str(build / "libgpushim.so")}
+        self.program = subprocess.Popen(lab.program(build, plan.command), cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True, preexec_fn=end_with_the_tests)
+        self.collector = None
+
+    def until_step(self, step):
+        for line in self.program.stdout:
+            if line == f"step {step}\n":
+                return
+        raise AssertionError(f"it ended before step {step}")
+
+    def attach(self):
+        self.collector = subprocess.Popen([str(self.build / "gpushim"), "host", "--how", self.how, "-p", str(self.program.pid), "-o",
+                                           str(self.folder / "gpushim-out")], cwd=self.folder, stdin=subprocess.DEVNULL, text=True,
+                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=end_with_the_tests)
+
+    def ended(self):
+        """(the program's status, the collector's)"""
+        self.program.stdout.read()
+        statuses = self.program.wait(timeout=60), self.collector.wait(timeout=30)
+        return statuses
+
+    def end(self):
+        for process in (self.program, self.collector):
+            if process:
+                process.kill()
+                process.wait()
+
+
+def gpushim(build, *args):
+    return subprocess.run([str(build / "gpushim"), *map(str, args)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+
+
+def check_readable(build, out):
+    """Every file, and the run."""
+    for path in sorted(out.glob("*.gst")):
+        done = gpushim(build, "info", path)
+        assert done.returncode == 0, f"{path.name}: {done.stderr}"
+    done = gpushim(build, "report", out, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_attach_to_what_runs(build, disk, needs):
+    """From the moment on that it is followed, as well as from its begin."""
+    needs("ebpf")
+
+    def attempt():
+        folder = disk / f"attach-{len(list(disk.iterdir()))}"
+        folder.mkdir()
+        running = Running(build, folder, loader(workers=1, depth=2, batches=60))
+        try:
+            running.until_step(5)
+            running.attach()
+            running.until_step(30)
+            watched = time.monotonic_ns()
+            assert running.ended() == (0, 0), running.collector.stderr.read()
+        finally:
+            running.end()
+        spans = [span for span in score.read_spans(folder / "spans.jsonl") if span.begin > watched]
+        assert len({span.step for span in spans}) >= 20
+        result = score.score(score.true_gaps(folder / "truth.json"), spans, lab.report(build, folder))
+        check_right(result, "input-preprocess")
+    once_in(TRIES, attempt)
+
+
+def kill_at_random(build, folder, seed, whom):
+    """The collector, the program, or both at once, some time after they began."""
+    rng = random.Random(seed)
+    running = Running(build, folder, loader(workers=2, depth=2, batches=200, ms=3))
+    try:
+        running.until_step(2)
+        running.attach()
+        time.sleep(rng.uniform(0.005, 0.5))
+        for name in whom:
+            getattr(running, name).send_signal(signal.SIGKILL)
+        if "program" not in whom:
+            running.program.stdout.close()  # it goes on, without a reader
+        for name in whom:
+            getattr(running, name).wait(timeout=30)
+        if "collector" not in whom:
+            assert running.collector.wait(timeout=30) == 0, running.collector.stderr.read()  # nobody is left to follow
+        if "program" in whom or seed % 2:
+            check_readable(build, folder / "gpushim-out")  # also while the program runs
+    finally:
+        running.end()
+    return check_readable(build, folder / "gpushim-out")
+
+
+@pytest.mark.parametrize("whom", [("collector",), ("program",), ("collector", "program"), ("program", "collector")], ids="-".join)
+def test_killed_at_any_moment(build, disk, needs, whom):
+    needs("ebpf")
+    for seed in range(3):
+        folder = disk / f"kill-{seed}"
+        folder.mkdir()
+        report = kill_at_random(build, folder, seed, whom)
+        assert report["devices"][0]["operations"] > 0
