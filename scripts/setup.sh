@@ -68,6 +68,7 @@ want() {
 	"$@" && return 0
 	(missing=("$package") && install_missing) || say "without $what"
 }
+has_ebpf() { has clang && { has bpftool || [ -x /usr/sbin/bpftool ]; } && has_header bpf/libbpf.h; }
 
 # A throw-away environment, because a distribution's own pip refuses to install.
 venv() { [ -x "$build/venv/bin/python" ] || python3 -m venv "$build/venv"; }
@@ -142,6 +143,7 @@ build_libraries() {
 	need uthash-dev has_header uthash.h
 	need libcmocka-dev has_header cmocka.h
 	install_missing
+	has_ebpf || (missing=(clang bpftool libbpf-dev) && install_missing) 2>/dev/null || true # make says what it goes on without
 	want libfuse3-dev "the tests on a FUSE file system" has_header fuse3/fuse_opt.h
 }
 

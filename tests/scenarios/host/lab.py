@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""lab.py [--how ebpf|perf|proc|none] [--user NAME] [--steps N] [--json FILE] [--keep FOLDER] [--show] [FAULT…]
+"""lab.py [--how ebpf|perf|proc|none] [--user NAME] [--steps N] [--json FILE] [--keep FOLDER] [FAULT…]
 
 Runs programs that leave a simulated device idle for a known cause, recorded with host probes, and says how much of the true idle time the
 report gives to the right cause (score.py), for each fault and overall. Exit 1 where that is less than it has to be:
@@ -117,14 +117,6 @@ def run_fault(build, name, folder, how, user=None, steps=STEPS):
     return result, made, score.read_spans(folder / "spans.jsonl")
 
 
-def show_longest(build, folder, made):
-    """The whole story of the gap that this issue's causes have most of."""
-    (device,) = made["devices"]
-    by = [sum(cause["end_ns"] - cause["begin_ns"] for cause in gap["causes"] if cause["id"] in score.CAUSES) for gap in device["gaps"]]
-    if by:
-        subprocess.run([str(build / "gpushim"), "report", str(folder / "gpushim-out"), "--why", str(by.index(max(by)))], stdin=subprocess.DEVNULL)
-
-
 # ---- the table ----------------------------------------------------------------------------------------------------------------------------
 
 HEAD = f"{'fault':14} {'true':>9} {'right':>7} {'wrong':>7} {'rest':>7} {'files':>9}   what the report says"
@@ -190,8 +182,6 @@ def run_all(args, build, folder):
             continue
         results[name] = result
         print(row(name, result), flush=True)
-        if args.show:
-            show_longest(build, folder / name, made)
         wrong += complaints(name, result, args.how)
     return wrong + list(overall(results, args.how)), written
 
@@ -201,7 +191,6 @@ def main(arguments=None):
     parser.add_argument("--how", choices=("ebpf", "perf", "proc", "none"), default="ebpf")
     parser.add_argument("--user", help="of the program and the probes (nobody for perf and proc)")
     parser.add_argument("--steps", type=int, default=STEPS)
-    parser.add_argument("--show", action="store_true", help="print the story of each fault's longest gap")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--keep", metavar="FOLDER", help="leave the recordings there")
     parser.add_argument("--folder", metavar="FOLDER", default="/var/tmp", help="on the disk to be slowed down")

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ebpf.c: the way to watch a process tree that knows who woke whom. */
+#include "ebpf.h"
+
+#include <bpf/libbpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "proc_text.h"
+
+#define NAP_NS 20000000 /* the kernel's buffer holds about four times that of the densest events */
+
+static void write_probes(struct ebpf *e)
+{
+	host_file_append(e->file, GST_PROBES, sizeof(e->probes), &e->probes);
+}
+
+static void discard(struct ebpf *e)
+{
+	ring_buffer__free(e->ring);
+	ebpf_names_free(e->names);
+	if (e->programs)
+		ebpf_unload(e);
+	free(e);
+}
+
+static bool its_own(pid_t root, char why[256])
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)root);
+	if (stat(path, &st) != 0) {
+		snprintf(why, 256, "there is no process %d", (int)root);
+		return false;
+	}
+	if (geteuid() == 0 || st.st_uid == getuid())
+		return true;
+	snprintf(why, 256, "process %d is another user's (%u): only root may follow it", (int)root,
+		 (unsigned)st.st_uid);
+	return false;
+}
+
+static bool follow(struct ebpf *e, const struct probes_settings *s, char why[256])
+{
+	if (!ebpf_load(e, s, why) || !ebpf_attach(e, s, why))
+		return false;
+	if (ebpf_state(e)->live <= 0) {
+		snprintf(why, 256, "process %d has ended", (int)s->root);
+		return false;
+	}
+	e->names = ebpf_names_new(e->file, (uint32_t)s->root);
+	e->ring = ring_buffer__new(ebpf_events_fd(e), ebpf_event, e, NULL);
+	if (e->names && e->ring)
+		return true;
+	snprintf(why, 256, "no memory for the kernel's events");
+	return false;
+}
+
+static bool start(void **state, const struct probes_settings *s, struct host_file *f, char why[256])
+{
+	struct ebpf *e;
+
+	if (!its_own(s->root, why))
+		return false;
+	e = calloc(1, sizeof(*e));
+	if (!e) {
+		snprintf(why, 256, "no memory");
+		return false;
+	}
+	e->file = f;
+	e->flush_fd = e->stats_fd = -1;
+	e->probes.how = GST_PROBES_EBPF;
+	e->probes.root = (uint32_t)s->root;
+	e->probes.wait_ns = s->wait_ns;
+	if (!follow(e, s, why)) {
+		discard(e);
+		return false;
+	}
+	e->probes.begin = mono_ns();
+	write_probes(e);
+	ring_buffer__consume(e->ring);
+	*state = e;
+	return true;
+}
+
+static void count_lost(struct ebpf *e)
+{
+	uint64_t lost = __atomic_load_n(&ebpf_state(e)->lost, __ATOMIC_RELAXED);
+
+	if (lost > e->lost_told)
+		host_file_count_dropped(e->file, lost - e->lost_told);
+	e->lost_told = lost;
+}
+
+static bool alive(void *state)
+{
+	return __atomic_load_n(&ebpf_state(state)->live, __ATOMIC_RELAXED) > 0;
+}
+
+/* Nobody is woken for an event: we look. */
+static bool poll(void *state, int timeout_ms)
+{
+	struct ebpf *e = state;
+	uint64_t until = mono_ns() + (uint64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000000, now;
+
+	do {
+		int n = ring_buffer__consume(e->ring);
+
+		if (n < 0)
+			return false;
+		now = mono_ns();
+		if (now < until) {
+			struct timespec nap = { .tv_nsec = until - now < NAP_NS ? (long)(until - now) : NAP_NS };
+
+			nanosleep(&nap, NULL);
+		}
+	} while (now < until && alive(e));
+	count_lost(e);
+	return true;
+}
+
+static void stop(void *state)
+{
+	struct ebpf *e = state;
+
+	ring_buffer__consume(e->ring);
+	ebpf_state(e)->flush = 1;
+	ebpf_iterate(e->flush_fd);
+	e->flush_fd = -1;
+	ring_buffer__consume(e->ring);
+	count_lost(e);
+	e->probes.end = mono_ns();
+	e->probes.events_lost = ebpf_state(e)->lost;
+	e->probes.tasks_lost = ebpf_state(e)->tasks_lost;
+	e->probes.kernel_ns = ebpf_kernel_ns(e);
+	write_probes(e);
+	discard(e);
+}
+
+static const struct backend ebpf = {
+	.name = "ebpf", .how = GST_PROBES_EBPF, .start = start, .poll = poll, .alive = alive, .stop = stop
+};
+const struct backend *const backend_ebpf = &ebpf;
+
+bool ebpf_can(char why[256])
+{
+	struct ebpf *e = calloc(1, sizeof(*e));
+	const struct probes_settings s = { .wait_ns = 100000 };
+	bool can;
+
+	if (!e)
+		return false;
+	e->flush_fd = e->stats_fd = -1;
+	can = ebpf_load(e, &s, why);
+	discard(e);
+	return can;
+}

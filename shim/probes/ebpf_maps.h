@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ebpf_maps.h: what the programs know of each followed task, their settings, and how an event leaves. In the kernel. */
+#pragma once
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_endian.h>
+#include <stdbool.h>
+
+#include "ebpf_event.h"
+#include "kernel.h"
+
+const volatile struct ebpf_settings set = {};
+const volatile struct syscall_shape shapes[SHAPES] = {};
+struct ebpf_state state = {};
+
+enum tracked_kind { TRACKED_TREE = 1, TRACKED_STRANGER = 2, TRACKED_GONE = 3 };
+
+#define KINDS 4 /* of short waits, summed up apart */
+
+struct stalls {
+	uint64_t begin, end, blocked, queued, throttled, first, last; /* first, last: offsets */
+	uint64_t inode, arg, bytes;
+	uint32_t dev, fs, generation, count;
+	int32_t syscall;
+	uint16_t flags;
+	uint8_t fd_kind, zero;
+};
+
+struct tracked {
+	uint64_t in;          /* it was given a CPU; 0 not known */
+	uint64_t out;         /* it left its CPU; 0: it has one */
+	uint64_t wake;        /* since out; 0 not yet */
+	uint64_t early;       /* a wake while it still had a CPU: it may have been on its way out */
+	uint64_t fault;       /* mm_filemap_fault, and the entry into the kernel it was in */
+	uint64_t fault_ip;
+	uint64_t fault_index;
+	struct inode *fault_inode; /* by address, may be gone */
+	uint64_t held;        /* balance_dirty_pages */
+	uint64_t reclaim;     /* begin of a reclaim that goes on; 0 none */
+	uint64_t named_until; /* the name of this file has been told */
+	struct event_key named;
+	uint32_t tid, waker, early_waker;
+	int32_t fault_syscall;
+	uint16_t flags;       /* enum gst_wait_flags, from out on */
+	uint8_t kind;         /* enum tracked_kind */
+	uint8_t context, early_context; /* enum wake_context */
+	uint8_t throttled;    /* from out on, or from wake on */
+	uint8_t counted;      /* in state.in_disk */
+	uint8_t reclaim_group;
+	struct stalls stalls[KINDS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct tracked);
+} tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 8 << 20);
+} events SEC(".maps");
+
+/* Nobody is woken for an event: that would cost ten times the event. The collector comes and looks. */
+static __always_inline void *event_reserve(uint64_t size)
+{
+	void *e = bpf_ringbuf_reserve(&events, size, 0);
+
+	if (!e)
+		__sync_fetch_and_add(&state.lost, 1);
+	return e;
+}
+
+static __always_inline void event_submit(void *e)
+{
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void event_output(void *e, uint64_t size)
+{
+	if (bpf_ringbuf_output(&events, e, size, BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&state.lost, 1);
+}
+
+static __always_inline struct tracked *tracked_of(struct task_struct *task)
+{
+	struct tracked *t = bpf_task_storage_get(&tasks, task, 0, 0);
+
+	return t && t->kind != TRACKED_GONE ? t : 0;
+}

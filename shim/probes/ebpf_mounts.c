@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ebpf_mounts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proc_text.h"
+
+#define OLD_NS 1000000000ull
+
+void ebpf_mounts_open(struct ebpf_mounts *m, uint32_t root)
+{
+	size_t bytes;
+
+	*m = (struct ebpf_mounts){ .first = proc_text_whole(&bytes, "/proc/%u/mountinfo", root) };
+}
+
+void ebpf_mounts_close(struct ebpf_mounts *m)
+{
+	free(m->first);
+	free(m->text);
+}
+
+/* The next field of a line, up to a space, with \040 and its like read; where the field after it begins. */
+static const char *field(char out[PATH_MAX], const char *at)
+{
+	size_t n = 0;
+
+	for (; *at && *at != ' ' && *at != '\n'; n++) {
+		bool octal = at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] && at[3];
+
+		if (n + 1 < PATH_MAX)
+			out[n] = octal ? (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0')) : *at;
+		at += octal ? 4 : 1;
+	}
+	out[n < PATH_MAX ? n : PATH_MAX - 1] = 0;
+	return *at == ' ' ? at + 1 : at;
+}
+
+/* What of path lies below folder: "" or "/…"; NULL: it is not in it. */
+static const char *below(const char *path, const char *folder)
+{
+	size_t length = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+
+	return strncmp(path, folder, length) == 0 && (path[length] == '/' || !path[length]) ? path + length : NULL;
+}
+
+/* Of several mounts of one file system the one that shows least beside the file; of equals the last: it may hide the others. */
+bool ebpf_mounts_in(const char *list, char out[PATH_MAX], uint32_t dev, const char *inside)
+{
+	char full[PATH_MAX], root[PATH_MAX], point[PATH_MAX];
+	size_t best = 0;
+	bool found = false;
+
+	for (const char *line = list; *line; line = proc_text_next_line(line)) {
+		unsigned major, minor;
+		int at = 0;
+		const char *rest;
+
+		if (sscanf(line, "%*u %*u %u:%u %n", &major, &minor, &at) != 2 || !at || (major << 20 | minor) != dev)
+			continue;
+		field(point, field(root, line + at));
+		rest = below(inside, root);
+		if (!rest || (found && strlen(root) < best))
+			continue;
+		found = true;
+		best = strlen(root);
+		if (snprintf(full, sizeof(full), "%s%s", strcmp(point, "/") == 0 && *rest ? "" : point, rest) >=
+		    PATH_MAX)
+			return false;
+		memcpy(out, full, strlen(full) + 1);
+	}
+	return found;
+}
+
+bool ebpf_mounts_path(struct ebpf_mounts *m, char out[PATH_MAX], uint32_t pid, uint32_t dev, const char *inside)
+{
+	uint64_t now = mono_ns();
+	size_t bytes;
+
+	if (!m->text || m->pid != pid || now - m->read_ns > OLD_NS) {
+		free(m->text);
+		m->text = proc_text_whole(&bytes, "/proc/%u/mountinfo", pid);
+		m->pid = pid;
+		m->read_ns = now;
+	}
+	if (m->text && ebpf_mounts_in(m->text, out, dev, inside))
+		return true;
+	return m->first && ebpf_mounts_in(m->first, out, dev, inside);
+}

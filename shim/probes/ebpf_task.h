@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ebpf_task.h: a task's numbers, its record, and in which context we are. In the kernel. */
+#pragma once
+
+#include "ebpf_maps.h"
+
+#define PF_IO_WORKER 0x10
+#define PF_KTHREAD 0x00200000
+
+/* Its number in the collector's PID namespace; 0: it has none there. */
+static __always_inline uint32_t number_in(struct pid *pid, uint32_t first)
+{
+	struct upid up = {};
+	uint32_t level = state.level & 31;
+
+	if (!level)
+		return first;
+	if (!pid || BPF_CORE_READ(pid, level) < level)
+		return 0;
+	bpf_probe_read_kernel(&up, sizeof(up), &pid->numbers[level]);
+	return (uint64_t)up.ns == state.space ? up.nr : 0;
+}
+
+static __always_inline uint32_t tid_of(struct task_struct *task)
+{
+	return number_in(BPF_CORE_READ(task, thread_pid), BPF_CORE_READ(task, pid));
+}
+
+static __always_inline uint32_t pid_of(struct task_struct *task)
+{
+	return number_in(BPF_CORE_READ(task, group_leader, thread_pid), BPF_CORE_READ(task, tgid));
+}
+
+/* As it sees itself: in the innermost namespace. */
+static __always_inline uint32_t own_number(struct pid *pid, uint64_t *space)
+{
+	struct upid up = {};
+	uint32_t level = BPF_CORE_READ(pid, level) & 31;
+
+	bpf_probe_read_kernel(&up, sizeof(up), &pid->numbers[level]);
+	if (space)
+		*space = BPF_CORE_READ(up.ns, ns.inum);
+	return up.nr;
+}
+
+static __always_inline void write_task(struct task_struct *task, uint64_t begin, uint32_t creator, uint16_t flags, const char *name)
+{
+	struct event_task *e = event_reserve(sizeof(*e));
+	struct gst_task *r;
+
+	if (!e)
+		return;
+	e->kind = EVENT_TASK;
+	e->zero = 0;
+	r = &e->record;
+	__builtin_memset(r, 0, sizeof(*r));
+	r->begin = begin;
+	r->start_ns = BPF_CORE_READ(task, group_leader, start_time);
+	r->tid = tid_of(task);
+	r->pid = pid_of(task);
+	r->own_tid = own_number(BPF_CORE_READ(task, thread_pid), &r->pid_ns);
+	r->own_pid = own_number(BPF_CORE_READ(task, group_leader, thread_pid), 0);
+	r->creator = creator;
+	r->flags = flags;
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
+		r->flags |= GST_TASK_KERNEL;
+	bpf_probe_read_kernel_str(r->name, sizeof(r->name), name ? name : task->comm);
+	event_submit(e);
+}
+
+/* Only tasks of one user, if so set. */
+static __always_inline bool may_follow(struct task_struct *task)
+{
+	return set.uid == ~0u || BPF_CORE_READ(task, cred, uid.val) == set.uid;
+}
+
+/* The preemption count says whether an interrupt is being served. Where it is a variable of each CPU (x86) its distance from the run queue
+ * leads to it: neither can be named from here, but every task points to its CPU's run queue. */
+static __always_inline uint8_t context_now(struct task_struct *me)
+{
+	uint32_t count = 0;
+
+	if (!set.interrupts)
+		return WAKE_UNKNOWN;
+	if (bpf_core_field_exists(me->thread_info.preempt_count)) {
+		count = BPF_CORE_READ(me, thread_info.preempt_count);
+	} else {
+		char *rq = (char *)BPF_CORE_READ(me, se.cfs_rq, rq);
+
+		if (!set.preempt_offset || !rq || bpf_probe_read_kernel(&count, sizeof(count), rq + set.preempt_offset))
+			return WAKE_UNKNOWN;
+	}
+	if (count & 0x00ff0000) /* interrupts proper, and those that cannot be masked */
+		return WAKE_HARD;
+	return count & 0x100 ? WAKE_SOFT : WAKE_TASK;
+}

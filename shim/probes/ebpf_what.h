@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ebpf_what.h: what a task waited for, read when it has a CPU again: its system call and arguments lie saved on its stack, and lead to the
+ * file. This costs nothing where nobody waits, unlike a hook in every system call. In the kernel. */
+#pragma once
+
+#include "ebpf_path.h"
+
+struct entry { /* how the task came into the kernel */
+	uint64_t ip, args[6];
+	int32_t syscall; /* -1 none: a fault, or an interrupt */
+};
+
+static __always_inline void entry_read(struct entry *to, struct task_struct *task)
+{
+	void *saved = (void *)bpf_task_pt_regs(task);
+
+#if defined(__TARGET_ARCH_x86)
+	struct pt_regs___on_x86 *regs = saved;
+
+	to->syscall = BPF_CORE_READ(regs, orig_ax);
+	to->ip = BPF_CORE_READ(regs, ip);
+	to->args[0] = BPF_CORE_READ(regs, di);
+	to->args[1] = BPF_CORE_READ(regs, si);
+	to->args[2] = BPF_CORE_READ(regs, dx);
+	to->args[3] = BPF_CORE_READ(regs, r10);
+	to->args[4] = BPF_CORE_READ(regs, r8);
+#elif defined(__TARGET_ARCH_arm64)
+	struct pt_regs___on_arm64 *regs = saved;
+
+	to->syscall = BPF_CORE_READ(regs, syscallno);
+	to->ip = BPF_CORE_READ(regs, pc);
+	to->args[0] = BPF_CORE_READ(regs, orig_x0);
+	to->args[1] = BPF_CORE_READ(regs, regs[1]);
+	to->args[2] = BPF_CORE_READ(regs, regs[2]);
+	to->args[3] = BPF_CORE_READ(regs, regs[3]);
+	to->args[4] = BPF_CORE_READ(regs, regs[4]);
+#endif
+}
+
+/* The n-th of 5, n from 1; 0 for others. Written out: an index that is not constant is not for the stack of such a program. */
+static __always_inline uint64_t entry_arg(const struct entry *e, uint8_t n)
+{
+	return n == 1 ? e->args[0] : n == 2 ? e->args[1] : n == 3 ? e->args[2] : n == 4 ? e->args[3] : n == 5 ? e->args[4] : 0;
+}
+
+struct what {
+	struct gst_wait_for what;
+	uint32_t generation;
+	uint8_t timed;
+};
+
+static __always_inline struct file *file_of(struct task_struct *task, uint64_t fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files, *file = 0;
+
+	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+		return 0;
+	files = BPF_CORE_READ(table, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), &files[fd]);
+	return file;
+}
+
+static __always_inline void what_file(struct what *w, struct inode *inode)
+{
+	uint32_t type = BPF_CORE_READ(inode, i_mode) & 0170000;
+
+	w->what.inode = BPF_CORE_READ(inode, i_ino);
+	w->what.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	w->what.fs = BPF_CORE_READ(inode, i_sb, s_magic);
+	w->what.fd_kind = type == 0010000 ? GST_FD_PIPE : type == 0140000 ? GST_FD_SOCKET : type ? GST_FD_FILE : GST_FD_OTHER;
+	w->generation = BPF_CORE_READ(inode, i_generation);
+}
+
+/* A fault's file is the one that mm_filemap_fault told of in the same entry into the kernel. Long ago it was in another: loops fault at
+ * one instruction. */
+static __always_inline bool fault_known(struct tracked *t, const struct entry *e, uint64_t out)
+{
+	uint64_t since = t->fault > t->in ? t->fault : t->in;
+
+	return t->fault && t->fault_ip == e->ip && t->fault_syscall == e->syscall && out - since < 2000000;
+}
+
+/* t->flags are those of the wait; out its begin. names: the file's name is told, if it was not. */
+static __always_inline void what_for(struct what *w, struct tracked *t, struct task_struct *task, uint64_t out)
+{
+	struct syscall_shape shape;
+	struct entry e = {};
+	struct file *file;
+	struct inode *inode;
+
+	w->what.offset = ~0ull;
+	w->what.syscall = -1;
+	w->what.flags = t->flags;
+	if (t->flags & GST_WAIT_PREEMPTED || BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER))
+		return;
+	entry_read(&e, task);
+	w->what.syscall = e.syscall < 0 ? -1 : e.syscall;
+	w->what.arg = e.syscall < 0 ? 0 : e.args[0];
+	if (t->flags & GST_WAIT_DISK && fault_known(t, &e, out)) {
+		w->what.flags |= GST_WAIT_FAULT;
+		w->what.offset = t->fault_index << set.page_shift;
+		what_file(w, t->fault_inode);
+		path_tell_inode(t, t->fault_inode, &w->what, w->generation);
+		return;
+	}
+	t->fault = 0;
+	if (e.syscall < 0) {
+		if (t->flags & GST_WAIT_DISK)
+			w->what.flags |= GST_WAIT_FAULT | (set.faults && t->flags & GST_WAIT_IOWAIT ? GST_WAIT_ANONYMOUS : 0);
+		return;
+	}
+	shape = *(struct syscall_shape *)&shapes[e.syscall & (SHAPES - 1)];
+	if (e.syscall >= SHAPES)
+		return;
+	w->timed = shape.limit == SHAPE_ALWAYS || (shape.limit && (int64_t)entry_arg(&e, shape.limit) > 0);
+	w->what.bytes = entry_arg(&e, shape.bytes);
+	if (!shape.fd || !(file = file_of(task, (uint32_t)entry_arg(&e, shape.fd))) || !(inode = BPF_CORE_READ(file, f_inode)))
+		return;
+	what_file(w, inode);
+	if (w->what.fd_kind == GST_FD_FILE)
+		w->what.offset = shape.offset == SHAPE_F_POS ? BPF_CORE_READ(file, f_pos) :
+				 shape.offset ? entry_arg(&e, shape.offset) : ~0ull;
+	path_tell_file(t, file, &w->what, w->generation, (uint32_t)entry_arg(&e, shape.fd));
+}

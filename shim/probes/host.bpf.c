@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/* host.bpf.c: the programs of the eBPF probes: switches, wakes, tasks (part one of two, the other is ebpf_io.h). */
+#include "ebpf_wait.h"
+#include "ebpf_io.h"
+
+#define TASK_DEAD 0x80
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+static __always_inline void write_end(uint32_t tid, uint64_t now)
+{
+	struct event_end *e = event_reserve(sizeof(*e));
+
+	if (!e)
+		return;
+	e->kind = EVENT_END;
+	e->tid = tid;
+	e->at = now;
+	event_submit(e);
+}
+
+static __always_inline void forget(struct tracked *t, uint64_t now)
+{
+	for (int i = 0; i < KINDS; i++)
+		if (t->stalls[i].count)
+			write_stalls(t, &t->stalls[i]);
+	disk_wait(t, 0);
+	__sync_fetch_and_add(t->kind == TRACKED_TREE ? &state.live : &state.strangers, -1);
+	t->kind = TRACKED_GONE;
+	write_end(t->tid, now);
+}
+
+/* prev_state is an argument from 5.18 on; before that it is the task's own, which a wake on another CPU may change meanwhile. */
+SEC("tp_btf/sched_switch")
+int on_switch(unsigned long long *ctx)
+{
+	bool preempt = ctx[0];
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	struct tracked *t;
+	uint64_t now = 0;
+
+	t = tracked_of(prev);
+	if (t) {
+		uint32_t task_state = set.old_switch ? BPF_CORE_READ(prev, __state) : (uint32_t)ctx[3];
+
+		now = bpf_ktime_get_ns();
+		if (task_state & TASK_DEAD && !preempt)
+			forget(t,
+			       now); /* not sooner: a task that ends waits, and wakes others, long after it said so */
+		else
+			task_leaves(t, prev, preempt || !task_state, task_state, now);
+	}
+	t = tracked_of(next);
+	if (t)
+		task_enters(t, next, now ? now : bpf_ktime_get_ns());
+	return 0;
+}
+
+/* A task that is not of the tree woke one that is: from now on it is followed too, for what it waits for is what that one waits for. */
+static __always_inline void adopt(struct task_struct *task, uint64_t now)
+{
+	struct tracked *t;
+
+	if (state.strangers >= set.max_strangers || !may_follow(task) || bpf_task_storage_get(&tasks, task, 0, 0))
+		return;
+	t = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t)
+		return;
+	t->tid = tid_of(task);
+	t->in = now;
+	t->kind = TRACKED_STRANGER;
+	__sync_fetch_and_add(&state.strangers, 1);
+	write_task(task, now, 0, GST_TASK_STRANGER | GST_TASK_THERE, 0);
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
+{
+	struct tracked *t = tracked_of(task);
+	struct task_struct *me;
+	uint32_t waker = 0;
+	uint64_t now;
+	uint8_t context;
+
+	if (!t)
+		return 0;
+	me = bpf_get_current_task_btf();
+	if (me == task)
+		return 0;
+	now = bpf_ktime_get_ns();
+	context = context_now(me);
+	if (context == WAKE_TASK || context == WAKE_SOFT)
+		waker = BPF_CORE_READ(me, pid) ? tid_of(me) : 0;
+	task_woken(t, task, waker, context, now);
+	if (context == WAKE_TASK && waker && t->kind == TRACKED_TREE)
+		adopt(me, now);
+	return 0;
+}
+
+static __always_inline struct tracked *plant(struct task_struct *task, uint64_t now)
+{
+	struct tracked *t = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!t) {
+		__sync_fetch_and_add(&state.tasks_lost, 1);
+		return 0;
+	}
+	if (t->kind == TRACKED_STRANGER)
+		__sync_fetch_and_add(&state.strangers, -1);
+	t->tid = tid_of(task);
+	t->kind = TRACKED_TREE;
+	__sync_fetch_and_add(&state.live, 1);
+	return t;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct tracked *t = tracked_of(parent);
+	uint64_t now;
+
+	if (!t || t->kind != TRACKED_TREE)
+		return 0;
+	now = bpf_ktime_get_ns();
+	t = plant(child, now);
+	if (!t)
+		return 0;
+	t->out = now; /* until it has its first CPU it waits for one */
+	t->flags = GST_WAIT_PREEMPTED;
+	write_task(child, now, tid_of(parent), 0, 0);
+	return 0;
+}
+
+/* A thread that is not its process's first takes that one's number over; one that becomes another user's is no longer ours to follow. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	struct tracked *t = tracked_of(task);
+	uint32_t tid;
+	uint64_t now;
+
+	if (!t)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (!may_follow(task)) {
+		forget(t, now);
+		return 0;
+	}
+	tid = tid_of(task);
+	if (tid != t->tid)
+		write_end(t->tid, now);
+	t->tid = tid;
+	write_task(task, now, 0, GST_TASK_EXEC | (t->kind == TRACKED_STRANGER ? GST_TASK_STRANGER : 0), 0);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *name)
+{
+	struct tracked *t = tracked_of(task);
+
+	if (t)
+		write_task(task, bpf_ktime_get_ns(), 0,
+			   GST_TASK_EXEC | (t->kind == TRACKED_STRANGER ? GST_TASK_STRANGER : 0), name);
+	return 0;
+}
+
+/* Is it a thread of the root's process, or of one that came of it? */
+static __always_inline bool of_tree(struct task_struct *task)
+{
+	struct task_struct *p = task;
+
+	for (int i = 0; i < 64 && p && BPF_CORE_READ(p, pid) > 0; i++) {
+		if (pid_of(p) == set.root)
+			return 1;
+		p = BPF_CORE_READ(p, group_leader, real_parent);
+	}
+	return 0;
+}
+
+/* Those that run already. A thread's creator is taken to be its process's first thread. */
+static __always_inline void find(struct task_struct *task)
+{
+	struct task_struct *me = bpf_get_current_task_btf(), *creator;
+	struct tracked *t = bpf_task_storage_get(&tasks, task, 0, 0);
+	uint64_t now = bpf_ktime_get_ns();
+	uint32_t leader = pid_of(task), tid = tid_of(task), task_state;
+	uint16_t flags = GST_TASK_THERE;
+
+	if ((t && t->kind != TRACKED_STRANGER) || !may_follow(task) || !of_tree(task))
+		return;
+	t = plant(task, now);
+	if (!t)
+		return;
+	task_state = BPF_CORE_READ(task, __state);
+	if (task != me && !BPF_CORE_READ(task, on_cpu))
+		task_leaves(t, task, !task_state, task_state, now);
+	else
+		t->in = now;
+	if (leader == tid) {
+		creator = BPF_CORE_READ(task, real_parent, group_leader);
+		leader = tid_of(creator);
+	}
+	if (tid == set.root)
+		flags |= GST_TASK_ROOT;
+	write_task(task, now, leader, flags, 0);
+}
+
+/* The collector itself reads the iterator: its namespace is the one whose numbers are written. */
+static __always_inline void find_namespace(struct task_struct *me)
+{
+	struct pid *pid = BPF_CORE_READ(me, thread_pid);
+	struct upid up = {};
+	uint32_t level = BPF_CORE_READ(pid, level) & 31;
+
+	bpf_probe_read_kernel(&up, sizeof(up), &pid->numbers[level]);
+	state.space = (uint64_t)up.ns;
+	state.level = level;
+}
+
+SEC("iter/task")
+int each_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct tracked *t;
+
+	if (!task)
+		return 0;
+	if (!state.space)
+		find_namespace(bpf_get_current_task_btf());
+	if (!state.flush) {
+		find(task);
+		return 0;
+	}
+	t = tracked_of(task);
+	if (t && t->kind == TRACKED_TREE)
+		task_flush(t, task, bpf_ktime_get_ns());
+	return 0;
+}
