@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "cause_chain_evidence.h"
-#include "cause_chain_words.h"
 #include "cause_evidence.h"
 #include "cause_rules.h"
 #include "gap_view.h"
@@ -66,19 +64,19 @@ struct engine { /* scratch, used again for each gap */
 	size_t n_heap, cap_heap;
 	struct piece *pieces;
 	size_t n_pieces, cap_pieces;
-	const struct chain_segment *last_way; /* of the newest interval of the gap's story */
 	/* the result so far */
 	struct attribution *out;
 	size_t n_pool, cap_pool;
 };
 
-/* Rule 1 of CAUSES: a proven chain to another thread, what the thread's own records prove, what is inferred (a chain before what the
- * thread's samples alone say), the rest. */
+/* Rule 1 of CAUSES: a proven chain to another thread, what the thread's own records prove, what is inferred, the rest. */
 static int standing(const struct finding *f)
 {
 	if (f->remainder)
-		return 4;
-	return (f->confidence == CONFIDENCE_INFERRED ? 2 : 0) + (f->n_chain <= 1);
+		return 3;
+	if (f->confidence == CONFIDENCE_INFERRED)
+		return 2;
+	return f->n_chain > 1 ? 0 : 1;
 }
 
 static bool goes_before(const struct findings *list, size_t a, size_t b)
@@ -234,50 +232,33 @@ static void describe_unknown(struct finding *f, const struct gap_view *v)
 	}
 }
 
-/* The submitting thread's link, where nothing is said of others. */
-static bool keep_link(struct arena *arena, struct gap_cause *c, const struct finding *f)
+static bool keep_chain(struct engine *g, struct gap_cause *c, const struct finding *f)
 {
-	struct chain_link *link;
+	struct chain_link *chain;
 
 	if (!f->n_chain)
 		return true;
-	link = arena_alloc(arena, sizeof(*link));
-	if (!link)
+	chain = arena_alloc(&g->out->arena, f->n_chain * sizeof(*chain));
+	if (!chain)
 		return false;
-	*link = (struct chain_link){ .pid = f->pid,
-				     .tid = f->tid,
-				     .name = "",
-				     .state = arena_text(arena, f->state),
-				     .woken_by = "",
-				     .offset = UINT64_MAX,
-				     .last_offset = UINT64_MAX,
-				     .begin_ns = c->begin_ns,
-				     .end_ns = c->end_ns };
-	c->chain = link;
-	c->n_chain = 1;
-	return link->state != NULL;
+	memcpy(chain, f->chain, f->n_chain * sizeof(*chain));
+	for (uint32_t i = 0; i < f->n_chain; i++) {
+		bool timed = chain[i].end_ns > chain[i].begin_ns;
+
+		chain[i].begin_ns = timed && chain[i].begin_ns > c->begin_ns ? chain[i].begin_ns : c->begin_ns;
+		chain[i].end_ns = timed && chain[i].end_ns < c->end_ns ? chain[i].end_ns : c->end_ns;
+	}
+	c->chain = chain;
+	c->n_chain = f->n_chain;
+	return true;
 }
 
-static bool keep_words(struct engine *g, struct gap_cause *c, const struct finding *f)
+/* Two neighbours that say the same are one. */
+static bool same_story(const struct gap_cause *c, const struct finding *f)
 {
-	if (f->way)
-		return chain_keep_evidence(&g->out->arena, c, f, g->view.host.host);
-	return cause_keep_text(&g->out->arena, c, f->evidence);
-}
-
-static bool keep_chain(struct engine *g, struct gap_cause *c, const struct finding *f)
-{
-	return f->way ? chain_keep_links(&g->out->arena, c, f, g->view.host.host) : keep_link(&g->out->arena, c, f);
-}
-
-/* Two neighbours that say the same are one. last_way: of c. */
-static bool same_story(const struct gap_cause *c, const struct chain_segment *last_way, const struct finding *f)
-{
-	if (c->cause != f->cause || c->confidence != f->confidence || c->n_chain != f->n_chain || !last_way != !f->way)
-		return false;
-	if (f->way)
-		return chain_same_way(last_way, f->way);
-	return !f->n_chain || (c->chain[0].tid == f->tid && strcmp(c->chain[0].state, f->state) == 0);
+	return c->cause == f->cause && c->confidence == f->confidence && c->n_chain == f->n_chain && c->n_chain <= 1 &&
+	       (!c->n_chain ||
+		(c->chain[0].tid == f->chain[0].tid && strcmp(c->chain[0].state, f->chain[0].state) == 0));
 }
 
 static bool keep(struct engine *g, const struct piece *piece, struct gap_story *story)
@@ -291,11 +272,11 @@ static bool keep(struct engine *g, const struct piece *piece, struct gap_story *
 	g->out->causes_ns[f->cause] += piece->end_ns - piece->begin_ns;
 	if (f->confidence == CONFIDENCE_OBSERVED)
 		g->out->observed_ns[f->cause] += piece->end_ns - piece->begin_ns;
-	if (c && same_story(c, g->last_way, f)) {
+	if (c && same_story(c, f)) {
 		c->end_ns = piece->end_ns;
-		chain_lengthen_links(c, f->way);
-		g->last_way = f->way;
-		return keep_words(g, c, f);
+		if (c->n_chain)
+			((struct chain_link *)c->chain)->end_ns = piece->end_ns;
+		return cause_keep_text(&g->out->arena, c, f->evidence);
 	}
 	if (!array_room(g->out->pool, g->n_pool, g->cap_pool))
 		return false;
@@ -304,8 +285,7 @@ static bool keep(struct engine *g, const struct piece *piece, struct gap_story *
 		.begin_ns = piece->begin_ns, .end_ns = piece->end_ns, .cause = f->cause, .confidence = f->confidence
 	};
 	story->n_causes++;
-	g->last_way = f->way;
-	return keep_words(g, c, f) && keep_chain(g, c, f);
+	return cause_keep_text(&g->out->arena, c, f->evidence) && keep_chain(g, c, f);
 }
 
 /* What code held each of the story's intervals. */

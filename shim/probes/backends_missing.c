@@ -2,5 +2,4 @@
 /* backends_missing.c: ways to watch that this build does not have. Whoever adds one takes its line out. */
 #include "backend.h"
 
-const struct backend backend_perf = { .name = "perf", .how = GST_PROBES_PERF };
 const struct backend backend_proc = { .name = "proc", .how = GST_PROBES_PROC };

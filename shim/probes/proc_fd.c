@@ -112,3 +112,12 @@ bool proc_fd_read(struct proc_files *f, uint32_t pid, int fd, struct proc_fd *ou
 	}
 	return true;
 }
+
+void proc_path_mount(uint32_t pid, const char *path, uint32_t *dev, uint32_t *fs)
+{
+	struct proc_mount mount = { 0 };
+
+	proc_mounts_of_path(pid, path, &mount);
+	*dev = mount.dev;
+	*fs = mount.fs;
+}

@@ -29,3 +29,5 @@ void proc_files_free(struct proc_files *f);
 bool proc_fd_read(struct proc_files *f, uint32_t pid, int fd, struct proc_fd *out);
 /* What kind it is, its inode (of pipes and sockets) and ends alone: much cheaper. */
 bool proc_fd_glance(uint32_t pid, int fd, struct proc_fd *out);
+/* A path that is not open: the file system it would be on, in that process's view. 0: not known. */
+void proc_path_mount(uint32_t pid, const char *path, uint32_t *dev, uint32_t *fs);
