@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "cause_chain_evidence.h"
+#include "cause_chain_words.h"
 #include "cause_evidence.h"
 #include "cause_rules.h"
 #include "gap_view.h"
@@ -64,19 +66,19 @@ struct engine { /* scratch, used again for each gap */
 	size_t n_heap, cap_heap;
 	struct piece *pieces;
 	size_t n_pieces, cap_pieces;
+	const struct chain_segment *last_way; /* of the newest interval of the gap's story */
 	/* the result so far */
 	struct attribution *out;
 	size_t n_pool, cap_pool;
 };
 
-/* Rule 1 of CAUSES: a proven chain to another thread, what the thread's own records prove, what is inferred, the rest. */
+/* Rule 1 of CAUSES: a proven chain to another thread, what the thread's own records prove, what is inferred (a chain before what the
+ * thread's samples alone say), the rest. */
 static int standing(const struct finding *f)
 {
 	if (f->remainder)
-		return 3;
-	if (f->confidence == CONFIDENCE_INFERRED)
-		return 2;
-	return f->n_chain > 1 ? 0 : 1;
+		return 4;
+	return (f->confidence == CONFIDENCE_INFERRED ? 2 : 0) + (f->n_chain <= 1);
 }
 
 static bool goes_before(const struct findings *list, size_t a, size_t b)
@@ -232,33 +234,50 @@ static void describe_unknown(struct finding *f, const struct gap_view *v)
 	}
 }
 
-static bool keep_chain(struct engine *g, struct gap_cause *c, const struct finding *f)
+/* The submitting thread's link, where nothing is said of others. */
+static bool keep_link(struct arena *arena, struct gap_cause *c, const struct finding *f)
 {
-	struct chain_link *chain;
+	struct chain_link *link;
 
 	if (!f->n_chain)
 		return true;
-	chain = arena_alloc(&g->out->arena, f->n_chain * sizeof(*chain));
-	if (!chain)
+	link = arena_alloc(arena, sizeof(*link));
+	if (!link)
 		return false;
-	memcpy(chain, f->chain, f->n_chain * sizeof(*chain));
-	for (uint32_t i = 0; i < f->n_chain; i++) {
-		bool timed = chain[i].end_ns > chain[i].begin_ns;
-
-		chain[i].begin_ns = timed && chain[i].begin_ns > c->begin_ns ? chain[i].begin_ns : c->begin_ns;
-		chain[i].end_ns = timed && chain[i].end_ns < c->end_ns ? chain[i].end_ns : c->end_ns;
-	}
-	c->chain = chain;
-	c->n_chain = f->n_chain;
-	return true;
+	*link = (struct chain_link){ .pid = f->pid,
+				     .tid = f->tid,
+				     .name = "",
+				     .state = arena_text(arena, f->state),
+				     .woken_by = "",
+				     .offset = UINT64_MAX,
+				     .last_offset = UINT64_MAX,
+				     .begin_ns = c->begin_ns,
+				     .end_ns = c->end_ns };
+	c->chain = link;
+	c->n_chain = 1;
+	return link->state != NULL;
 }
 
-/* Two neighbours that say the same are one. */
-static bool same_story(const struct gap_cause *c, const struct finding *f)
+static bool keep_words(struct engine *g, struct gap_cause *c, const struct finding *f)
 {
-	return c->cause == f->cause && c->confidence == f->confidence && c->n_chain == f->n_chain && c->n_chain <= 1 &&
-	       (!c->n_chain ||
-		(c->chain[0].tid == f->chain[0].tid && strcmp(c->chain[0].state, f->chain[0].state) == 0));
+	if (f->way)
+		return chain_keep_evidence(&g->out->arena, c, f, g->view.host.host);
+	return cause_keep_text(&g->out->arena, c, f->evidence);
+}
+
+static bool keep_chain(struct engine *g, struct gap_cause *c, const struct finding *f)
+{
+	return f->way ? chain_keep_links(&g->out->arena, c, f, g->view.host.host) : keep_link(&g->out->arena, c, f);
+}
+
+/* Two neighbours that say the same are one. last_way: of c. */
+static bool same_story(const struct gap_cause *c, const struct chain_segment *last_way, const struct finding *f)
+{
+	if (c->cause != f->cause || c->confidence != f->confidence || c->n_chain != f->n_chain || !last_way != !f->way)
+		return false;
+	if (f->way)
+		return chain_same_way(last_way, f->way);
+	return !f->n_chain || (c->chain[0].tid == f->tid && strcmp(c->chain[0].state, f->state) == 0);
 }
 
 static bool keep(struct engine *g, const struct piece *piece, struct gap_story *story)
@@ -272,11 +291,11 @@ static bool keep(struct engine *g, const struct piece *piece, struct gap_story *
 	g->out->causes_ns[f->cause] += piece->end_ns - piece->begin_ns;
 	if (f->confidence == CONFIDENCE_OBSERVED)
 		g->out->observed_ns[f->cause] += piece->end_ns - piece->begin_ns;
-	if (c && same_story(c, f)) {
+	if (c && same_story(c, g->last_way, f)) {
 		c->end_ns = piece->end_ns;
-		if (c->n_chain)
-			((struct chain_link *)c->chain)->end_ns = piece->end_ns;
-		return cause_keep_text(&g->out->arena, c, f->evidence);
+		chain_lengthen_links(c, f->way);
+		g->last_way = f->way;
+		return keep_words(g, c, f);
 	}
 	if (!array_room(g->out->pool, g->n_pool, g->cap_pool))
 		return false;
@@ -285,7 +304,8 @@ static bool keep(struct engine *g, const struct piece *piece, struct gap_story *
 		.begin_ns = piece->begin_ns, .end_ns = piece->end_ns, .cause = f->cause, .confidence = f->confidence
 	};
 	story->n_causes++;
-	return cause_keep_text(&g->out->arena, c, f->evidence) && keep_chain(g, c, f);
+	g->last_way = f->way;
+	return keep_words(g, c, f) && keep_chain(g, c, f);
 }
 
 /* What code held each of the story's intervals. */

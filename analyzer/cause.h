@@ -11,6 +11,15 @@
 #include "threads.h"
 #include "timeline.h"
 
+struct chain_link { /* one thread's state on the way from the submitting thread to the leaf; clean texts, "" none */
+	uint32_t pid, tid; /* as it sees itself */
+	const char *name, *state, *woken_by;
+	const char *file;  /* what it waited for, a path or "pipe:[1]"; NULL none */
+	uint64_t offset, last_offset; /* in it, the lowest and the highest begin; UINT64_MAX not known */
+	uint64_t bytes;    /* asked for; 0 not known */
+	int64_t begin_ns, end_ns; /* clipped to the cause's interval */
+};
+
 /* One owned interval of a gap; these tile it exactly. */
 struct gap_cause {
 	int64_t begin_ns, end_ns;

@@ -275,7 +275,7 @@ static bool before_its_time(struct walk *w, struct visit *f, int64_t until_ns)
 	const struct host_task *creator = t->creator < w->h->n_tasks ? &w->h->tasks[t->creator] : NULL;
 	bool born = !(t->flags & (GST_TASK_THERE | GST_TASK_STRANGER));
 
-	if (!born || !creator || is_on_path(w, creator) || w->depth == CHAIN_DEPTH)
+	if (!born || !creator || creator->flags & GST_TASK_KERNEL || is_on_path(w, creator) || w->depth == CHAIN_DEPTH)
 		return answer_unknown(w, until_ns);
 	enter(w, creator, until_ns, (struct chain_step){ .state = CHAIN_UNBORN, .by = GST_WOKEN_TASK }, false);
 	return true;
@@ -285,14 +285,16 @@ static bool advance(struct walk *w)
 {
 	struct visit *f = &w->visits[w->depth - 1];
 	const struct host_task *t = f->task;
-	/* Who woke another was alive then, even where its end is on record: a task says that it ends before it has given up its memory. */
-	int64_t known_ns = least(f->end_ns, w->depth > 1 ? w->known_until_ns : least(t->end_ns, w->known_until_ns));
+	int64_t known_ns = least(f->end_ns, w->known_until_ns);
 	const struct host_wait *wait;
 
 	if (f->at_ns < w->h->begin_ns)
 		return answer_unknown(w, least(f->end_ns, w->h->begin_ns));
-	if (f->at_ns < t->begin_ns)
-		return before_its_time(w, f, least(f->end_ns, t->begin_ns));
+	if (f->at_ns < t->begin_ns && f->at_ns < known_ns)
+		return before_its_time(w, f, least(known_ns, t->begin_ns));
+	/* Who woke another was alive then, even where its end is on record: a task says that it ends before it has given up its memory. */
+	if (w->depth == 1)
+		known_ns = least(known_ns, t->end_ns);
 	if (f->at_ns >= known_ns)
 		return answer_unknown(w, f->end_ns);
 	while (f->wait < t->n_waits && t->waits[f->wait].in_ns <= f->at_ns)

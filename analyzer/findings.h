@@ -15,24 +15,21 @@ enum cause_id {
 
 enum confidence { CONFIDENCE_INFERRED, CONFIDENCE_OBSERVED };
 
-#define EVIDENCE_BYTES 320
-#define CHAIN_LINKS 4
+struct chain_segment;
 
-struct chain_link { /* one thread's state on the way from the submitting thread to the leaf */
-	uint32_t pid, tid;
-	char state[48];
-	int64_t begin_ns, end_ns;
-	char woken_by[32];
-};
+#define EVIDENCE_BYTES 320
+#define STATE_BYTES 48
 
 struct finding { /* a proposal */
 	int64_t begin_ns, end_ns;
 	enum cause_id cause;
 	enum confidence confidence;
 	bool remainder; /* only what no other rule proposes a cause for */
-	uint32_t n_chain;
-	struct chain_link chain[CHAIN_LINKS]; /* [0] is the submitting thread; the engine fills in the times */
-	char evidence[EVIDENCE_BYTES];
+	uint32_t n_chain;  /* threads on the way to what it waited for; 0 nothing is said of any, 1 the submitting thread alone */
+	uint32_t pid, tid; /* the submitting thread's */
+	char state[STATE_BYTES]; /* … what it was in */
+	const struct chain_segment *way; /* not NULL: links and evidence are made of it, if they are wanted; it lives as long as the view */
+	char evidence[EVIDENCE_BYTES];   /* where there is no way */
 };
 
 struct findings {

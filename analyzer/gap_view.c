@@ -216,6 +216,39 @@ static bool set_activities(struct gap_view *v, const struct thread_records *r, c
 	return true;
 }
 
+/* ---- what the host probes say ---- */
+
+static bool room_for_chains(struct gap_view *v)
+{
+	while (v->cap_chains < v->n_silences) {
+		size_t had = v->cap_chains;
+
+		if (!array_room(v->chains, v->cap_chains, v->cap_chains))
+			return false;
+		memset(v->chains + had, 0, (v->cap_chains - had) * sizeof(*v->chains));
+	}
+	return true;
+}
+
+static bool set_chains(struct gap_view *v, const struct run *run)
+{
+	if (!run || !run->n_hosts || !v->n_silences)
+		return true;
+	v->host = host_match_find(run->hosts, run->n_hosts, v->trace, v->tid, v->submit_begin_ns);
+	if (!v->host.task)
+		return true;
+	if (!room_for_chains(v))
+		return false;
+	for (; v->n_chains < v->n_silences; v->n_chains++) {
+		const struct silence *s = &v->silences[v->n_chains];
+
+		if (!chain_walk(&v->chains[v->n_chains], v->host.host, v->host.task,
+				max64(s->begin_ns, v->gap->begin_ns), min64(s->end_ns, v->gap->end_ns)))
+			return false;
+	}
+	return true;
+}
+
 /* ---- the view ---- */
 
 static bool begins_before(const void *element, const void *key)
@@ -300,7 +333,8 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 	v->first_launch = v->ready = false;
 	v->submit_begin_ns = gap->end_ns;
 	v->calls = NULL;
-	v->n_calls = v->n_silences = v->n_activities = 0;
+	v->n_calls = v->n_silences = v->n_activities = v->n_chains = 0;
+	v->host = (struct host_match){ 0 };
 	v->proven = gap->begin_ns + gap->begin_error_ns < gap->end_ns - gap->end_error_ns;
 	v->hostfn = hostfn_op(v);
 	v->memory = threads->memory;
@@ -318,13 +352,29 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 		if (!set_activities(v, r, &v->silences[i]))
 			return false;
 	}
-	return true;
+	return set_chains(v, threads->run);
+}
+
+bool gap_view_copied_out(const struct gap_view *v)
+{
+	for (size_t i = 0; i < v->n_calls; i++) {
+		const struct call *c = v->calls[i];
+
+		if (c->family == GST_FAMILY_COPY &&
+		    (c->detail == GST_COPY_D2H_PAGEABLE || c->detail == GST_COPY_D2H_PINNED))
+			return true;
+	}
+	return v->gap->before && v->gap->before->class == OP_COPY &&
+	       (v->gap->before->copy == GST_COPY_D2H_PAGEABLE || v->gap->before->copy == GST_COPY_D2H_PINNED);
 }
 
 void gap_view_free(struct gap_view *v)
 {
 	free(v->silences);
 	free(v->activities);
+	for (size_t i = 0; i < v->cap_chains; i++)
+		chain_free(&v->chains[i]);
+	free(v->chains);
 	*v = (struct gap_view){ 0 };
 }
 
@@ -390,15 +440,14 @@ void evidence_accounts(char *buf, size_t size, const char *prefix, const struct 
 
 void chain_submitter(struct finding *f, const struct gap_view *v, const char *format, ...)
 {
-	struct chain_link *link = &f->chain[0];
 	char state[128];
 	va_list args;
 
-	link->pid = v->trace ? v->trace->header.pid : 0;
-	link->tid = v->tid;
+	f->pid = v->trace ? v->trace->header.pid : 0;
+	f->tid = v->tid;
 	va_start(args, format);
 	vsnprintf(state, sizeof(state), format, args);
 	va_end(args);
-	text_clean(link->state, sizeof(link->state), state, sizeof(link->state) - 1);
+	text_clean(f->state, sizeof(f->state), state, sizeof(f->state) - 1);
 	f->n_chain = 1;
 }

@@ -2,7 +2,9 @@
 /* gap_view.h: everything a rule may look at: the gap, and what the thread that submits the next work did during it. */
 #pragma once
 
+#include "chain.h"
 #include "findings.h"
+#include "host_match.h"
 #include "syscall_names.h"
 #include "threads.h"
 #include "timeline.h"
@@ -44,7 +46,9 @@ struct gap_view {
 	const struct call *const *calls; size_t n_calls; /* the thread's, by begin: those around the gap's begin, those up to submit */
 	struct silence *silences;     size_t n_silences; /* those that reach into the gap before submit_begin_ns */
 	struct activity *activities;  size_t n_activities; /* within silences and the gap */
-	size_t cap_silences, cap_activities;
+	struct host_match host;       /* the submitting thread, as the host probes know it */
+	struct chain *chains; size_t n_chains; /* one for each silence: what it waited for within the gap; none where nobody watched */
+	size_t cap_silences, cap_activities, cap_chains;
 };
 
 /* v is zeroed or was set before (its arrays are used again). False: no memory. */
@@ -60,6 +64,9 @@ int64_t gap_view_ready_by_ns(const struct gap_view *v);
 /* What is still the device's own latency: LATENCY_TIMES what it takes in this run, or the allowance where that is not known. */
 #define LATENCY_TIMES 10
 int64_t gap_view_latency_ns(const struct gap_view *v);
+
+/* The thread copied from the device in the gap, or that was the device's last work before it. */
+bool gap_view_copied_out(const struct gap_view *v);
 
 /* Does the call return only when the device has done what it was about? */
 bool call_blocks(const struct call *c);

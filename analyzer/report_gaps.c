@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "report_chain.h"
 #include "report_totals.h"
 #include "text.h"
 
@@ -50,7 +51,7 @@ static void gap_row(const struct page *p, const struct summary *s, size_t number
 	const struct summary_device *d = NULL;
 	const struct gap_story *g = summary_gap(s, number, &d);
 	const struct gap_cause *c = totals_main_cause(g, -1);
-	char at[TEXT_SHORT], length[TEXT_SHORT], error[TEXT_SHORT], why[128], line[EVIDENCE_BYTES], on[16] = "";
+	char at[TEXT_SHORT], length[TEXT_SHORT], error[TEXT_SHORT], why[128], line[1024], chain[1024], on[16] = "";
 	unsigned left = GAP_LEFT;
 
 	if (s->n_devices > 1)
@@ -65,6 +66,11 @@ static void gap_row(const struct page *p, const struct summary *s, size_t number
 		return;
 	fputs("         ", p->out);
 	page_wrap(p, INK_DIM, 9, 11, text_clean(line, sizeof(line), c->evidence[0], 2 * p->style->columns - 24));
+	report_chain_line(chain, sizeof(chain), c, p->style->utf8);
+	if (*chain) {
+		fputs("         ", p->out);
+		page_wrap(p, INK_PLAIN, 9, 11, text_clean(line, sizeof(line), chain, 3 * p->style->columns - 36));
+	}
 	if (!c->place || c->place == c->evidence[0])
 		return;
 	fputs("         ", p->out);

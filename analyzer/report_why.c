@@ -3,14 +3,19 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "gap_view.h"
+#include "report_chain.h"
 #include "report_page.h"
 #include "report_stacks.h"
+#include "report_totals.h"
 #include "text.h"
 
 #define CALLS_SHOWN 24
+#define CAUSES_SHOWN 40
 
 static const char *boundary_name(uint8_t known_by)
 {
@@ -84,7 +89,7 @@ static void head(const struct page *p, const struct summary_device *d, const str
 
 static void cause_lines(const struct page *p, const struct gap *g, const struct gap_cause *c)
 {
-	char from[TEXT_SHORT], length[TEXT_SHORT], share[TEXT_SHORT], state[64];
+	char from[TEXT_SHORT], length[TEXT_SHORT], share[TEXT_SHORT];
 
 	fprintf(p->out, "  %-13s ", text_offset(from, c->begin_ns - g->begin_ns));
 	page_bar(p, INK_CAUSE, c->end_ns - c->begin_ns, g->end_ns - g->begin_ns, 12);
@@ -92,10 +97,7 @@ static void cause_lines(const struct page *p, const struct gap *g, const struct 
 		text_percent(share, c->end_ns - c->begin_ns, g->end_ns - g->begin_ns));
 	page_ink(p, INK_CAUSE, "%s", cause_name(c->cause));
 	page_ink(p, INK_DIM, ", %s\n", confidence_name(c->confidence));
-	for (size_t i = 0; i < c->n_chain; i++)
-		fprintf(p->out, "      process %u thread %u: %s%s%s\n", c->chain[i].pid, c->chain[i].tid,
-			text_clean(state, sizeof(state), c->chain[i].state, 48),
-			c->chain[i].woken_by[0] ? ", woken by " : "", c->chain[i].woken_by);
+	report_chain(p, c);
 	for (size_t i = 0; i < c->n_evidence; i++) {
 		if (c->evidence[i] == c->place)
 			continue; /* with its stack, below */
@@ -103,6 +105,50 @@ static void cause_lines(const struct page *p, const struct gap *g, const struct 
 		page_wrap(p, INK_DIM, 6, 8, c->evidence[i]);
 	}
 	report_held(p, c);
+}
+
+/* Shorter ones than this are not listed one by one. */
+static bool shortest_shown(const struct gap_story *g, int64_t *least_ns)
+{
+	int64_t *lengths = array_new(g->n_causes, sizeof(*lengths));
+
+	if (!lengths)
+		return false;
+	for (size_t i = 0; i < g->n_causes; i++)
+		lengths[i] = g->causes[i].end_ns - g->causes[i].begin_ns;
+	array_sort(lengths, g->n_causes, sizeof(*lengths), array_by_int64);
+	*least_ns = g->n_causes > CAUSES_SHOWN ? lengths[g->n_causes - CAUSES_SHOWN] : 0;
+	free(lengths);
+	return true;
+}
+
+static bool owners(const struct page *p, const struct gap_story *g)
+{
+	int64_t least_ns, left[CAUSE_COUNT] = { 0 }, left_ns = 0;
+	size_t shown = 0;
+	char line[256], length[TEXT_SHORT];
+
+	if (!shortest_shown(g, &least_ns))
+		return false;
+	page_ink(p, INK_TITLE, "\nwho owned it\n");
+	for (size_t i = 0; i < g->n_causes; i++) {
+		const struct gap_cause *c = &g->causes[i];
+		int64_t ns = c->end_ns - c->begin_ns;
+
+		if (ns >= least_ns && shown < CAUSES_SHOWN) {
+			cause_lines(p, g->gap, c);
+			shown++;
+			continue;
+		}
+		left[c->cause] += ns;
+		left_ns += ns;
+	}
+	if (shown == g->n_causes)
+		return true;
+	totals_causes(left, left_ns, line, sizeof(line));
+	fprintf(p->out, "  and %zu shorter pieces, %s", g->n_causes - shown, text_duration(length, left_ns));
+	page_wrap(p, INK_PLAIN, 40, 4, line);
+	return true;
 }
 
 static void calls(const struct page *p, const struct gap_view *v)
@@ -151,6 +197,7 @@ enum err_kind report_why(FILE *out, const struct summary *s, const struct report
 	const struct summary_device *d = NULL;
 	const struct gap_story *g = summary_gap(s, number, &d);
 	struct gap_view view = { 0 };
+	bool told;
 
 	if (!g && !s->n_gaps)
 		return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "there is no gap %zu: the device was never idle",
@@ -163,11 +210,9 @@ enum err_kind report_why(FILE *out, const struct summary *s, const struct report
 		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
 	}
 	head(&p, d, g->gap, number);
-	page_ink(&p, INK_TITLE, "\nwho owned it\n");
-	for (size_t i = 0; i < g->n_causes; i++)
-		cause_lines(&p, g->gap, &g->causes[i]);
+	told = owners(&p, g);
 	calls(&p, &view);
 	advice(&p, g);
 	gap_view_free(&view);
-	return ERR_NONE;
+	return told ? ERR_NONE : err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
 }

@@ -3,6 +3,7 @@
  * processes with the same GPUSHIM_RUN, or without one and with overlapping lifetimes, are one run. */
 #pragma once
 
+#include "host_trace.h"
 #include "run_files.h"
 
 struct run_listed { /* what a directory holds */
@@ -15,6 +16,8 @@ struct run_listed { /* what a directory holds */
 struct run {
 	struct trace **traces; /* by the time their processes began */
 	size_t n_traces;
+	struct host_trace **hosts; /* of the same run: what its host probes recorded */
+	size_t n_hosts;
 	int index, count; /* this run's number (from 0, oldest first) of how many in the directory */
 	struct run_listed *listed; /* all of them, [count] */
 	struct run_missing *missing; /* traces of this run, or of a later one where the last was asked for, that are not here */

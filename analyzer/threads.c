@@ -160,7 +160,7 @@ static int by_trace(const void *a, const void *b)
 
 enum err_kind threads_build(struct threads *out, const struct run *run, struct error *e)
 {
-	*out = (struct threads){ 0 };
+	*out = (struct threads){ .run = run };
 	out->processes = array_new(run->n_traces, sizeof(*out->processes));
 	if (!out->processes)
 		return no_memory(e);

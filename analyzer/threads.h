@@ -27,6 +27,7 @@ struct memory;
 
 struct threads {
 	struct process_records *processes; size_t n_processes; /* by address of trace */
+	const struct run *run;       /* borrowed */
 	const struct memory *memory; /* of the same run, for who explains gaps; NULL not known */
 };
 

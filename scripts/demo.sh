@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # demo.sh: records tests/workloads/train.py under the shim, prints the report and writes a timeline. Run by `make demo`.
 # It runs on the simulated driver. GPU=1 takes the machine's own libcuda. STEPS=N (30) sets the length.
+# As root, on the simulated driver, it also shows a loader that waits for a slow disk, by host probes.
 # The script is given a slow loader, some host work, a value read back after each layer and checkpoints: what real ones suffer from.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -47,3 +48,14 @@ demo: the trace     $out
 demo: the timeline  $trace
 demo: open the timeline in https://ui.perfetto.dev or chrome://tracing; the report again: $build/gpushim report $out
 END
+
+[ -n "$libraries" ] || exit 0
+if [ "$(id -u)" != 0 ]; then
+	echo "demo: as root it also shows what a loader's worker waits for (host probes)"
+elif ! "$build/gpushim" run --host ebpf --out "$demo/probes" -- true >"$demo/why" 2>&1; then
+	echo "demo: no host probes: $(head -n 1 "$demo/why")"
+else
+	echo "demo: a loader whose worker reads a slow disk, with host probes: of its longest wait the whole chain"
+	rm -rf "$demo/storage" "$demo/probes"
+	python3 tests/scenarios/host/lab.py --steps 12 --show --keep "$demo/storage" python-read || echo "demo: see $demo/storage"
+fi

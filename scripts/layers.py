@@ -23,6 +23,7 @@ FOLDERS = [
     ("analyzer/cmd_doctor.c", FORMAT + ["shim/probes/*"]),
     ("analyzer/cmd_host.c", FORMAT + ["shim/probes/*"]),
     ("analyzer/cmd_probes.*", FORMAT + ["shim/probes/*", "shim/bytes.h"]),
+    ("analyzer/cause_chain_file.c", FORMAT + ["shim/network_fs.def"]),
     ("analyzer/*", FORMAT),
     ("tests/simgpu/*", []),
     ("tests/workloads/entry_points_linked.c", ["shim/*.def", "tests/unit/cudart13_requests.def"]),  # these two go through the lists

@@ -2,6 +2,7 @@
 # test_run lets single allocations fail.
 LDFLAGS_test_run = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_host_trace = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_chain_model = -Wl,--wrap=realloc
 LDFLAGS_test_report = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # … and refuses a system call.
 LDFLAGS_test_shim_peek = -Wl,--wrap=process_vm_readv

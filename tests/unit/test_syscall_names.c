@@ -91,6 +91,17 @@ static void test_as_this_system_numbers_them(void **state)
 	SAME(flock);
 	SAME(fallocate);
 	SAME(ftruncate);
+	SAME(unlinkat);
+	SAME(renameat2);
+	SAME(newfstatat);
+	SAME(statx);
+	SAME(getdents64);
+	SAME(readahead);
+	SAME(fadvise64);
+	SAME(splice);
+	SAME(io_getevents);
+	SAME(exit);
+	SAME(exit_group);
 #undef SAME
 }
 

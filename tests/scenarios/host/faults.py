@@ -97,13 +97,16 @@ def decode(place):
     return loader(place, workers=1)
 
 
-def worker_read(place):
+def reads_cold(place, plan):
+    """Its workers do."""
     rig.disk_of(place.folder)
-    file = rig.data_file(place.folder, (place.steps + 2) * BATCH)
-    plan = loader(place, workers=2, work="read")
-    plan.env = {"LAB_FILE": file, "LAB_BATCH": BATCH}
+    plan.env = {"LAB_FILE": rig.data_file(place.folder, (place.steps + 2) * BATCH), "LAB_BATCH": BATCH}
     plan.group, plan.files = rig.throttled_disk(place.janitor, place.folder, read=DISK_RATE), True
     return plan
+
+
+def worker_read(place):
+    return reads_cold(place, loader(place, workers=2, work="read"))
 
 
 def checkpoint(place):
@@ -153,6 +156,10 @@ def python_decode(place):
     return python(place, "decode")
 
 
+def python_read(place):
+    return reads_cold(place, python(place, "read"))
+
+
 def control(place):
     """Everything warm: nothing of this is a cause."""
     file = rig.data_file(place.folder, 8 * BATCH)
@@ -160,4 +167,4 @@ def control(place):
 
 
 FAULTS = {f.__name__.replace("_", "-"): f for f in (read, mmap, direct, overlay, fuse, socket, decode, worker_read, checkpoint, lock, gil,
-                                                    python_decode, contention, quota, sleep, memory, control)}
+                                                    python_decode, python_read, contention, quota, sleep, memory, control)}

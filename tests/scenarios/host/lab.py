@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""lab.py [--how ebpf|perf|proc|none] [--user NAME] [--steps N] [--json FILE] [--keep FOLDER] [FAULT…]
+"""lab.py [--how ebpf|perf|proc|none] [--user NAME] [--steps N] [--json FILE] [--keep FOLDER] [--show] [--follow] [FAULT…]
 
 Runs programs that leave a simulated device idle for a known cause, recorded with host probes, and says how much of the true idle time the
 report gives to the right cause (score.py), for each fault and overall. Exit 1 where that is less than it has to be:
@@ -18,9 +18,11 @@ import os
 import pwd
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -83,14 +85,53 @@ def become(user):
     return act
 
 
-def recorded(build, plan, how):
+def run_recorded(build, plan, how):
+    """One command."""
     return [str(build / "gpushim"), "run", "--host", "off" if how == "none" else how, "--", *into_group(plan.group, program(build, plan.command))]
 
 
-def record(build, folder, plan, how, user=None):
+def until_stopped(process):
+    until = time.monotonic() + 10
+    while time.monotonic() < until and process.poll() is None:
+        with open(f"/proc/{process.pid}/stat") as file:
+            if file.read().rsplit(")", 1)[1].split()[0] == "T":
+                return
+        time.sleep(0.002)
+    raise Failed("the program does not wait to be followed")
+
+
+def run_followed(build, folder, plan, how, user):
+    """The collector is told to follow a program that runs already, and has not begun yet."""
+    env = environment(build, folder, plan)
+    begin = ["/bin/sh", "-c", 'kill -STOP $$; LD_PRELOAD=$0 exec "$@"', str(build / "libgpushim.so"), *program(build, plan.command)]
+    options = {"cwd": folder, "env": env, "stdin": subprocess.DEVNULL, "text": True, "errors": "replace", "preexec_fn": become(user)}
+    with open(folder / "output.txt", "w") as out:
+        process = subprocess.Popen(into_group(plan.group, begin), stdout=out, stderr=out, **options)
+        collector = None
+        try:
+            until_stopped(process)
+            collector = subprocess.Popen([str(build / "gpushim"), "host", "--probes", how, "-p", str(process.pid)], stderr=subprocess.PIPE, **options)
+            said = collector.stderr.readline()
+            if " following " not in said:
+                raise Failed(f"the collector: {said.strip()}")
+            os.kill(process.pid, signal.SIGCONT)
+            statuses = process.wait(SECONDS), collector.wait(30)
+            said += collector.stderr.read()
+        finally:
+            for started in (process, collector):
+                if started and started.poll() is None:
+                    started.kill()
+                    started.wait()
+    return subprocess.CompletedProcess([], max(map(abs, statuses)), (folder / "output.txt").read_text(), said)
+
+
+def record(build, folder, plan, how, user=None, follow=False):
     """Runs it; -> its report."""
-    done = subprocess.run(recorded(build, plan, how), cwd=folder, env=environment(build, folder, plan), stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, errors="replace", timeout=SECONDS, preexec_fn=become(user))
+    if follow:
+        done = run_followed(build, folder, plan, how, user)
+    else:
+        done = subprocess.run(run_recorded(build, plan, how), cwd=folder, env=environment(build, folder, plan), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, errors="replace", timeout=SECONDS, preexec_fn=become(user))
     (folder / "output.txt").write_text(done.stdout + done.stderr)
     if done.returncode != 0:
         raise Failed(f"exit status {done.returncode}: {done.stderr[-2000:]}")
@@ -106,15 +147,24 @@ def report(build, folder):
     return json.loads((folder / "report.json").read_text())
 
 
-def run_fault(build, name, folder, how, user=None, steps=STEPS):
-    """-> (score, report, spans). Missing, Failed."""
+def run_fault(build, name, folder, how, user=None, steps=STEPS, follow=False, **env):
+    """env: more of the program's variables. -> (score, report, spans). Missing, Failed."""
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o777)
     with Janitor() as janitor:
         plan = FAULTS[name](Place(folder, build, janitor, steps))
-        made = record(build, folder, plan, how, user)
+        plan.env.update(env)
+        made = record(build, folder, plan, how, user, follow)
     result = score.score_run(folder)
     return result, made, score.read_spans(folder / "spans.jsonl")
+
+
+def show_longest(build, folder, made):
+    """The whole story of the gap that this issue's causes have most of."""
+    (device,) = made["devices"]
+    by = [sum(cause["end_ns"] - cause["begin_ns"] for cause in gap["causes"] if cause["id"] in score.CAUSES) for gap in device["gaps"]]
+    if by:
+        subprocess.run([str(build / "gpushim"), "report", str(folder / "gpushim-out"), "--why", str(by.index(max(by)))], stdin=subprocess.DEVNULL)
 
 
 # ---- the table ----------------------------------------------------------------------------------------------------------------------------
@@ -161,10 +211,11 @@ def overall(results, how):
 
 def run_all(args, build, folder):
     results, wrong, written = {}, [], {}
+    more = {"GPUSHIM_STACKS": "off"} if args.show else {}  # they would hide the story
     print(HEAD, flush=True)
     for name in args.faults:
         try:
-            result, made, spans = run_fault(build, name, folder / name, args.how, args.user, args.steps)
+            result, made, spans = run_fault(build, name, folder / name, args.how, args.user, args.steps, args.follow, **more)
         except Missing as why:
             print(f"{name:14} left out: {why}", flush=True)
             written[name] = {"left_out": str(why)}
@@ -182,6 +233,8 @@ def run_all(args, build, folder):
             continue
         results[name] = result
         print(row(name, result), flush=True)
+        if args.show:
+            show_longest(build, folder / name, made)
         wrong += complaints(name, result, args.how)
     return wrong + list(overall(results, args.how)), written
 
@@ -191,6 +244,8 @@ def main(arguments=None):
     parser.add_argument("--how", choices=("ebpf", "perf", "proc", "none"), default="ebpf")
     parser.add_argument("--user", help="of the program and the probes (nobody for perf and proc)")
     parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--follow", action="store_true", help="by gpushim host, not by gpushim run")
+    parser.add_argument("--show", action="store_true", help="print the story of each fault's longest gap")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--keep", metavar="FOLDER", help="leave the recordings there")
     parser.add_argument("--folder", metavar="FOLDER", default="/var/tmp", help="on the disk to be slowed down")

@@ -4,7 +4,8 @@
 workers of multiprocessing. The truth is written as lab.h says.
 
     gil     another thread computes in Python without a pause: the main thread waits for the GIL in each step
-    decode  workers of multiprocessing compute; a thread takes their batches from a queue and hands them to the main thread"""
+    decode  a worker of multiprocessing computes; a thread takes its batches from a queue and hands them to the main thread
+    read    … reads a file"""
 
 import ctypes
 import json
@@ -44,8 +45,8 @@ class Truth:
         for line in lines:
             self.write(line)
 
-    def span(self, cause, role, step):
-        return Span(self, cause, role, step)
+    def span(self, cause, role, step, where=None):
+        return Span(self, cause, role, step, where or {})
 
 
 def schedstat():
@@ -55,8 +56,8 @@ def schedstat():
 
 
 class Span:
-    def __init__(self, truth, cause, role, step):
-        self.truth, self.cause, self.role, self.step = truth, cause, role, step
+    def __init__(self, truth, cause, role, step, where):
+        self.truth, self.cause, self.role, self.step, self.where = truth, cause, role, step, where
 
     def __enter__(self):
         self.begin = time.monotonic_ns()  # what follows may have to wait for the GIL: so it belongs to the span
@@ -66,7 +67,8 @@ class Span:
         stat = schedstat()
         end = time.monotonic_ns()
         line = {"cause": self.cause, "role": self.role, "step": self.step, "pid": os.getpid(), "tid": threading.get_native_id(),
-                "begin": self.begin, "end": end, "cpu": stat[0] - self.stat[0], "queued": stat[1] - self.stat[1], "throttled": 0}
+                "begin": self.begin, "end": end, "cpu": stat[0] - self.stat[0], "queued": stat[1] - self.stat[1], "throttled": 0,
+                **self.where}
         self.truth.write(line)
 
 
@@ -116,14 +118,42 @@ def gil(steps):
     print("\n".join(f"step {step}" for step in range(steps)))
 
 
-# ---- decode -------------------------------------------------------------------------------------------------------------------------------
+# ---- workers: decode, read ----------------------------------------------------------------------------------------------------------------
 
-def work(truth, ask, answer):
+class Decode:
+    cause = "input-preprocess"
+
+    def work(self, truth, index):
+        with truth.span(self.cause, "worker", index):
+            compute_cpu(12 * MS)
+        return bytes(64)
+
+    def where(self, _):
+        return {}
+
+
+class Read:
+    """$LAB_BATCH bytes of $LAB_FILE, cold."""
+    cause = "input-storage"
+
+    def __init__(self):
+        self.path, self.bytes = os.environ["LAB_FILE"], int(os.environ["LAB_BATCH"])
+        self.fd = os.open(self.path, os.O_RDONLY)
+
+    def work(self, truth, index):
+        os.posix_fadvise(self.fd, index * self.bytes, self.bytes, os.POSIX_FADV_DONTNEED)
+        with truth.span(self.cause, "worker", index, self.where(index)):
+            data = os.pread(self.fd, self.bytes, index * self.bytes)
+        return data[:64]
+
+    def where(self, index):
+        return {"path": self.path, "offset": index * self.bytes, "bytes": self.bytes}
+
+
+def worker(truth, job, ask, answer):
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
     while (index := ask.get()) is not None:
-        with truth.span("input-preprocess", "worker", index):
-            compute_cpu(12 * MS)
-        answer.put((index, bytes(64)))
+        answer.put((index, job.work(truth, index)))
 
 
 def pin(answers, ready):
@@ -131,25 +161,34 @@ def pin(answers, ready):
         ready.put(batch)
 
 
-def decode(steps):
+def load(steps, job):
+    """One worker, a batch ahead."""
     training, context = Training(), multiprocessing.get_context("fork")
     ask, answers, ready = context.SimpleQueue(), context.Queue(), queue.Queue()
-    worker = context.Process(target=work, args=(training.truth, ask, answers), daemon=True)
-    worker.start()
+    process = context.Process(target=worker, args=(training.truth, job, ask, answers), daemon=True)
+    process.start()
     thread = threading.Thread(target=pin, args=(answers, ready), name="pin")
     thread.start()
     ask.put(0)
     training.step()
     for step in range(steps):
-        with training.truth.span("input-preprocess", "main", step):
+        with training.truth.span(job.cause, "main", step, job.where(step)):
             ready.get()
         ask.put(step + 1 if step + 1 < steps else None)
         training.step()
         print(f"step {step}", flush=True)
-    worker.join()
+    process.join()
     answers.put(None)
     thread.join()
 
 
+def decode(steps):
+    load(steps, Decode())
+
+
+def read(steps):
+    load(steps, Read())
+
+
 if __name__ == "__main__":
-    {"gil": gil, "decode": decode}[sys.argv[1]](int(sys.argv[2]))
+    {"gil": gil, "decode": decode, "read": read}[sys.argv[1]](int(sys.argv[2]))

@@ -142,7 +142,7 @@ class Running:
         raise AssertionError(f"it ended before step {step}")
 
     def attach(self):
-        self.collector = subprocess.Popen([str(self.build / "gpushim"), "host", "--how", self.how, "-p", str(self.program.pid), "-o",
+        self.collector = subprocess.Popen([str(self.build / "gpushim"), "host", "--probes", self.how, "-p", str(self.program.pid), "-o",
                                            str(self.folder / "gpushim-out")], cwd=self.folder, stdin=subprocess.DEVNULL, text=True,
                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=end_with_the_tests)
 

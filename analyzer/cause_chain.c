@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the host probes prove: each stretch in which the thread made no driver call, walked back to what it waited for in the end. */
+#include "cause_rules.h"
+
+#include "cause_chain_leaf.h"
+
+/* Rule 5 of CAUSES: where records of the probes are missing, another story of the same time may be. */
+static bool is_whole(const struct host_trace *h)
+{
+	return h->probes.how == GST_PROBES_EBPF && !h->probes.events_lost && !h->probes.tasks_lost &&
+	       !h->counters.records_dropped;
+}
+
+static void propose(const struct gap_view *v, struct findings *out, const struct chain_segment *s,
+		    const struct chain_about *about)
+{
+	enum cause_id cause = chain_cause(s, about);
+	struct finding *f;
+
+	if (cause == CAUSE_unexplained)
+		return;
+	f = findings_add(out, cause, s->inferred || !is_whole(about->host) ? CONFIDENCE_INFERRED : CONFIDENCE_OBSERVED,
+			 s->begin_ns, s->end_ns);
+	f->pid = v->trace->header.pid;
+	f->tid = v->tid;
+	f->n_chain = (uint32_t)s->n_steps;
+	f->way = s;
+}
+
+void cause_chain(const struct gap_view *v, struct findings *out)
+{
+	struct chain_about about = { .host = v->host.host, .copied_out = v->n_chains && gap_view_copied_out(v) };
+
+	for (size_t i = 0; i < v->n_chains; i++) {
+		about.whole = &v->chains[i];
+		for (size_t k = 0; k < about.whole->n; k++)
+			propose(v, out, &about.whole->at[k], &about);
+	}
+}

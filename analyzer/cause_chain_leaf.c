@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cause_chain_leaf.h"
+
+#include "cause_chain_file.h"
+#include "cause_chain_pressure.h"
+
+#define LARGE_WRITE ((uint64_t)1 << 20) /* bytes in one call: a file's worth, no line of a log */
+
+static const struct host_what nothing = { .syscall = -2, .offset = UINT64_MAX };
+
+static const struct host_what *what_of(const struct chain_step *s)
+{
+	const struct host_what *w = step_what(s);
+
+	return w ? w : &nothing;
+}
+
+static bool same_process(const struct host_task *a, const struct host_task *b)
+{
+	return a == b || (a && b && a->pid == b->pid && a->pid_ns == b->pid_ns);
+}
+
+/* Was this thread also found fetching something during the walk? Then it carries data, whatever it computes in between. */
+static bool fetches(const struct chain *whole, const struct host_task *task)
+{
+	for (size_t i = 0; whole && i < whole->n; i++) {
+		for (size_t k = 1; k < whole->at[i].n_steps; k++) {
+			const struct chain_step *s = &whole->at[i].steps[k];
+
+			if (s->task == task && (s->state == CHAIN_PIPE_READ || s->state == CHAIN_SOCKET_READ ||
+						s->state == CHAIN_POLL || s->state == CHAIN_FILE_READ))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Was the same file forced to the disk during the walk? Then writing to it was part of saving it. */
+static bool flushed(const struct chain *whole, const struct host_what *w)
+{
+	for (size_t i = 0; whole && w->inode && i < whole->n; i++) {
+		const struct chain_step *leaf = chain_leaf(&whole->at[i]);
+		const struct host_what *other = what_of(leaf);
+
+		if (leaf->state == CHAIN_FLUSH && other->inode == w->inode && other->dev == w->dev)
+			return true;
+	}
+	return false;
+}
+
+static enum cause_id of_read(const struct chain_segment *s, const struct chain_about *about)
+{
+	const struct chain_step *leaf = chain_leaf(s);
+	const struct host_what *w = what_of(leaf);
+	bool fault = leaf->state == CHAIN_FAULT,
+	     short_of_memory = memory_was_short(about->host, leaf->task, s->begin_ns, s->end_ns);
+
+	if (fault && (w->flags & GST_WAIT_ANONYMOUS))
+		return CAUSE_memory_stall;
+	switch (file_use(w)) {
+	case FILE_NETWORK:
+		return CAUSE_input_network;
+	case FILE_MEMORY:
+		return CAUSE_memory_stall;
+	case FILE_KERNEL:
+		return CAUSE_unexplained;
+	case FILE_CODE: /* brought in for the first time, or thrown out for want of memory and needed again */
+		return fault && short_of_memory ? CAUSE_memory_stall : CAUSE_module_load;
+	case FILE_DATA:
+		break;
+	}
+	/* A fault of no known file is anonymous memory's where memory is short: else nothing of that had left it. */
+	return fault && !w->file && !w->inode && short_of_memory ? CAUSE_memory_stall : CAUSE_input_storage;
+}
+
+static enum cause_id of_write(const struct chain_segment *s, const struct chain_about *about)
+{
+	const struct chain_step *leaf = chain_leaf(s);
+	const struct host_what *w = what_of(leaf);
+
+	if (leaf->state == CHAIN_FLUSH || w->bytes >= LARGE_WRITE || about->copied_out || flushed(about->whole, w))
+		return CAUSE_checkpoint;
+	return CAUSE_output_io;
+}
+
+/* Waiting for a descriptor, and nobody on record is known to have ended it. */
+static enum cause_id of_descriptor(const struct chain_step *s)
+{
+	const struct host_what *w = what_of(s);
+
+	if (end_is_remote(w))
+		return CAUSE_input_network;
+	if (s->state == CHAIN_SOCKET_READ &&
+	    !end_is_local(w)) /* its other end is not known: most likely no process of this machine */
+		return CAUSE_input_network;
+	return s->state == CHAIN_PIPE_READ || end_is_local(w) ? CAUSE_input_wait : CAUSE_unexplained;
+}
+
+static bool waits_for_data(enum chain_state state)
+{
+	return state == CHAIN_PIPE_READ || state == CHAIN_SOCKET_READ || state == CHAIN_POLL;
+}
+
+static enum cause_id of_computing(const struct chain_segment *s, const struct chain_about *about)
+{
+	const struct chain_step *leaf = chain_leaf(s), *link = leaf - 1;
+
+	if (s->n_steps == 1)
+		return CAUSE_host_compute;
+	if (leaf->task && (leaf->task->flags & GST_TASK_KERNEL))
+		return CAUSE_unexplained;
+	if (!same_process(leaf->task, s->steps[0].task))
+		return CAUSE_input_preprocess;
+	if (waits_for_data(link->state) || fetches(about->whole, leaf->task))
+		return CAUSE_input_preprocess;
+	return CAUSE_host_lock;
+}
+
+/* On record is who ended the wait, but not what that did. */
+static enum cause_id of_unknown(const struct chain_segment *s)
+{
+	return s->n_steps > 1 && waits_for_data(s->steps[s->n_steps - 2].state)
+		       ? of_descriptor(&s->steps[s->n_steps - 2])
+		       : CAUSE_unexplained;
+}
+
+static enum cause_id of_leaf(const struct chain_segment *s, const struct chain_about *about)
+{
+	switch (chain_leaf(s)->state) {
+	case CHAIN_ON_CPU:
+		return of_computing(s, about);
+	case CHAIN_QUEUED:
+		return CAUSE_cpu_contention;
+	case CHAIN_THROTTLED:
+		return CAUSE_cpu_throttled;
+	case CHAIN_FILE_READ:
+	case CHAIN_FAULT:
+		return of_read(s, about);
+	case CHAIN_FILE_WRITE:
+	case CHAIN_FLUSH:
+		return of_write(s, about);
+	case CHAIN_SWAP:
+	case CHAIN_RECLAIM:
+		return CAUSE_memory_stall;
+	case CHAIN_SOCKET_READ:
+	case CHAIN_PIPE_READ:
+	case CHAIN_POLL:
+		return of_descriptor(chain_leaf(s));
+	case CHAIN_SOCKET_WRITE:
+	case CHAIN_PIPE_WRITE:
+		return CAUSE_output_io;
+	case CHAIN_SLEEP:
+		return CAUSE_host_sleep;
+	case CHAIN_UNKNOWN:
+		return of_unknown(s);
+	case CHAIN_LOCK:
+	case CHAIN_CHILD:
+	case CHAIN_OTHER:
+	case CHAIN_UNBORN:
+	case CHAIN_STATES:
+		break;
+	}
+	return CAUSE_unexplained;
+}
+
+/* Somebody on the way was a compiler: what it did, but for want of a CPU or of memory, was compiling. */
+static bool compiled(const struct chain_segment *s)
+{
+	for (size_t i = 1; i < s->n_steps; i++)
+		if (s->steps[i].task && !same_process(s->steps[i].task, s->steps[0].task) &&
+		    name_is_compiler(s->steps[i].task->name))
+			return true;
+	return false;
+}
+
+enum cause_id chain_cause(const struct chain_segment *s, const struct chain_about *about)
+{
+	enum cause_id cause = of_leaf(s, about);
+
+	if (cause == CAUSE_cpu_contention || cause == CAUSE_cpu_throttled || cause == CAUSE_memory_stall)
+		return cause;
+	if (compiled(s))
+		return CAUSE_module_load;
+	for (size_t i = 0; i + 1 < s->n_steps;
+	     i++) { /* who is asked over a network, or handed output, may do anything: it is that */
+		if (s->steps[i].state == CHAIN_SOCKET_READ && end_is_remote(what_of(&s->steps[i])))
+			return CAUSE_input_network;
+		if (s->steps[i].state == CHAIN_PIPE_WRITE || s->steps[i].state == CHAIN_SOCKET_WRITE)
+			return i == 0 ? CAUSE_output_io : cause;
+	}
+	return cause;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cause_chain_leaf.h: the end of a chain → the cause that it proves. */
+#pragma once
+
+#include "chain.h"
+#include "findings.h"
+
+struct chain_about { /* what must be known besides the segment itself */
+	const struct host_trace *host;
+	const struct chain *whole; /* the walk that it is of; NULL none */
+	bool copied_out;           /* the thread had copied from the device in this gap, or just before */
+};
+
+/* CAUSE_unexplained: it proves none. */
+enum cause_id chain_cause(const struct chain_segment *s, const struct chain_about *about);
+
+static inline const struct chain_step *chain_leaf(const struct chain_segment *s)
+{
+	return &s->steps[s->n_steps - 1];
+}
+
+/* What the leaf waited for, of one wait or of many short ones; NULL: nothing that is known. */
+static inline const struct host_what *step_what(const struct chain_step *s)
+{
+	return s->wait ? &s->wait->what : s->stalls ? &s->stalls->what : NULL;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cause_chain_words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cause_chain_leaf.h"
+#include "text.h"
+
+const char *task_words(char buf[TASK_WORDS], const struct host_task *task)
+{
+	char name[20];
+
+	buf[0] = 0;
+	if (task)
+		snprintf(buf, TASK_WORDS, "%s[%u]", text_clean(name, sizeof(name), task->name, 16),
+			 task->own_tid ? task->own_tid : task->tid);
+	return buf;
+}
+
+const char *state_words(char buf[STATE_WORDS], const struct host_trace *h, const struct chain_step *s)
+{
+	char raw[STATE_WORDS];
+
+	return text_clean(buf, STATE_WORDS, chain_state_words(raw, sizeof(raw), h, s), STATE_WORDS);
+}
+
+const char *call_words(char buf[STATE_WORDS], const struct host_trace *h, const struct chain_step *s)
+{
+	struct host_wait wait;
+	struct host_stalls stalls;
+	struct chain_step bare = *s;
+
+	if (s->wait) {
+		wait = *s->wait;
+		wait.what.file = NULL;
+		bare.wait = &wait;
+	} else if (s->stalls) {
+		stalls = *s->stalls;
+		stalls.what.file = NULL;
+		bare.stalls = &stalls;
+	}
+	return state_words(buf, h, &bare);
+}
+
+/* Scripts compare these words. */
+static const char *woken_words(char buf[TASK_WORDS], const struct host_trace *h, const struct chain_segment *way,
+			       size_t i)
+{
+	const struct chain_step *step = &way->steps[i];
+
+	buf[0] = 0;
+	if (i + 1 < way->n_steps)
+		task_words(buf, way->steps[i + 1].task);
+	else if (step->by == GST_WOKEN_TASK && step->wait && step->wait->waker < h->n_tasks)
+		task_words(buf, &h->tasks[step->wait->waker]); /* known, but not what it did */
+	else if (step->by == GST_WOKEN_INTERRUPT)
+		snprintf(buf, TASK_WORDS, "interrupt");
+	else if (step->by == GST_WOKEN_TIMER)
+		snprintf(buf, TASK_WORDS, "timer");
+	return buf;
+}
+
+static bool same_step(const struct chain_step *a, const struct chain_step *b)
+{
+	const struct host_what *x = step_what(a), *y = step_what(b);
+
+	if (a->task != b->task || a->state != b->state || a->by != b->by || !x != !y)
+		return false;
+	return !x || (x->syscall == y->syscall &&
+		      (x->file == y->file || (x->file && y->file && strcmp(x->file, y->file) == 0)));
+}
+
+bool chain_same_way(const struct chain_segment *a, const struct chain_segment *b)
+{
+	if (a->n_steps != b->n_steps || a->inferred != b->inferred)
+		return false;
+	for (size_t i = 0; i < a->n_steps; i++)
+		if (!same_step(&a->steps[i], &b->steps[i]))
+			return false;
+	return true;
+}
+
+/* Also the file, if it waited for one: not where it was runnable, though the record of that is the same. */
+static void set_file(struct chain_link *link, const struct chain_step *step)
+{
+	const struct host_what *w =
+		step->state == CHAIN_QUEUED || step->state == CHAIN_THROTTLED ? NULL : step_what(step);
+
+	link->offset = w ? w->offset : UINT64_MAX;
+	link->last_offset =
+		step->stalls && w && step->stalls->last_offset != UINT64_MAX ? step->stalls->last_offset : link->offset;
+	link->bytes = w ? w->bytes : 0;
+	link->file = w && w->file && *w->file ? w->file : NULL;
+}
+
+static bool keep_link(struct arena *arena, struct chain_link *link, const struct chain_segment *way, size_t i,
+		      const struct host_trace *h)
+{
+	const struct host_task *task = way->steps[i].task;
+	char state[STATE_WORDS], woken[TASK_WORDS], name[20], file[STATE_WORDS];
+
+	link->pid = !task ? 0 : task->own_pid ? task->own_pid : task->pid;
+	link->tid = !task ? 0 : task->own_tid ? task->own_tid : task->tid;
+	link->name = arena_text(arena, task ? text_clean(name, sizeof(name), task->name, 16) : "");
+	link->state = arena_text(arena, state_words(state, h, &way->steps[i]));
+	link->woken_by = arena_text(arena, woken_words(woken, h, way, i));
+	set_file(link, &way->steps[i]);
+	if (link->file)
+		link->file = arena_text(arena, text_clean(file, sizeof(file), link->file, sizeof(file)));
+	return link->name && link->state && link->woken_by;
+}
+
+bool chain_keep_links(struct arena *arena, struct gap_cause *c, const struct finding *f, const struct host_trace *h)
+{
+	struct chain_link *links = arena_alloc(arena, f->way->n_steps * sizeof(*links));
+
+	if (!links)
+		return false;
+	for (size_t i = 0; i < f->way->n_steps; i++) {
+		if (!keep_link(arena, &links[i], f->way, i, h))
+			return false;
+		links[i].begin_ns = c->begin_ns; /* a link's time holds the leaf's, and that holds the cause's */
+		links[i].end_ns = c->end_ns;
+	}
+	links[0].pid = f->pid;
+	links[0].tid = f->tid;
+	c->chain = links;
+	c->n_chain = f->way->n_steps;
+	return true;
+}
+
+void chain_lengthen_links(struct gap_cause *c, const struct chain_segment *way)
+{
+	struct chain_link *links = (struct chain_link *)c->chain;
+
+	for (size_t i = 0; i < c->n_chain; i++) {
+		struct chain_link more;
+
+		links[i].end_ns = c->end_ns;
+		if (!way)
+			continue;
+		set_file(&more, &way->steps[i]);
+		links[i].bytes = links[i].bytes && more.bytes ? links[i].bytes + more.bytes : 0;
+		if (more.offset == UINT64_MAX || links[i].offset == UINT64_MAX)
+			continue;
+		links[i].offset = more.offset < links[i].offset ? more.offset : links[i].offset;
+		links[i].last_offset =
+			more.last_offset > links[i].last_offset ? more.last_offset : links[i].last_offset;
+	}
+}
