@@ -7,9 +7,7 @@
 
 #include "cmd_recorder.h"
 #include "doctor_trials.h"
-#include "shim/probes/backend.h"
-
-#pragma weak backend_ebpf /* in a program without the probes it is not there */
+#include "shim/probes/ebpf.h"
 
 #define CANNOT_RECORD 1
 
@@ -59,7 +57,7 @@ int cmd_doctor(int argc, char *argv[])
 
 	if (status >= 0)
 		return status;
-	machine.ebpf_built = &backend_ebpf && backend_ebpf;
+	machine.ebpf.can = backend_ebpf ? ebpf_can : NULL;
 	if (!recorder_find(machine.recorder))
 		machine.recorder[0] = 0;
 	doctor_trials(&machine, run_directory(o.out));

@@ -74,14 +74,15 @@ static void because(struct doctor *d, const char *id)
 
 static void decide_probes(struct doctor *d)
 {
-	static const char *const for_ebpf[] = { "ebpf-build", "kernel", "btf", "ebpf-load" };
+	static const char *const for_ebpf[] = { "ebpf-build", "kernel", "btf", "ebpf-load", "ebpf-probes" };
 	bool ebpf = true;
 
 	for (size_t i = 0; i < sizeof(for_ebpf) / sizeof(for_ebpf[0]); i++) {
-		if (is(d, for_ebpf[i], DOCTOR_MISSING)) {
-			ebpf = false;
+		if (!is(d, for_ebpf[i], DOCTOR_MISSING))
+			continue;
+		if (ebpf || strcmp(for_ebpf[i], "ebpf-probes") != 0) /* the last one fails where another does */
 			because(d, for_ebpf[i]);
-		}
+		ebpf = false;
 	}
 	if (ebpf) {
 		d->probes = DOCTOR_PROBES_EBPF;

@@ -46,6 +46,11 @@ struct doctor_driver {       /* what a child of ours saw when it loaded libcuda.
 	char cupti[PATH_MAX];
 };
 
+struct doctor_ebpf {
+	bool (*can)(char why[256]); /* could the eBPF probes be loaded by this process? NULL: this program has none */
+	char why[256];              /* why not */
+};
+
 struct doctor_place { /* the run directory, or the nearest directory that exists above it */
 	char dir[PATH_MAX], there[PATH_MAX];
 	bool stat_done;
@@ -57,7 +62,7 @@ struct doctor_machine {
 	const char *root;                     /* put before every path that is read; "" this machine */
 	const char *(*env)(const char *name); /* NULL: not set */
 	struct utsname uts;
-	bool ebpf_built;          /* this program has the eBPF probes */
+	struct doctor_ebpf ebpf;
 	bool secure;              /* the loader took variables out of our environment: this file has capabilities */
 	char self[PATH_MAX];      /* this program; "" not known */
 	char collector[PATH_MAX]; /* the file that wants the capabilities: self, or gpushim-host beside it */
@@ -65,7 +70,7 @@ struct doctor_machine {
 	bool caps_known;
 	uint64_t caps, caps_bounding, caps_file; /* of this process; of collector, permitted */
 	uint32_t uid;
-	struct doctor_trial bpf, perf, memory, load, write;
+	struct doctor_trial bpf, probes, perf, memory, load, write;
 	struct doctor_driver driver;
 	struct doctor_place place;
 };

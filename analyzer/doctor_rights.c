@@ -92,7 +92,7 @@ void check_capabilities(const struct doctor_machine *m, struct doctor_row *row)
 
 void check_build(const struct doctor_machine *m, struct doctor_row *row)
 {
-	if (m->ebpf_built) {
+	if (m->ebpf.can) {
 		row_fact(row, DOCTOR_OK, "this build has the eBPF probes");
 		return;
 	}
@@ -124,6 +124,25 @@ void check_bpf_load(const struct doctor_machine *m, struct doctor_row *row)
 	} else {
 		how_to_get_caps(row, m);
 		row_means(row, "no eBPF probes without the capabilities");
+	}
+}
+
+/* The probes themselves: they ask for more than the trial does. */
+void check_probes_load(const struct doctor_machine *m, struct doctor_row *row)
+{
+	char words[128], why[256];
+
+	if (!m->ebpf.can) {
+		row_fact(row, DOCTOR_MISSING, "not tried, as this build has none");
+	} else if (m->probes.done && !m->probes.error) {
+		row_fact(row, DOCTOR_OK, "their programs load here");
+	} else if (m->probes.done) {
+		row_fact(row, DOCTOR_MISSING, "%s", text_clean(why, sizeof(why), m->ebpf.why, sizeof(why)));
+		row_means(row, "host waits are seen by perf or /proc, without who woke whom");
+		if (m->caps_known && !caps_suffice(m->caps))
+			how_to_get_caps(row, m);
+	} else {
+		row_fact(row, DOCTOR_MISSING, "a process that loaded them %s", trial_words(words, &m->probes));
 	}
 }
 

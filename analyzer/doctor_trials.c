@@ -37,7 +37,14 @@ static int load_program(void *answer)
 	return syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr)) < 0 ? errno : 0;
 }
 
-/* As the probes do it: an event that never counts, for the kernel's word of each switch, inherited by children. */
+static int load_probes(void *answer)
+{
+	struct doctor_ebpf *p = answer;
+
+	return p->can(p->why) ? 0 : EPERM;
+}
+
+/* As perf's probes do it: an event that never counts, for the kernel's word of each switch, inherited by children. */
 static int open_event(void *answer)
 {
 	struct perf_event_attr attr = {
@@ -134,6 +141,8 @@ void doctor_trials(struct doctor_machine *m, const char *dir)
 	read_caps(m);
 	read_file_caps(m);
 	doctor_child(&m->bpf, load_program, NULL, 0, SECONDS);
+	if (m->ebpf.can)
+		doctor_child(&m->probes, load_probes, &m->ebpf, sizeof(m->ebpf), 4 * SECONDS);
 	doctor_child(&m->perf, open_event, NULL, 0, SECONDS);
 	doctor_child(&m->memory, read_own_memory, NULL, 0, SECONDS);
 	doctor_try_place(m, dir);

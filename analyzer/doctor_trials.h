@@ -4,7 +4,7 @@
 
 #include "doctor.h"
 
-/* Fills m, but for root, env, ebpf_built, recorder. dir: the run directory, as the user names it. Each trial is harmless: what it makes is gone at
+/* Fills m, but for root, env, ebpf.can, recorder. dir: the run directory, as the user names it. Each trial is harmless: what it makes is gone at
  * its end. */
 void doctor_trials(struct doctor_machine *m, const char *dir);
 

@@ -125,7 +125,7 @@ def test_a_bad_driver_hurts_nobody(doctor, tmp_path, init, begin, state, fact):
     subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "libcuda.so.1", tmp_path / "bad.c"], check=True)
     found = doctor(LD_LIBRARY_PATH=str(tmp_path))
     assert found["checks"]["driver"]["state"] == state and fact in found["checks"]["driver"]["fact"]
-    assert len(found["checks"]) == 25
+    assert len(found["checks"]) == 26
 
 
 def test_a_file_that_is_no_library(doctor, tmp_path):

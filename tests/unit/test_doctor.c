@@ -85,6 +85,12 @@ static void take(const char *path)
 	assert_int_equal(remove(whole), 0);
 }
 
+static bool can(char why[256])
+{
+	(void)why;
+	return true;
+}
+
 /* Everything is there and allowed. */
 static int good_machine(void **state)
 {
@@ -97,13 +103,14 @@ static int good_machine(void **state)
 	m.env = env;
 	m.uid = 1000;
 	strcpy(m.uts.release, "6.1.0-18-amd64");
-	m.ebpf_built = m.caps_known = true;
+	m.caps_known = true;
+	m.ebpf.can = can;
 	strcpy(m.self, "/opt/gpushim/bin/gpushim");
 	strcpy(m.collector, m.self);
 	strcpy(m.recorder, "/opt/gpushim/lib/libgpushim.so");
 	m.caps = m.caps_file = CAPS;
 	m.caps_bounding = UINT64_MAX;
-	m.bpf.done = m.perf.done = m.memory.done = m.load.done = m.write.done = true;
+	m.bpf.done = m.probes.done = m.perf.done = m.memory.done = m.load.done = m.write.done = true;
 	m.driver = (struct doctor_driver){ .can_load = true, .version = 12040, .init = 0, .devices = 8 };
 	strcpy(m.driver.path, "/usr/lib/libcuda.so.550.54.15");
 	strcpy(m.driver.cupti, "/usr/lib/libcupti.so.12");
@@ -191,7 +198,7 @@ static void test_nothing_to_read(void **state)
 	m.root = "/nowhere/at/all";
 	m.caps_known = false;
 	m.caps = 0;
-	m.bpf = m.perf = m.memory = m.load = m.write = (struct doctor_trial){ 0 };
+	m.bpf = m.probes = m.perf = m.memory = m.load = m.write = (struct doctor_trial){ 0 };
 	doctor_examine(&d, &m);
 	for (size_t i = 0; i < d.n_rows; i++)
 		assert_string_not_equal(d.rows[i].fact, "");
@@ -312,10 +319,24 @@ static void test_a_filter_forbids_bpf(void **state)
 	expect("seccomp", DOCTOR_LIMITED, "3 filters in force", "");
 }
 
+static void test_probes_that_do_not_load(void **state)
+{
+	(void)state;
+	m.probes.error = EPERM;
+	strcpy(m.ebpf.why, "sched_switch cannot be watched by eBPF: \033[31mno such tracepoint");
+	expect("ebpf-probes", DOCTOR_MISSING, "eBPF: ?[31mno such tracepoint", "");
+	assert_int_equal(d.probes, DOCTOR_PROBES_PERF);
+	assert_string_equal(d.probes_why, "sched_switch cannot be watched by eBPF: ?[31mno such tracepoint");
+	m.bpf.error = EPERM; /* then that is the reason, once */
+	m.caps = m.caps_file = 0;
+	expect("ebpf-probes", DOCTOR_MISSING, "eBPF: ?[31mno such tracepoint", SETCAP);
+	assert_string_equal(d.probes_why, "a tracing program of two instructions was refused: Operation not permitted");
+}
+
 static void test_a_build_without_ebpf(void **state)
 {
 	(void)state;
-	m.ebpf_built = false;
+	m.ebpf.can = NULL;
 	expect("ebpf-build", DOCTOR_MISSING, "no eBPF probes",
 	       "sudo apt-get install clang bpftool libbpf-dev && make clean all");
 	assert_int_equal(d.probes, DOCTOR_PROBES_PERF);
@@ -401,7 +422,7 @@ static void test_proc(void **state)
 	put("/proc/self/mounts", "proc /proc proc rw,hidepid=invisible,subset=pid 0 0\n");
 	expect("proc", DOCTOR_LIMITED, "subset=pid", "");
 	take("/proc/self/status");
-	m.ebpf_built = false;
+	m.ebpf.can = NULL;
 	expect("proc", DOCTOR_MISSING, "not there", "sudo mount -t proc proc /proc");
 	assert_int_equal(d.probes, DOCTOR_PROBES_NONE);
 }
@@ -621,6 +642,7 @@ int main(void)
 		TEST(test_capabilities_in_containers),
 		TEST(test_a_user_namespace),
 		TEST(test_a_filter_forbids_bpf),
+		TEST(test_probes_that_do_not_load),
 		TEST(test_a_build_without_ebpf),
 		TEST(test_paranoid),
 		TEST(test_ptrace_scope),
