@@ -24,9 +24,11 @@ struct host_decoder {
 
 /* First pass: tasks and their ends, names, what was watched; then who is whose creator. */
 enum err_kind host_trace_describe(struct host_decoder *d, struct error *e);
+/* As host_trace_task; a task also gives its memory back, and wakes who waits for it, after the kernel has told of its end. */
+uint32_t host_trace_dying(const struct host_trace *t, uint32_t tid, int64_t at_ns);
 /* Second pass, from the start: what the tasks did. Leaves tasks' end_ns where the last record proves them to have run. */
 enum err_kind host_trace_events(struct host_decoder *d, struct error *e);
-/* Sorts that; no wait overlaps another, nor lasts longer than its task. */
+/* Sorts that; no wait overlaps another. */
 void host_trace_settle(struct host_trace *t);
 
 static inline int64_t host_ns(uint64_t ns)

@@ -9,7 +9,7 @@
 /* The task was on a CPU then. */
 static void ran(struct host_trace *t, uint32_t task, int64_t at_ns)
 {
-	if (task != HOST_NOBODY && !t->tasks[task].ended && at_ns > t->tasks[task].end_ns)
+	if (task != HOST_NOBODY && at_ns > t->tasks[task].end_ns)
 		t->tasks[task].end_ns = at_ns;
 }
 
@@ -32,7 +32,7 @@ static bool add_wait(struct host_decoder *d, const struct gst_wait *r, uint64_t 
 {
 	struct host_trace *t = d->t;
 	int64_t in = host_ns(r->in), wake = host_ns(r->wake);
-	uint32_t task = host_trace_task(t, r->tid, in);
+	uint32_t task = host_trace_dying(t, r->tid, in);
 	struct host_wait *w;
 
 	if (task == HOST_NOBODY) {
@@ -53,7 +53,7 @@ static bool add_wait(struct host_decoder *d, const struct gst_wait *r, uint64_t 
 				 .byte = byte };
 	w->wake_ns = w->wake_known ? clamp64(wake, w->out_ns, max64(w->out_ns, in)) : in;
 	if (w->by == GST_WOKEN_TASK && w->wake_known)
-		w->waker = host_trace_task(t, r->waker, wake);
+		w->waker = host_trace_dying(t, r->waker, wake);
 	if (w->waker == task)
 		w->waker = HOST_NOBODY;
 	ran(t, w->waker, wake);
@@ -65,7 +65,7 @@ static bool add_stalls(struct host_decoder *d, const struct gst_stalls *r, uint6
 {
 	struct host_trace *t = d->t;
 	int64_t end = host_ns(r->end), begin = min64(host_ns(r->begin), end), span;
-	uint32_t task = host_trace_task(t, r->tid, end);
+	uint32_t task = host_trace_dying(t, r->tid, end);
 	struct host_stalls *s;
 
 	if (task == HOST_NOBODY) {
@@ -95,7 +95,7 @@ static bool add_reclaim(struct host_decoder *d, const struct gst_reclaim *r)
 {
 	struct host_trace *t = d->t;
 	int64_t end = host_ns(r->end);
-	uint32_t task = host_trace_task(t, r->tid, end);
+	uint32_t task = host_trace_dying(t, r->tid, end);
 
 	if (task == HOST_NOBODY) {
 		t->strays++;
@@ -113,7 +113,7 @@ static bool add_on_cpu(struct host_decoder *d, const struct gst_on_cpu *r)
 {
 	struct host_trace *t = d->t;
 	int64_t at = host_ns(r->at);
-	uint32_t task = host_trace_task(t, r->tid, at);
+	uint32_t task = host_trace_dying(t, r->tid, at);
 	uint64_t *frames;
 
 	if (task == HOST_NOBODY) {
@@ -153,7 +153,7 @@ static bool add_request(struct host_decoder *d, const struct gst_request *r)
 				    .bytes = r->bytes,
 				    .flags = r->flags };
 	q->queued_ns = r->queued ? min64(host_ns(r->queued), q->issued_ns) : q->issued_ns;
-	q->task = host_trace_task(t, r->tid, q->queued_ns);
+	q->task = host_trace_dying(t, r->tid, q->queued_ns);
 	return true;
 }
 
@@ -167,7 +167,7 @@ static bool add_pipe_end(struct host_decoder *d, const struct gst_pipe_end *r)
 	t->pipe_ends[t->n_pipe_ends++] = (struct host_pipe_end){ .at_ns = at,
 								 .inode = r->inode,
 								 .peer = r->peer,
-								 .task = host_trace_task(t, r->pid, at),
+								 .task = host_trace_dying(t, r->pid, at),
 								 .flags = r->flags,
 								 .fd_kind = r->fd_kind };
 	return true;

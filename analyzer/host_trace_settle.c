@@ -69,8 +69,6 @@ static void separate_waits(struct host_trace *t)
 		struct host_wait w = t->waits[i];
 		struct host_wait *before = n && t->waits[n - 1].task == w.task ? &t->waits[n - 1] : NULL;
 
-		if (t->tasks[w.task].ended)
-			end_wait(&w, t->tasks[w.task].end_ns);
 		if (w.in_ns <= w.out_ns || (before && before->out_ns == w.out_ns)) {
 			t->strays++;
 			continue;

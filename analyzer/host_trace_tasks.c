@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define DYING_NS 5000000000 /* what is on record of a task behind its end is its own for so long */
+
 /* ---- records ---------------------------------------------------------------------------------------- */
 
 static bool add_task(struct host_decoder *d, const struct gst_task *r)
@@ -174,11 +176,22 @@ static uint32_t begun(const struct host_trace *t, uint32_t tid, int64_t at_ns)
 	return HOST_NOBODY;
 }
 
-uint32_t host_trace_task(const struct host_trace *t, uint32_t tid, int64_t at_ns)
+static uint32_t within(const struct host_trace *t, uint32_t tid, int64_t at_ns, int64_t behind_ns)
 {
 	uint32_t task = tid ? begun(t, tid, at_ns) : HOST_NOBODY;
 
-	return task != HOST_NOBODY && t->tasks[task].ended && at_ns > t->tasks[task].end_ns ? HOST_NOBODY : task;
+	return task != HOST_NOBODY && t->tasks[task].ended && at_ns - t->tasks[task].end_ns > behind_ns ? HOST_NOBODY
+													: task;
+}
+
+uint32_t host_trace_task(const struct host_trace *t, uint32_t tid, int64_t at_ns)
+{
+	return within(t, tid, at_ns, 0);
+}
+
+uint32_t host_trace_dying(const struct host_trace *t, uint32_t tid, int64_t at_ns)
+{
+	return within(t, tid, at_ns, DYING_NS);
 }
 
 /* A process's first thread keeps its number for it, even when it ended before the others. */

@@ -223,6 +223,18 @@ static void test_everything_else(void **state)
 	done(t);
 }
 
+/* The kernel tells of an end before the task gives its memory back, and wakes who joins it. */
+static void test_the_dying_still_wake(void **state)
+{
+	struct host_trace *t = trace_of(FAMILY "wait 100 t=7ms..9ms waker=200 wake=8.9ms syscall=202\n");
+
+	(void)state;
+	assert_ptr_equal(&t->tasks[task_of(t, 100, 5)->waits[0].waker], task_of(t, 200, 50));
+	assert_int_equal(task_of(t, 200, 50)->end_ns, US(8900));
+	assert_int_equal(host_trace_task(t, 200, US(8950)), HOST_NOBODY);
+	done(t);
+}
+
 /* ---- what cannot be --------------------------------------------------------------------------------- */
 
 static void test_waits_never_overlap(void **state)
@@ -233,10 +245,11 @@ static void test_waits_never_overlap(void **state)
 				"wait 100 t=6ms..5ms\n"                        /* backwards */
 				"wait 100 t=7ms..7.5ms flags=last\n" /* the same as the next, before it was over */
 				"wait 100 t=7ms..8ms syscall=1\n"
-				"wait 555 t=1ms..2ms\n"   /* nobody's */
-				"wait 200 t=7ms..8.1ms\n" /* after its end */
+				"wait 555 t=1ms..2ms\n" /* nobody's */
 				"wait 200 t=7ms..7.9ms waker=200\n"
-				"wait 101 t=1us..50us\n" /* before its birth */
+				"wait 200 t=7.95ms..8.1ms waker=100 wake=8ms\n" /* it was dying */
+				"wait 200 t=7.99ms..6000ms\n"                   /* nobody dies that long */
+				"wait 101 t=1us..50us\n"                        /* before its birth */
 				"wait 101 t=100us..200us wake=50us by=timer waker=100\n");
 	const struct host_task *root = task_of(t, 100, 5), *loader = task_of(t, 200, 50), *pin = task_of(t, 101, 50);
 
@@ -248,8 +261,10 @@ static void test_waits_never_overlap(void **state)
 	assert_int_equal(root->waits[1].in_ns, US(4000));
 	assert_int_equal(root->waits[2].in_ns, US(8000));
 	assert_int_equal(root->waits[2].what.syscall, 1);
-	assert_int_equal(loader->n_waits, 1);
+	assert_int_equal(loader->n_waits, 2);
 	assert_int_equal(loader->waits[0].waker, HOST_NOBODY); /* nobody wakes himself */
+	assert_int_equal(loader->waits[1].in_ns, US(8100));
+	assert_int_equal(loader->end_ns, US(8100));
 	assert_int_equal(pin->n_waits, 2);
 	assert_int_equal(pin->waits[0].out_ns, US(10));
 	assert_int_equal(pin->waits[1].wake_ns, US(100));
@@ -529,6 +544,7 @@ int main(void)
 		cmocka_unit_test(test_tasks_and_who_made_them),
 		cmocka_unit_test(test_waits_and_who_woke_them),
 		cmocka_unit_test(test_everything_else),
+		cmocka_unit_test(test_the_dying_still_wake),
 		cmocka_unit_test(test_waits_never_overlap),
 		cmocka_unit_test(test_numbers_beyond_all_bounds),
 		cmocka_unit_test(test_a_killed_collector_proves_no_computing),
