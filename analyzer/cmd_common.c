@@ -79,6 +79,10 @@ int cmd_damage(const struct run *run)
 		if (run->traces[i]->damage.kind)
 			status = cmd_fail(&run->traces[i]->damage, NULL) == ERR_SYSTEM ? ERR_SYSTEM : ERR_FORMAT;
 	}
+	for (size_t i = 0; i < run->n_hosts; i++) {
+		if (run->hosts[i]->damage.kind)
+			status = cmd_fail(&run->hosts[i]->damage, NULL) == ERR_SYSTEM ? ERR_SYSTEM : ERR_FORMAT;
+	}
 	for (size_t i = 0; i < run->n_missing; i++) {
 		struct error e;
 

@@ -122,13 +122,18 @@ static void losses(const struct page *p, const struct summary *s)
 {
 	char dropped[TEXT_SHORT], unlinked[TEXT_SHORT], untracked[TEXT_SHORT];
 	uint64_t without_times = s->operations_unlinked - s->measured_unlinked;
+	uint64_t processes = s->records_dropped - s->host_lost;
 
-	if (!s->records_dropped && !without_times && !s->streams_untracked)
+	if (s->host_lost || s->host_tasks_lost)
+		line(p, INK_WARN, "host probes",
+		     "%s of their records were lost, %s tasks were not followed: what a gap's chain says of such a moment may be somebody else's",
+		     text_count(dropped, s->host_lost), text_count(unlinked, s->host_tasks_lost));
+	if (!processes && !without_times && !s->streams_untracked)
 		line(p, INK_PLAIN, "losses", is_part(s) ? "none in the rest" : "none");
 	else
 		line(p, INK_WARN, "losses",
 		     "%s records dropped, %s operations without device times, %s submissions to streams beyond the table: every cause is an inference",
-		     text_count(dropped, s->records_dropped), text_count(unlinked, without_times),
+		     text_count(dropped, processes), text_count(unlinked, without_times),
 		     text_count(untracked, s->streams_untracked));
 	if (s->entry_points_unknown)
 		line(p, INK_WARN, "not hooked",
@@ -158,6 +163,14 @@ static void damage(const struct page *p, const struct summary *s)
 		if (t->damage.kind)
 			line(p, INK_WARN, "damaged", "%s: only what precedes the damage is analysed",
 			     text_clean(name, sizeof(name), text_base(t->path), 100));
+	}
+	for (size_t i = 0; i < s->run->n_hosts; i++) {
+		const struct host_trace *h = s->run->hosts[i];
+		char name[128];
+
+		if (h->damage.kind)
+			line(p, INK_WARN, "damaged", "%s: what host probes saw later is not used",
+			     text_clean(name, sizeof(name), text_base(h->path), 100));
 	}
 }
 
@@ -286,6 +299,19 @@ static void own_cost(const struct page *p, const struct self_cost *c)
 	     text_duration(cpu, self_whole_ns(c->cpu_ns)));
 }
 
+static const char *host_side(const struct summary *s)
+{
+	if (strcmp(s->host_probes, "ebpf") == 0)
+		return "every wait of the program's threads, who ended it, and what those had been waiting for (eBPF)";
+	if (strcmp(s->host_probes, "perf") == 0)
+		return "every wait of the program's threads (perf); what for by looks at /proc, who ended it is inferred";
+	if (strcmp(s->host_probes, "proc") != 0)
+		return "driver calls only";
+	return s->run->n_hosts
+		       ? "looks at /proc: waits of a few milliseconds and more; who ended them is inferred"
+		       : "the thread's own accounts, and samples of what it waited in; who kept it waiting was not recorded";
+}
+
 void report_trust(const struct page *p, const struct summary *s)
 {
 	char how[96];
@@ -302,9 +328,6 @@ void report_trust(const struct page *p, const struct summary *s)
 	missing(p, s);
 	graphs(p, s);
 	end(p, s);
-	line(p, INK_PLAIN, "host side", "%s",
-	     strcmp(s->host_probes, "proc") == 0
-		     ? "the thread's own accounts, and samples of what it waited in; who kept it waiting was not recorded"
-		     : "driver calls only");
+	line(p, INK_PLAIN, "host side", "%s", host_side(s));
 	own_cost(p, &s->self);
 }

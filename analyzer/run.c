@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "front.h"
+#include "host_match.h"
 #include "run_files.h"
 
 #include <stdlib.h>
@@ -148,6 +149,39 @@ static enum err_kind take(struct run *out, struct run_files *files, const int *r
 	return front_align(out->traces, out->n_traces) ? ERR_NONE : no_memory(e);
 }
 
+/* Did it watch a process of the run that was taken? */
+static bool watched(const struct run *run, struct host_trace *h)
+{
+	for (size_t i = 0; i < run->n_traces; i++) {
+		const struct gst_file_header *p = &run->traces[i]->header;
+
+		if (h->header.run_id[0] && p->run_id[0] ? strcmp(h->header.run_id, p->run_id) == 0
+							: host_match_process(&h, 1, run->traces[i]) != NULL)
+			return true;
+	}
+	return false;
+}
+
+static enum err_kind take_hosts(struct run *out, struct run_files *files, int chosen, int64_t now_ns, struct error *e)
+{
+	out->hosts = array_new(files->n_hosts, sizeof(*out->hosts));
+	if (!out->hosts)
+		return no_memory(e);
+	for (size_t i = 0; i < files->n_hosts; i++) {
+		enum err_kind kind = host_trace_open(&files->hosts[i].trace, files->hosts[i].path, now_ns, e);
+
+		if (kind == ERR_FORMAT && files->only_id)
+			continue;
+		if (kind)
+			return kind;
+		if (chosen != RUN_ALL && !watched(out, files->hosts[i].trace))
+			continue;
+		out->hosts[out->n_hosts++] = files->hosts[i].trace;
+		files->hosts[i].trace = NULL;
+	}
+	return ERR_NONE;
+}
+
 static enum err_kind group(struct run *out, struct run_files *files, int which, int64_t now_ns, struct error *e)
 {
 	int *run_of = array_new(files->n, sizeof(*run_of));
@@ -167,6 +201,8 @@ static enum err_kind group(struct run *out, struct run_files *files, int which, 
 			kind = no_memory(e);
 		else
 			kind = take(out, files, run_of, chosen, now_ns, e);
+		if (!kind)
+			kind = take_hosts(out, files, chosen, now_ns, e);
 		out->index = chosen == RUN_ALL ? 0 : chosen;
 	}
 	free(run_of);
@@ -209,7 +245,9 @@ static enum err_kind open_files(struct run *out, char *const paths[], size_t n_p
 	for (size_t i = 0; i < n_paths && !kind; i++)
 		kind = run_files_add(&files, paths[i], e);
 	if (!kind && files.n == 0 && !id)
-		kind = err_set(e, ERR_USAGE, "", ERR_NO_BYTE, "no trace given");
+		kind = files.n_hosts ? err_set(e, ERR_FORMAT, files.hosts[0].path, ERR_NO_BYTE,
+					       "only host probes, and no recording of a process")
+				     : err_set(e, ERR_USAGE, "", ERR_NO_BYTE, "no trace given");
 	if (!kind && files.n)
 		kind = group(out, &files, which, now_ns, e);
 	if (!kind)
@@ -234,6 +272,8 @@ void run_close(struct run *r)
 {
 	for (size_t i = 0; i < r->n_traces; i++)
 		trace_free(r->traces[i]);
+	for (size_t i = 0; i < r->n_hosts; i++)
+		host_trace_free(r->hosts[i]);
 	for (int i = 0; r->listed && i < r->count; i++) {
 		free(r->listed[i].command);
 		free(r->listed[i].id);
@@ -241,5 +281,6 @@ void run_close(struct run *r)
 	run_missing_free(r->missing, r->n_missing);
 	free(r->listed);
 	free(r->traces);
+	free(r->hosts);
 	*r = (struct run){ 0 };
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* run.h: paths -> the processes of one run. A directory may hold several runs (a second run never mixes with the first):
- * processes with the same GPUSHIM_RUN, or without one and with overlapping lifetimes, are one run. */
+ * processes with the same GPUSHIM_RUN, or without one and with overlapping lifetimes, are one run. A file of host probes belongs to the run of its
+ * GPUSHIM_RUN, or, where it or the processes have none, to that of a process it watched. */
 #pragma once
 
-#include "host_trace.h"
 #include "run_files.h"
 
 struct run_listed { /* what a directory holds */
@@ -16,7 +16,7 @@ struct run_listed { /* what a directory holds */
 struct run {
 	struct trace **traces; /* by the time their processes began */
 	size_t n_traces;
-	struct host_trace **hosts; /* of the same run: what its host probes recorded */
+	struct host_trace **hosts; /* what watched its processes, by name of file */
 	size_t n_hosts;
 	int index, count; /* this run's number (from 0, oldest first) of how many in the directory */
 	struct run_listed *listed; /* all of them, [count] */

@@ -35,6 +35,9 @@ static bool already_there(const struct run_files *files, const struct stat *st)
 	for (size_t i = 0; i < files->n; i++)
 		if (files->at[i].dev == st->st_dev && files->at[i].ino == st->st_ino)
 			return true;
+	for (size_t i = 0; i < files->n_hosts; i++)
+		if (files->hosts[i].dev == st->st_dev && files->hosts[i].ino == st->st_ino)
+			return true;
 	return false;
 }
 
@@ -65,10 +68,40 @@ static int64_t to_wall(const struct run_files *files, const struct gst_file_head
 	return mine;
 }
 
+static enum err_kind add_host(struct run_files *files, const char *path, const struct gst_file_header *header,
+			      const struct stat *st, struct error *e)
+{
+	struct run_host *h;
+
+	if (!array_room(files->hosts, files->n_hosts, files->hosts_cap))
+		return no_memory(e);
+	h = &files->hosts[files->n_hosts];
+	*h = (struct run_host){ .path = strdup(path), .header = *header, .dev = st->st_dev, .ino = st->st_ino };
+	if (!h->path)
+		return no_memory(e);
+	files->n_hosts++;
+	return ERR_NONE;
+}
+
+static enum err_kind add_process(struct run_files *files, const char *path, const struct gst_file_header *header,
+				 const struct stat *st, struct error *e)
+{
+	struct run_file *f;
+
+	if (!array_room(files->at, files->n, files->cap))
+		return no_memory(e);
+	f = &files->at[files->n];
+	*f = (struct run_file){ .path = strdup(path), .header = *header, .dev = st->st_dev, .ino = st->st_ino };
+	if (!f->path)
+		return no_memory(e);
+	f->to_wall_ns = to_wall(files, header);
+	files->n++;
+	return ERR_NONE;
+}
+
 static enum err_kind add_file(struct run_files *files, const char *path, struct error *e)
 {
 	struct gst_file_header header;
-	struct run_file *f;
 	struct stat st;
 	enum err_kind kind;
 
@@ -77,19 +110,13 @@ static enum err_kind add_file(struct run_files *files, const char *path, struct 
 	if (already_there(files, &st))
 		return ERR_NONE;
 	kind = read_header(path, &header, e);
-	if (files->only_id && (kind || strcmp(header.run_id, files->only_id) != 0))
+	if (files->only_id && (kind || (strcmp(header.run_id, files->only_id) != 0 &&
+					(header.kind != GST_FILE_HOST || header.run_id[0]))))
 		return kind == ERR_SYSTEM ? kind : ERR_NONE;
 	if (kind)
 		return kind;
-	if (!array_room(files->at, files->n, files->cap))
-		return no_memory(e);
-	f = &files->at[files->n];
-	*f = (struct run_file){ .path = strdup(path), .header = header, .dev = st.st_dev, .ino = st.st_ino };
-	if (!f->path)
-		return no_memory(e);
-	f->to_wall_ns = to_wall(files, &header);
-	files->n++;
-	return ERR_NONE;
+	return header.kind == GST_FILE_HOST ? add_host(files, path, &header, &st, e)
+					    : add_process(files, path, &header, &st, e);
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -99,10 +126,10 @@ static bool ends_with(const char *text, const char *end)
 	return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* Host probe files carry the same suffix and more; they are not processes. */
+/* Files of host probes carry the same suffix and more. */
 static int is_trace(const struct dirent *d)
 {
-	return d->d_name[0] != '.' && ends_with(d->d_name, ".gst") && !ends_with(d->d_name, ".host.gst");
+	return d->d_name[0] != '.' && ends_with(d->d_name, ".gst");
 }
 
 static int is_note(const struct dirent *d)
@@ -187,8 +214,10 @@ static enum err_kind add_entries(struct run_files *files, const char *dir, int (
 	return kind;
 }
 
-static void forget_from(struct run_files *files, size_t n, size_t n_missing)
+static void forget_from(struct run_files *files, size_t n, size_t n_hosts, size_t n_missing)
 {
+	while (files->n_hosts > n_hosts)
+		free(files->hosts[--files->n_hosts].path);
 	while (files->n > n)
 		free(files->at[--files->n].path);
 	while (files->n_missing > n_missing)
@@ -202,7 +231,7 @@ static bool same_instant(const struct timespec *a, const struct timespec *b)
 
 static enum err_kind add_directory(struct run_files *files, const char *path, struct error *e)
 {
-	size_t before = files->n, missing_before = files->n_missing;
+	size_t before = files->n, hosts_before = files->n_hosts, missing_before = files->n_missing;
 	enum err_kind kind = ERR_NONE;
 	struct stat begin, end;
 
@@ -210,7 +239,7 @@ static enum err_kind add_directory(struct run_files *files, const char *path, st
 	for (unsigned tries = 0; tries < TRIES; tries++) {
 		bool still = stat(path, &begin) == 0;
 
-		forget_from(files, before, missing_before);
+		forget_from(files, before, hosts_before, missing_before);
 		kind = add_entries(files, path, is_trace, add_file, e);
 		if (!kind)
 			kind = add_entries(files, path, is_note, add_note, e);
@@ -220,7 +249,10 @@ static enum err_kind add_directory(struct run_files *files, const char *path, st
 	if (kind || files->n > before || files->only_id)
 		return kind;
 	return err_set(e, ERR_FORMAT, path, ERR_NO_BYTE, "%s",
-		       files->n_missing ? files->missing[0].text : "no .gst file in this directory");
+		       files->n_missing ? files->missing[0].text
+		       : files->n_hosts > hosts_before
+			       ? "only host probes in this directory, and no recording of a process"
+			       : "no .gst file in this directory");
 }
 
 enum err_kind run_files_add(struct run_files *files, const char *path, struct error *e)
@@ -245,7 +277,12 @@ void run_files_free(struct run_files *files)
 		free(files->at[i].path);
 		trace_free(files->at[i].trace);
 	}
+	for (size_t i = 0; i < files->n_hosts; i++) {
+		free(files->hosts[i].path);
+		host_trace_free(files->hosts[i].trace);
+	}
 	free(files->at);
+	free(files->hosts);
 	run_missing_free(files->missing, files->n_missing);
 	*files = (struct run_files){ 0 };
 }

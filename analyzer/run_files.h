@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include "host_trace.h"
 #include "trace.h"
 
 struct run_file {
@@ -11,6 +12,14 @@ struct run_file {
 	struct gst_file_header header;
 	struct trace *trace; /* NULL until it is needed */
 	int64_t to_wall_ns;  /* added to its CLOCK_MONOTONIC it gives the time of day: the only time that machines and boots share */
+	dev_t dev;
+	ino_t ino;
+};
+
+struct run_host { /* a file of host probes */
+	char *path;
+	struct gst_file_header header;
+	struct host_trace *trace; /* NULL until it is needed */
 	dev_t dev;
 	ino_t ino;
 };
@@ -25,12 +34,14 @@ struct run_missing {
 struct run_files {
 	struct run_file *at;
 	size_t n, cap;
+	struct run_host *hosts;
+	size_t n_hosts, hosts_cap;
 	struct run_missing *missing;
 	size_t n_missing, missing_cap;
 	const char *only_id; /* not NULL: only files of this GPUSHIM_RUN; then what cannot be read, or is not there, is none of them */
 };
 
-/* A directory stands for the .gst files in it and those it has notes of. A file that is named twice is taken once. */
+/* A directory stands for the .gst files in it, those of host probes among them, and those it has notes of. A file that is named twice is taken once. */
 enum err_kind run_files_add(struct run_files *files, const char *path, struct error *e);
 void run_files_free(struct run_files *files);
 void run_missing_free(struct run_missing *missing, size_t n);

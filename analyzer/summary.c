@@ -7,6 +7,7 @@
 
 #include "alloc.h"
 #include "estimate_cause.h"
+#include "host_match.h"
 #include "text.h"
 #include "trace_measured.h"
 
@@ -180,18 +181,39 @@ static void add_front(struct summary *s, const struct trace *t)
 		s->begins_late_ns = t->from_ns - t->begin_ns;
 }
 
+static const char *const probes_names[] = { "none", "ebpf", "perf", "proc" }; /* enum gst_probes_how, best first */
+
+/* The looks of the recorder itself are as good as the last. */
+static void add_probes(struct summary *s)
+{
+	uint32_t best = 0;
+
+	for (size_t i = 0; i < s->run->n_traces; i++) {
+		const struct trace *t = s->run->traces[i];
+		const struct host_trace *h = host_match_process(s->run->hosts, s->run->n_hosts, t);
+		uint32_t how = h && h->probes.how ? h->probes.how : t->n_samples || t->n_usages ? GST_PROBES_PROC : 0;
+
+		best = how && (!best || how < best) ? how : best;
+	}
+	s->host_probes = probes_names[best];
+	for (size_t i = 0; i < s->run->n_hosts; i++) {
+		const struct host_trace *h = s->run->hosts[i];
+
+		s->host_lost += h->counters.records_dropped + h->probes.events_lost;
+		s->host_tasks_lost += h->probes.tasks_lost;
+	}
+	s->records_dropped += s->host_lost;
+}
+
 static void add_recording(struct summary *s)
 {
 	uint32_t level = s->run->n_traces ? GST_LEVEL_CUPTI : GST_LEVEL_HOST;
 
-	s->host_probes = "none";
 	for (size_t i = 0; i < s->run->n_traces; i++) {
 		const struct trace *t = s->run->traces[i];
 
 		if (measured_level(t) < level)
 			level = measured_level(t);
-		if (t->n_samples || t->n_usages)
-			s->host_probes = "proc";
 		s->running += t->life == LIFE_RUNNING;
 		s->cut += t->life == LIFE_CUT;
 		s->unknown += t->life == LIFE_UNKNOWN;
@@ -208,6 +230,7 @@ static void add_recording(struct summary *s)
 		self_add(&s->self, t);
 	}
 	s->device_timing = level_name(level);
+	add_probes(s);
 }
 
 enum err_kind summary_build(struct summary *out, const struct timeline *tl, struct error *e)

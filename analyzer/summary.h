@@ -39,9 +39,10 @@ struct summary {
 	struct summary_device *devices; size_t n_devices;
 	size_t n_gaps;
 	const char *device_timing; /* "edges"; the coarsest of the processes */
-	const char *host_probes;
+	const char *host_probes;   /* "ebpf"; what watched them best */
 	size_t running, cut, unknown; /* processes, by how they ended (enum life); the others did regularly */
-	uint64_t records_dropped, operations_unlinked, entry_points_unknown; /* losses */
+	uint64_t records_dropped, operations_unlinked, entry_points_unknown; /* losses; host_lost is among the first */
+	uint64_t host_lost, host_tasks_lost; /* of host probes: records; tasks that were not followed */
 	uint64_t activities, activities_bad, activities_dropped; /* measured work; left out as its times cannot be; without room */
 	uint64_t operations_lost, measured_unlinked; /* as in the timeline */
 	uint64_t streams_untracked, edges_skipped, names_missing, unfinished;

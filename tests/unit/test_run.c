@@ -205,6 +205,104 @@ static void nothing_to_read_is_an_error(void **state)
 	remove_all();
 }
 
+/* ---- host probes ------------------------------------------------------------------------------------ */
+
+#define HOST(root, from, to, more)                                                     \
+	"host " #root " start=" #from " end=" #to " " more "\ntask " #root " t=" #from \
+	" flags=root,there start=" #from "\n"
+
+static void assert_hosts(int which, size_t n, uint32_t root)
+{
+	struct run r;
+	struct error e;
+
+	assert_int_equal(open_dir(&r, which, &e), ERR_NONE);
+	assert_int_equal(r.n_hosts, n);
+	for (size_t i = 0; i < n && root; i++)
+		assert_int_equal(r.hosts[i]->header.pid, root);
+	run_close(&r);
+}
+
+static void a_host_file_is_of_the_run_that_it_watched(void **state)
+{
+	(void)state;
+	write_all(WORK(1, 0ms, 5ms, "") HOST(1, 0ms, 5ms, "") WORK(2, 40ms, 45ms, "") HOST(2, 40ms, 45ms, ""));
+	assert_hosts(0, 1, 1);
+	assert_hosts(RUN_LAST, 1, 2);
+	assert_hosts(RUN_ALL, 2, 0);
+	remove_all();
+	/* a collector that was started by hand knows no id; one of another run does */
+	write_all(WORK(1, 0ms, 5ms, "run=a") HOST(1, 0ms, 5ms, "") HOST(7, 0ms, 5ms, "run=a") HOST(8, 0ms, 5ms, "run=b")
+			  WORK(2, 1ms, 5ms, "run=b"));
+	assert_hosts(0, 2, 0);
+	assert_hosts(1, 1, 8);
+	remove_all();
+	/* the id counts, not the number */
+	write_all(WORK(1, 0ms, 5ms, "run=a") HOST(1, 0ms, 5ms, "run=c"));
+	assert_hosts(0, 0, 0);
+	assert_hosts(RUN_ALL, 1, 1);
+	remove_all();
+	/* the same number, another process; the same process, another time */
+	write_all(WORK(1, 0ms, 5ms, "") "host 1 start=0ms end=5ms\ntask 1 t=0ms flags=root,there start=400ms\n"
+					"host 9 start=6ms end=9ms\ntask 1 t=6ms flags=root,there start=0ms\n");
+	assert_hosts(0, 0, 0);
+	remove_all();
+}
+
+static void host_probes_by_the_run_s_id(void **state)
+{
+	struct run r;
+	struct error e;
+
+	(void)state;
+	write_all(WORK(1, 0ms, 5ms, "run=a") HOST(1, 0ms, 5ms, "run=a") HOST(2, 0ms, 5ms, "run=b")
+			  HOST(3, 0ms, 5ms, ""));
+	assert_int_equal(run_open_id(&r, dir, "a", &e), ERR_NONE);
+	assert_int_equal(r.n_traces, 1);
+	assert_int_equal(r.n_hosts, 1);
+	assert_int_equal(r.hosts[0]->header.pid, 1);
+	run_close(&r);
+	assert_int_equal(run_open_id(&r, dir, "b", &e), ERR_NONE);
+	assert_int_equal(r.n_traces, 0);
+	assert_int_equal(r.n_hosts, 0);
+	run_close(&r);
+	remove_all();
+}
+
+static void host_probes_alone_are_no_run(void **state)
+{
+	char path[128], *paths[] = { path, path };
+	struct run r;
+	struct error e;
+
+	(void)state;
+	write_all(HOST(1, 0ms, 5ms, ""));
+	assert_int_equal(open_dir(&r, RUN_ALL, &e), ERR_FORMAT);
+	assert_string_equal(e.text, "only host probes in this directory, and no recording of a process");
+	snprintf(path, sizeof(path), "%s/host-1.host.gst", dir);
+	assert_int_equal(run_open(&r, paths, 2, RUN_LAST, &e), ERR_FORMAT);
+	assert_string_equal(e.text, "only host probes, and no recording of a process");
+	assert_string_equal(e.file, path);
+	remove_all();
+}
+
+static void files_by_name_are_a_run_too(void **state)
+{
+	char path[2][128], *paths[] = { path[0], path[1], path[1] };
+	struct run r;
+	struct error e;
+
+	(void)state;
+	write_all(WORK(1, 0ms, 5ms, "") HOST(1, 0ms, 5ms, ""));
+	snprintf(path[0], sizeof(path[0]), "%s/host-1.host.gst", dir);
+	snprintf(path[1], sizeof(path[1]), "%s/host-1.gst", dir);
+	assert_int_equal(run_open(&r, paths, 3, RUN_LAST, &e), ERR_NONE);
+	assert_int_equal(r.n_traces, 1);
+	assert_int_equal(r.n_hosts, 1);
+	run_close(&r);
+	remove_all();
+}
+
 /* ---- memory ----------------------------------------------------------------------------------------- */
 
 static void any_allocation_may_fail(void **state)
@@ -224,7 +322,8 @@ static void any_allocation_may_fail(void **state)
 			 "structure 1 t=4ms\nstructure 2 t=4ms base=1 flags=same\nstream 2\n"
 			 "graph t=4ms..4ms stream=1 seq=3 structure=1\nchange t=4ms..4ms structure=1 node=1 flags=off\n"
 			 "graph t=4ms..4ms stream=2 seq=1 structure=1\ngraph t=5ms..5ms stream=1 seq=4 structure=2\n"
-			 "launch t=5ms..5ms stream=1 seq=5\nsync-context t=5ms..6ms context=7\n" WORK(2, 1ms, 6ms, ""));
+			 "launch t=5ms..5ms stream=1 seq=5\nsync-context t=5ms..6ms context=7\n" WORK(2, 1ms, 6ms, "")
+				 HOST(1, 0ms, 6ms, "") "wait 1 t=1ms..2ms file=/x\n");
 	while (!whole) {
 		struct run r;
 		struct timeline t;
@@ -258,6 +357,10 @@ int main(void)
 		cmocka_unit_test(every_run_is_listed_whichever_is_taken),
 		cmocka_unit_test(a_run_is_found_by_its_id),
 		cmocka_unit_test(nothing_to_read_is_an_error),
+		cmocka_unit_test(a_host_file_is_of_the_run_that_it_watched),
+		cmocka_unit_test(host_probes_by_the_run_s_id),
+		cmocka_unit_test(host_probes_alone_are_no_run),
+		cmocka_unit_test(files_by_name_are_a_run_too),
 		cmocka_unit_test(any_allocation_may_fail),
 	};
 
