@@ -71,6 +71,8 @@ int cmd_probes_settings(const struct probes_opts *o, const char *command, const 
 	*out = (struct probes_settings){ .dir = dir, .wait_ns = WAIT_NS, .limit = limit ? bytes_parse(limit) : 0 };
 	if (!out->limit)
 		out->limit = BYTES_LIMIT;
+	if (o->wait_us)
+		out->wait_ns = (uint32_t)o->wait_us * 1000;
 	out->sample_hz = o->stacks_hz == OPTION_USUAL ? STACKS_HZ : (uint32_t)o->stacks_hz;
 	return parse_off(o->off, command, &out->off);
 }

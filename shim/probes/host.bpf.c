@@ -187,12 +187,12 @@ static __always_inline void find(struct task_struct *task)
 	uint32_t leader = pid_of(task), tid = tid_of(task), task_state;
 	uint16_t flags = GST_TASK_THERE;
 
-	if ((t && t->kind != TRACKED_STRANGER) || !may_follow(task) || !of_tree(task))
+	task_state = BPF_CORE_READ(task, __state);
+	if ((t && t->kind != TRACKED_STRANGER) || task_state & TASK_DEAD || !may_follow(task) || !of_tree(task))
 		return;
 	t = plant(task, now);
 	if (!t)
 		return;
-	task_state = BPF_CORE_READ(task, __state);
 	if (task != me && !BPF_CORE_READ(task, on_cpu))
 		task_leaves(t, task, !task_state, task_state, now);
 	else

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Small programs with a known course, followed by eBPF; their records as they lie in the file."""
+
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from records import Trace
+
+PRELUDE = """
+import os, sys, threading, time
+def told(name, value): print(f"{name}={value}", flush=True)
+print(f"pid={os.getpid()}", flush=True)
+sys.stdin.readline()
+"""
+
+
+@functools.cache
+def why_not(gpushim):
+    """None, or what keeps eBPF from being used here."""
+    if os.geteuid() != 0:
+        return "needs root"
+    with tempfile.TemporaryDirectory() as out:
+        program = subprocess.Popen(["sleep", "0.3"])
+        done = subprocess.run([gpushim, "host", "-p", str(program.pid), "-o", out, "--probes", "ebpf"], capture_output=True, text=True, timeout=60)
+        program.wait()
+    return None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["it fails"])[0]
+
+
+class Run:
+    """A program that has run under a collector: its records, and what it told."""
+
+    def __init__(self, trace, told, stderr):
+        self.trace, self.told, self.stderr = trace, told, stderr
+
+    def tid(self, name="pid"):
+        return int(self.told[name])
+
+    def waits(self, tid=None, longer_ms=0, **fields):
+        """Its waits of at least that length, in order."""
+        tid = self.tid() if tid is None else tid
+        return [w for w in self.trace.waits if w.tid == tid and w.into - w.out >= longer_ms * 1000000
+                and all(getattr(w, name) == value for name, value in fields.items())]
+
+    def only(self, *args, **fields):
+        found = self.waits(*args, **fields)
+        assert len(found) == 1, found
+        return found[0]
+
+    def task(self, tid, flags=0):
+        return next(t for t in self.trace.tasks if t.tid == tid and t.flags & flags == flags)
+
+
+class Follow:
+    def __init__(self, gpushim, folder):
+        self.gpushim, self.folder = gpushim, folder
+
+    def __call__(self, text, *options, prefix=(), collector=(), env=None, gpushim=None, user=None):
+        """Runs PRELUDE + text as a program, from its beginning under a collector that is there by the time text begins."""
+        out = Path(tempfile.mkdtemp(dir=self.folder))
+        if user is not None:
+            os.chown(out, user, user)
+        as_user = {"user": user, "group": user, "extra_groups": []} if user is not None else {}
+        program = subprocess.Popen([*prefix, sys.executable, "-c", PRELUDE + text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   env={**os.environ, **(env or {})}, **as_user)
+        told = [program.stdout.readline()]
+        host = subprocess.Popen([*collector, gpushim or self.gpushim, "host", "-p", str(program.pid), "-o", out, "--probes", "ebpf", *options],
+                                stderr=subprocess.PIPE, text=True, **as_user)
+        said = [host.stderr.readline()]
+        try:
+            if "following" in said[0]:
+                rest, _ = program.communicate("\n", timeout=60)
+                told += rest.splitlines()
+            said += host.communicate(timeout=60)[1].splitlines(keepends=True)
+        finally:
+            program.kill()
+            host.kill()
+            program.wait()
+        assert "following" in said[0], "".join(said)
+        assert program.returncode == 0
+        (file,) = out.glob("*.host.gst")
+        return Run(Trace(file), dict(line.strip().split("=", 1) for line in told if "=" in line), "".join(said))
+
+
+@pytest.fixture
+def follow(gpushim, tmp_path):
+    reason = why_not(gpushim)
+    if reason:
+        pytest.skip(f"not by eBPF here: {reason}")
+    return Follow(gpushim, tmp_path)
+
+
+@pytest.fixture
+def disk():
+    """A folder on a disk, which /tmp need not be."""
+    folder = Path(tempfile.mkdtemp(prefix="gpushim-probes-", dir="/var/tmp"))
+    folder.chmod(0o777)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def cold(disk):
+    """A file of 16 MiB that is on the disk alone."""
+    path = disk / "cold.bin"
+    path.write_bytes(os.urandom(16 << 20))
+    fd = os.open(path, os.O_RDONLY)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+    return path
