@@ -9,6 +9,7 @@ struct command {
 	const char *name;
 	int (*run)(int argc, char *argv[]); /* argv[0] is the name; returns the exit status */
 	const char *what;
+	bool capable; /* it has a use for capabilities (setcap) */
 };
 
 int cmd_run(int argc, char *argv[]);

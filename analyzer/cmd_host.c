@@ -20,7 +20,7 @@
 
 struct host_opts {
 	size_t pid;
-	const char *out;
+	const char *out, *way;
 	struct probes_opts probes;
 };
 
@@ -29,6 +29,8 @@ static const struct option_row rows[] = {
 	  INT_MAX },
 	{ "out", 'o', OPT_TEXT, offsetof(struct host_opts, out), "DIR",
 	  "record into DIR (GPUSHIM_OUT, the process's own GPUSHIM_OUT, else ./gpushim-out)", 0, 0 },
+	{ "probes", 0, OPT_WORD, offsetof(struct host_opts, way), "ebpf|perf|proc",
+	  "watch in this way, not in the best that there is", 0, 0 },
 	PROBES_ROWS(struct host_opts),
 };
 
@@ -195,7 +197,7 @@ static int say_refused(const struct collector *c, const struct target *t, const 
 
 int cmd_host(int argc, char *argv[])
 {
-	struct host_opts o = { .probes.way = "auto" };
+	struct host_opts o = { .way = "auto" };
 	int first, status = cmd_options(&options, argc, argv, &o, &first);
 	struct probes_settings settings;
 	struct collector_sums sums;
@@ -217,7 +219,7 @@ int cmd_host(int argc, char *argv[])
 		return status;
 	settings.root = t.pid;
 	catch_signals();
-	if (!collector_start(&c, &settings, o.probes.way, why))
+	if (!collector_start(&c, &settings, o.way, why))
 		return say_refused(&c, &t, why);
 	collector_drop_privileges();
 	say_begin(&c, &t);

@@ -8,15 +8,12 @@
 #include "shim/probes/backend.h"
 
 struct probes_opts {
-	const char *way;  /* "auto", "ebpf", "perf", "proc" */
 	const char *off;  /* NAME[,NAME]; NULL none */
 	size_t stacks_hz; /* 0 none; OPTION_USUAL */
 	size_t wait_us;   /* 0: WAIT_NS */
 };
 
 #define PROBES_ROWS(opts)                                                                                           \
-	{ "probes", 0, OPT_WORD, offsetof(opts, probes.way), "ebpf|perf|proc",                                 \
-	  "watch in this way, not in the best that there is", 0, 0 },                                       \
 	{ "off", 0, OPT_TEXT, offsetof(opts, probes.off), "NAME[,NAME]", "probes to do without (switch, block, …)", 0, 0 }, \
 	{ "stacks", 0, OPT_MAYBE, offsetof(opts, probes.stacks_hz), "[=HZ]",                                        \
 	  "stacks of threads that run, so often a second (99)", 1, 1000 },                                            \

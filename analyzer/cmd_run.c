@@ -13,15 +13,19 @@
 #include <unistd.h>
 
 #include "cmd_directory.h"
+#include "cmd_probes.h"
 #include "cmd_recorder.h"
 #include "cmd_run_adopt.h"
 #include "cmd_run_child.h"
+#include "cmd_run_probes.h"
 #include "cmd_run_why.h"
+#include "cmd_secure.h"
 #include "text.h"
 
 struct run_opts {
 	const char *out, *host, *html;
 	bool deepbind;
+	struct probes_opts probes;
 };
 
 static const struct option_row rows[] = {
@@ -29,8 +33,10 @@ static const struct option_row rows[] = {
 	  "record into DIR (GPUSHIM_OUT, else ./gpushim-out)", 0, 0 },
 	{ "deepbind", 0, OPT_FLAG, offsetof(struct run_opts, deepbind), NULL,
 	  "record libraries loaded with RTLD_DEEPBIND, too: preload the driver's twin", 0, 0 },
-	{ "host", 0, OPT_WORD, offsetof(struct run_opts, host), "auto|off|require",
-	  "host probes: if there are any (auto), never, or not without", 0, 0 },
+	{ "host", 0, OPT_WORD, offsetof(struct run_opts, host), "auto|off|require|ebpf|perf|proc",
+	  "host probes: the best that there is (auto), none, or not without them: eBPF's (require), or those named", 0,
+	  0 },
+	PROBES_ROWS(struct run_opts),
 	{ "html", 0, OPT_TEXT, offsetof(struct run_opts, html), "FILE", "the report as a page as well (not there yet)",
 	  0, 0 },
 };
@@ -88,7 +94,7 @@ static bool find_twin(char recorder[PATH_MAX])
 /* First, so that whatever else is preloaded finds our wrappers and not the other way round. */
 static int preload(bool deepbind)
 {
-	const char *before = getenv("LD_PRELOAD"), *given = recorder_given();
+	const char *before = secure_getenv_given("LD_PRELOAD"), *given = recorder_given();
 	char recorder[PATH_MAX], *list;
 	int rc;
 
@@ -139,23 +145,31 @@ static int choose_id(char id[64])
 
 /* ---- the summary ------------------------------------------------------------------------------------ */
 
+struct recorded {
+	char *dir;
+	const struct run_probes *host;
+};
+
 static int print(const struct summary *s, const void *arg)
 {
 	const struct report_style style = cmd_style(STDERR_FILENO);
-	const char *dir = arg;
+	const struct recorded *recorded = arg;
 	struct error e;
 	char clean[PATH_MAX];
 
 	fputc('\n', stderr);
 	if (report_text(stderr, s, &style, REPORT_GAPS, &e))
 		return cmd_fail(&e, NULL);
-	fprintf(stderr, "\ngpushim: recorded in %s\n", text_clean(clean, sizeof(clean), dir, sizeof(clean)));
+	fputc('\n', stderr);
+	run_probes_say(recorded->host);
+	fprintf(stderr, "gpushim: recorded in %s\n", text_clean(clean, sizeof(clean), recorded->dir, sizeof(clean)));
 	return 0;
 }
 
 /* What goes wrong here is said, and changes nothing else. */
-static void summarise(char *dir, const char *id, const char *program)
+static void summarise(char *dir, const char *id, const char *program, const struct run_probes *host)
 {
+	const struct recorded recorded = { dir, host };
 	struct error e;
 	struct run run;
 	char why[512];
@@ -166,11 +180,12 @@ static void summarise(char *dir, const char *id, const char *program)
 		return;
 	}
 	if (run.n_traces) {
-		cmd_analyse(&run, NULL, print, dir);
+		cmd_analyse(&run, NULL, print, &recorded);
 		cmd_damage(&run);
 	} else if (run.n_missing) {
 		cmd_damage(&run);
 	} else {
+		run_probes_discard(host); /* nobody's idle time to explain */
 		why_nothing(why, sizeof(why), program);
 		fprintf(stderr, "gpushim: nothing was recorded: %s\n", why);
 	}
@@ -183,17 +198,55 @@ static int refuse(const struct run_opts *o)
 {
 	if (o->html)
 		return fail(ERR_USAGE, NULL, "run: --html: there is no such report yet", "try: gpushim report DIR");
-	if (o->host && strcmp(o->host, "require") == 0)
-		return fail(ERR_SYSTEM, NULL, "run: --host require: this gpushim has no host probes yet",
-			    "try: --host auto");
 	return 0;
+}
+
+static int choose_probes(const struct run_opts *o, const char *dir, struct run_probes *h)
+{
+	bool automatic = strcmp(o->host, "auto") == 0;
+
+	h->required = !automatic;
+	h->way = strcmp(o->host, "require") == 0 ? "ebpf" : o->host; /* without wakers much can only be inferred */
+	return cmd_probes_settings(&o->probes, "run", dir, &h->settings);
+}
+
+static bool wants_probes(const struct run_opts *o)
+{
+	const char *all = getenv("GPUSHIM");
+
+	return strcmp(o->host, "off") != 0 && !(all && strcmp(all, "off") == 0);
+}
+
+static int run(char *argv[], const struct run_opts *o, char *dir, const char *id)
+{
+	struct run_probes host = { 0 };
+	const struct child_watch watch = { run_probes_begin, &host };
+	struct child_end end = { 0 };
+	int status = choose_probes(o, dir, &host);
+
+	if (status)
+		return status;
+	if (!child_run(argv, wants_probes(o) ? &watch : NULL, &end))
+		return fail(ERR_SYSTEM, NULL, strerror(errno), NULL);
+	secure_drop();
+	if (end.refused) {
+		run_probes_discard(&host);
+		return fail(ERR_SYSTEM, "run: --host require", host.why, NULL);
+	}
+	run_probes_end(&host);
+	if (end.error) {
+		run_probes_discard(&host);
+		fail(ERR_SYSTEM, argv[0], strerror(end.error), NULL);
+	} else {
+		summarise(dir, id, argv[0], &host);
+	}
+	return child_exit_status(&end);
 }
 
 int cmd_run(int argc, char *argv[])
 {
 	struct run_opts o = { .host = "auto" };
 	char dir[PATH_MAX], id[64];
-	struct child_end end = { 0 };
 	int first, status = cmd_options(&options, argc, argv, &o, &first);
 
 	if (status >= 0)
@@ -207,13 +260,5 @@ int cmd_run(int argc, char *argv[])
 		status = fail(ERR_SYSTEM, NULL, "out of memory", NULL);
 	if (!status)
 		status = choose_id(id);
-	if (status)
-		return status;
-	if (!child_run(argv + first, &end))
-		return fail(ERR_SYSTEM, NULL, strerror(errno), NULL);
-	if (end.error)
-		fail(ERR_SYSTEM, argv[first], strerror(end.error), NULL);
-	else
-		summarise(dir, id, argv[first]);
-	return child_exit_status(&end);
+	return status ? status : run(argv + first, &o, dir, id);
 }

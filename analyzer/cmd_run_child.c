@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "cmd_secure.h"
 
 #define NOT_EXECUTABLE 126 /* as shells, env and timeout have it */
 #define NOT_FOUND 127
@@ -191,10 +192,22 @@ static int wait_for(pid_t child, const sigset_t *set)
 
 /* ---- the program ------------------------------------------------------------------------------------ */
 
-static void exec_program(char *const argv[], int report, const sigset_t *mask, const struct sigaction *on_child)
+/* Until we are let go; or whoever was to do that has been killed. */
+static void held(int fd)
 {
-	int error;
+	char go;
 
+	while (read(fd, &go, 1) < 0 && errno == EINTR)
+		;
+}
+
+static void exec_program(char *const argv[], const int fds[4], const sigset_t *mask, const struct sigaction *on_child)
+{
+	int error, report = fds[1];
+
+	close(fds[3]);
+	secure_become_ordinary();
+	held(fds[2]);
 	sigaction(SIGCHLD, on_child, NULL);
 	cmd_signals_restore();
 	sigprocmask(SIG_SETMASK, mask, NULL);
@@ -217,23 +230,49 @@ static int exec_error(int fd)
 	return got == sizeof(error) ? error : 0;
 }
 
-static pid_t start(char *const argv[], int *error, const sigset_t *mask, const struct sigaction *on_child)
+/* It is let go, or ended before it ran. */
+static bool let_go(pid_t child, int hold, const struct child_watch *watch)
 {
-	int fds[2];
+	bool goes = !watch || watch->begin(child, watch->arg);
+
+	if (goes)
+		goes = write(hold, "", 1) == 1 || errno == EPIPE; /* somebody killed it: its status says so */
+	else
+		kill(child, SIGKILL);
+	close(hold);
+	return goes;
+}
+
+/* fds: its report on exec, and what it is held by; all close on exec. */
+static pid_t start(char *const argv[], const struct child_watch *watch, struct child_end *end, const sigset_t *mask,
+		   const struct sigaction *on_child)
+{
+	int fds[4];
 	pid_t child;
 
 	if (pipe2(fds, O_CLOEXEC) != 0)
 		return -1;
+	if (pipe2(fds + 2, O_CLOEXEC) != 0) {
+		close(fds[0]);
+		close(fds[1]);
+		return -1;
+	}
 	child = fork();
 	if (child == 0)
-		exec_program(argv, fds[1], mask, on_child);
+		exec_program(argv, fds, mask, on_child);
 	close(fds[1]);
-	*error = child > 0 ? exec_error(fds[0]) : 0;
+	close(fds[2]);
+	if (child > 0) {
+		end->refused = !let_go(child, fds[3], watch);
+		end->error = exec_error(fds[0]);
+	} else {
+		close(fds[3]);
+	}
 	close(fds[0]);
 	return child;
 }
 
-bool child_run(char *const argv[], struct child_end *end)
+bool child_run(char *const argv[], const struct child_watch *watch, struct child_end *end)
 {
 	struct sigaction on_child, by_default = { .sa_handler = SIG_DFL };
 	const struct timespec now = { 0, 0 };
@@ -248,7 +287,7 @@ bool child_run(char *const argv[], struct child_end *end)
 	sigprocmask(SIG_BLOCK, &set, &mask);
 	sigaction(SIGCHLD, &by_default, &on_child); /* ignored, as it may have come to us, it would leave no status */
 	if (witness_start(&set)) {
-		child = start(argv, &end->error, &mask, &on_child);
+		child = start(argv, watch, end, &mask, &on_child);
 		saved_errno = errno;
 		if (child > 0)
 			end->status = wait_for(child, &set);

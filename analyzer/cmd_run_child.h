@@ -7,15 +7,24 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct child_end {
+	bool refused; /* by child_watch.begin: it never ran */
 	int error;  /* errno: it could not be started; 0: it was */
 	int status; /* as waitpid has it */
 };
 
+/* begin is called before the program's first instruction, when it has its process; false: it is not to run. Where we are killed meanwhile, it
+ * runs. NULL: nobody. */
+struct child_watch {
+	bool (*begin)(pid_t child, void *arg);
+	void *arg;
+};
+
 /* argv[0] is looked up in PATH. The program begins with the signals as we found them, and with our environment.
  * False: no process could be made, errno says why. */
-bool child_run(char *const argv[], struct child_end *end);
+bool child_run(char *const argv[], const struct child_watch *watch, struct child_end *end);
 
 /* The exit status that says the same as the program's, or ends us by the signal that ended the program: does not return then,
  * unless we are process 1, which signals do not end (128 + signal). */

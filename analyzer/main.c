@@ -4,20 +4,22 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "cmd_secure.h"
 #include "text.h"
 
 static const struct command commands[] = {
-	{ "run", cmd_run, "record a program, and report when it has ended" },
-	{ "host", cmd_host, "follow a process that runs already: what its threads wait for" },
-	{ "report", cmd_report, "how long each device was idle, and why" },
-	{ "export", cmd_export, "a timeline for Perfetto and chrome://tracing" },
-	{ "info", cmd_info, "what was recorded, what was lost, whether it can be trusted" },
-	{ "doctor", cmd_doctor, "what this machine lets a recording see, and what would let it see more" },
+	{ "run", cmd_run, "record a program, and report when it has ended", true },
+	{ "host", cmd_host, "follow a process that runs already: what its threads wait for", true },
+	{ "report", cmd_report, "how long each device was idle, and why", false },
+	{ "export", cmd_export, "a timeline for Perfetto and chrome://tracing", false },
+	{ "info", cmd_info, "what was recorded, what was lost, whether it can be trusted", false },
+	{ "doctor", cmd_doctor, "what this machine lets a recording see, and what would let it see more", true },
 };
 
 static void usage(FILE *out)
 {
-	fputs("usage: gpushim run [-o DIR] -- PROGRAM [ARGUMENTS]\n       gpushim host -p PID [-o DIR]\n       gpushim COMMAND PATH... [options]\n\n", out);
+	fputs("usage: gpushim run [-o DIR] -- PROGRAM [ARGUMENTS]\n       gpushim host -p PID [-o DIR]\n       gpushim COMMAND PATH... [options]\n\n",
+	      out);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].what);
 	fputs("\nPATH is a run directory (gpushim-out) or a .gst file. gpushim COMMAND --help lists a command's options.\n"
@@ -63,6 +65,7 @@ int main(int argc, char *argv[])
 	const char *name = argc > 1 ? argv[1] : "";
 	const struct command *c = find(name);
 
+	secure_start(argc, argv, c && c->capable);
 	setlocale(LC_CTYPE, "");
 	cmd_signals_start();
 	if (c)

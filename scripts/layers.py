@@ -17,7 +17,7 @@ SHARED = [f"shim/{name}.h" for name in ("file_copy", "file_system", "layout", "l
 FOLDERS = [
     ("shim/probes/*", FORMAT + SHARED + ["shim/*.def"]),
     ("shim/*", []),
-    ("analyzer/cmd_run_host.c", FORMAT + ["shim/probes/*"]),
+    ("analyzer/cmd_run_probes.*", FORMAT + ["shim/probes/*"]),
     ("analyzer/cmd_run_adopt.c", FORMAT + ["shim/file_copy.h", "shim/rename_new.h"]),
     ("analyzer/doctor_record.c", FORMAT + ["shim/network_fs.def"]),
     ("analyzer/cmd_doctor.c", FORMAT + ["shim/probes/*"]),
