@@ -56,26 +56,35 @@ class Run:
         return next(t for t in self.trace.tasks if t.tid == tid and t.flags & flags == flags)
 
 
+def as_user(user):
+    return {} if user is None else {"user": user, "group": user, "extra_groups": []}
+
+
 class Follow:
     def __init__(self, gpushim, folder):
         self.gpushim, self.folder = gpushim, folder
 
-    def __call__(self, text, *options, prefix=(), collector=(), env=None, gpushim=None, user=None):
-        """Runs PRELUDE + text as a program, from its beginning under a collector that is there by the time text begins."""
+    def collector(self, pid, *options, gpushim=None, **as_user):
+        """A collector that follows, and its folder; its first line says so."""
         out = Path(tempfile.mkdtemp(dir=self.folder))
-        if user is not None:
-            os.chown(out, user, user)
-        as_user = {"user": user, "group": user, "extra_groups": []} if user is not None else {}
-        program = subprocess.Popen([*prefix, sys.executable, "-c", PRELUDE + text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                   env={**os.environ, **(env or {})}, **as_user)
+        if as_user:
+            os.chown(out, as_user["user"], as_user["group"])
+        command = [gpushim or self.gpushim, "host", "-p", str(pid), "-o", out, "--probes", "ebpf", *options]
+        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **as_user), out
+
+    def __call__(self, text, *options, gpushim=None, user=None, program_user=None):
+        """Runs PRELUDE + text as a program, from its beginning under a collector that is there by the time text begins."""
+        python = sys.executable if user is None else shutil.which("python3", path="/usr/bin:/bin:/usr/local/bin")
+        if not python:
+            pytest.skip("no Python that every user may run")
+        program = subprocess.Popen([python, "-c", PRELUDE + text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   **as_user(program_user or user))
         told = [program.stdout.readline()]
-        host = subprocess.Popen([*collector, gpushim or self.gpushim, "host", "-p", str(program.pid), "-o", out, "--probes", "ebpf", *options],
-                                stderr=subprocess.PIPE, text=True, **as_user)
+        host, out = self.collector(program.pid, *options, gpushim=gpushim, **as_user(user))
         said = [host.stderr.readline()]
         try:
             if "following" in said[0]:
-                rest, _ = program.communicate("\n", timeout=60)
-                told += rest.splitlines()
+                told += program.communicate("\n", timeout=60)[0].splitlines()
             said += host.communicate(timeout=60)[1].splitlines(keepends=True)
         finally:
             program.kill()
@@ -86,12 +95,27 @@ class Follow:
         (file,) = out.glob("*.host.gst")
         return Run(Trace(file), dict(line.strip().split("=", 1) for line in told if "=" in line), "".join(said))
 
+    def beside(self, program, *options):
+        """Follows one that runs already, to its end."""
+        host, out = self.collector(program.pid, *options)
+        try:
+            program.wait(timeout=60)
+            said = host.communicate(timeout=60)[1]
+        finally:
+            program.kill()
+            host.kill()
+        assert host.returncode == 0, said
+        (file,) = out.glob("*.host.gst")
+        return Trace(file)
+
 
 @pytest.fixture
 def follow(gpushim, tmp_path):
     reason = why_not(gpushim)
     if reason:
         pytest.skip(f"not by eBPF here: {reason}")
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)  # ordinary users record below it
     return Follow(gpushim, tmp_path)
 
 

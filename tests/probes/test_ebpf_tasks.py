@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which tasks are followed, what they are called, and by whom they may be."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT, THERE, STRANGER, KERNEL, EXEC = 1, 2, 4, 8, 16
+NOBODY = 65534
+SWITCH, WAKING, TASKS, INTERRUPT, BLOCK, FAULT, RECLAIM, MEMCG_RECLAIM, THROTTLE, ON_CPU = range(10)
+WRITE_BACK = 13
+
+
+def test_tree_is_inherited(follow):
+    run = follow("""
+child = os.fork()
+if not child:
+    grandchild = os.fork()
+    if grandchild:
+        told("grandchild", grandchild)
+        os.waitpid(grandchild, 0)
+        os._exit(0)
+    def work():
+        told("thread", threading.get_native_id())
+        time.sleep(0.02)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    os._exit(0)
+told("child", child)
+os.waitpid(child, 0)
+""")
+    child, grandchild, thread = (run.tid(name) for name in ("child", "grandchild", "thread"))
+    assert [run.task(t).creator for t in (child, grandchild, thread)] == [run.tid(), child, grandchild]
+    assert run.task(thread).pid == grandchild
+    assert run.task(run.tid()).flags == ROOT | THERE
+    assert run.waits(thread, longer_ms=15)
+    begins, ends = {t.tid: t.begin for t in run.trace.tasks}, {e.tid: e.at for e in run.trace.ends}
+    assert begins[child] < begins[grandchild] < begins[thread] < min(ends[thread], ends[grandchild], ends[child])
+
+
+def test_tree_that_runs_already(follow, gpushim, tmp_path):
+    """Threads and children that are older than the collector, which looks from outside."""
+    program = subprocess.Popen([sys.executable, "-c", """
+import os, threading, time
+threading.Thread(target=time.sleep, args=(1.2,), daemon=True).start()
+child = os.fork()
+if not child:
+    time.sleep(1.2)
+    os._exit(0)
+threads = [int(t) for t in os.listdir("/proc/self/task")]
+print(child, max(threads), flush=True)
+os.waitpid(child, 0)
+"""], stdout=subprocess.PIPE, text=True)
+    child, thread = map(int, program.stdout.readline().split())
+    trace = follow.beside(program)
+    tasks = {t.tid: t for t in trace.tasks}
+    assert set(tasks) >= {program.pid, child, thread}
+    assert tasks[child].flags == THERE and tasks[child].creator == program.pid
+    assert tasks[thread].pid == program.pid
+    (wait,) = [w for w in trace.waits if w.tid == child]
+    assert wait.out <= trace.probes[0].begin < wait.into
+
+
+def test_numbers_as_a_namespace_has_them(follow):
+    run = follow("""
+import subprocess
+subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", '''
+import threading, time, os
+print(f"space={os.stat('/proc/self/ns/pid').st_ino}", flush=True)
+threading.Thread(target=time.sleep, args=(0.03,)).start()
+'''])
+""")
+    inside = [t for t in run.trace.tasks if t.pid_ns == int(run.told["space"])]
+    (first,) = {(t.tid, t.pid, t.own_pid) for t in inside if t.own_tid == 1}
+    assert first[0] == first[1] > 1 and first[2] == 1
+    (thread,) = {(t.tid, t.own_tid) for t in inside if t.own_pid == 1 and t.own_tid != 1}
+    assert thread[0] != thread[1] < 10
+    (wait,) = run.waits(thread[0], longer_ms=20)
+    assert run.task(run.tid()).own_tid == run.tid()
+
+
+def test_new_names(follow):
+    run = follow("""
+child = os.fork()
+if not child:
+    os.execvp("sleep", ["sleep", "0.02"])
+told("child", child)
+os.waitpid(child, 0)
+open("/proc/self/comm", "w").write("renamed")
+""")
+    assert "sleep" in {t.name for t in run.trace.tasks if t.tid == run.tid("child") and t.flags & EXEC}
+    assert [t.name for t in run.trace.tasks if t.tid == run.tid()][-1] == "renamed"
+
+
+def test_stranger_that_wakes_is_named(follow, tmp_path):
+    """A process that is not of the tree writes into its pipe."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = subprocess.Popen([sys.executable, "-c", f"""
+import time
+f = open("{pipe}", "wb", buffering=0)
+time.sleep(0.05)
+f.write(b"1")
+time.sleep(0.05)
+f.write(b"2")
+"""])
+    run = follow(f"""
+f = open("{pipe}", "rb", buffering=0)
+f.read(1)
+f.read(1)
+""")
+    writer.wait()
+    assert run.task(writer.pid).flags & STRANGER
+    assert [w.waker for w in run.waits(longer_ms=30)][-2:] == [writer.pid] * 2
+    assert run.waits(writer.pid, longer_ms=40)  # its own wait, from when it was known
+
+
+@pytest.mark.parametrize("name, bit", [("waking", WAKING), ("tasks", TASKS), ("interrupt", INTERRUPT), ("block", BLOCK), ("fault", FAULT),
+                                       ("reclaim", RECLAIM), ("memcg-reclaim", MEMCG_RECLAIM), ("throttle", THROTTLE), ("write-back", WRITE_BACK)])
+def test_each_probe_may_be_missing(follow, name, bit):
+    run = follow("time.sleep(0.03)", "--off", name)
+    watched = run.trace.probes[0].watched
+    assert not watched & 1 << bit
+    everything = 1 << SWITCH | 1 << WAKING | 1 << TASKS | 1 << INTERRUPT
+    assert watched & everything == everything & ~(1 << bit)
+    wait = run.only(longer_ms=25)
+    assert wait.syscall >= 0 and bool(wait.wake) == (name != "waking")
+    assert run.trace.probes[-1].end and not run.trace.probes[-1].events_lost
+
+
+def test_samples_of_who_runs(follow):
+    run = follow("""
+end = time.monotonic() + 0.4
+while time.monotonic() < end: pass
+""", "--stacks=200")
+    assert run.trace.probes[0].watched & 1 << ON_CPU and run.trace.probes[0].sample_ns == 5000000
+    mine = [s for s in run.trace.on_cpu if s.tid == run.tid()]
+    assert 30 <= len(mine) <= 120 and all(s.frames for s in mine)
+
+
+# ---- privileges ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_capabilities(gpushim, disk):
+    """A copy of the program that may load eBPF and nothing else."""
+    if not shutil.which("setcap"):
+        pytest.skip("no setcap here")
+    copy = disk / "gpushim"
+    shutil.copy(gpushim, copy)
+    copy.chmod(0o755)
+    if subprocess.run(["setcap", "cap_bpf,cap_perfmon+ep", copy]).returncode:
+        pytest.skip("this file system keeps no capabilities")
+    return copy
+
+
+def test_ordinary_user_with_two_capabilities(follow, two_capabilities, cold):
+    run = follow(f"""
+fd = os.open("{cold}", os.O_RDONLY)
+os.pread(fd, 1 << 20, 3 << 20)
+time.sleep(0.03)
+""", "--wait", "20", "--stacks", gpushim=two_capabilities, user=NOBODY)
+    every = (SWITCH, WAKING, TASKS, INTERRUPT, BLOCK, FAULT, RECLAIM, MEMCG_RECLAIM, THROTTLE, ON_CPU)
+    assert all(run.trace.probes[0].watched & 1 << bit for bit in every)
+    read = [w for w in run.waits() if w.inode == cold.stat().st_ino]
+    assert read and {(run.trace.file(w), w.offset) for w in read} == {(str(cold), 3 << 20)}
+    assert run.only(longer_ms=25).by == 3
+
+
+def test_ordinary_user_may_not_follow_another(follow, two_capabilities):
+    with pytest.raises(AssertionError, match="another user's|not permitted|may not"):
+        follow("", gpushim=two_capabilities, user=NOBODY, program_user=1)
+
+
+def test_ordinary_user_without_capabilities_is_told(follow, gpushim, disk):
+    copy = disk / "plain"
+    shutil.copy(gpushim, copy)
+    copy.chmod(0o755)
+    with pytest.raises(AssertionError, match="CAP_BPF and CAP_PERFMON"):
+        follow("", gpushim=copy, user=NOBODY)
