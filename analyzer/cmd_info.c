@@ -45,6 +45,10 @@ int cmd_info(int argc, char *argv[])
 		if (report_info(stdout, run.traces[i], &style, &e))
 			status = cmd_fail(&e, NULL);
 	}
+	for (size_t i = 0; i < run.n_hosts && !status; i++) {
+		fputc('\n', stdout);
+		report_info_host(stdout, run.hosts[i], &style);
+	}
 	status = cmd_finish(stdout, "standard output", status);
 	if (!status)
 		status = cmd_damage(&run);

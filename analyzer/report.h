@@ -27,3 +27,5 @@ void report_steps(FILE *out, const struct summary *s, const struct report_style 
 void report_runs(FILE *out, const struct run *run, const struct report_style *style);
 /* What one file holds, what was lost, and whether to trust it. */
 enum err_kind report_info(FILE *out, const struct trace *t, const struct report_style *style, struct error *e);
+/* … of host probes. */
+void report_info_host(FILE *out, const struct host_trace *h, const struct report_style *style);

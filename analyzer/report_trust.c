@@ -126,7 +126,7 @@ static void losses(const struct page *p, const struct summary *s)
 
 	if (s->host_lost || s->host_tasks_lost)
 		line(p, INK_WARN, "host probes",
-		     "%s of their records were lost, %s tasks were not followed: what a gap's chain says of such a moment may be somebody else's",
+		     "records lost: %s, threads not followed: %s; what a chain says of such a moment may be incomplete",
 		     text_count(dropped, s->host_lost), text_count(unlinked, s->host_tasks_lost));
 	if (!processes && !without_times && !s->streams_untracked)
 		line(p, INK_PLAIN, "losses", is_part(s) ? "none in the rest" : "none");
