@@ -212,11 +212,13 @@ bool proc_wait_look(struct proc_waits *w, uint32_t pid, uint32_t tid, struct gst
 	proc_wait_unknown(what);
 	w->fd.inode = w->fd.peer = 0;
 	w->fd.kind = GST_FD_NONE;
+	w->ended = false;
 	/* A task of another user's, or where only a parent may look (Yama): there is its state still. */
 	if (proc_text_read(text, sizeof(text), "/proc/%u/task/%u/syscall", pid, tid) > 0 &&
 	    !parse_call(text, &number, args))
 		return false;
 	state = read_state(pid, tid);
+	w->ended = state == 'Z' || state == 'X';
 	if (!state || strchr("RZX", state))
 		return false;
 	what->syscall = (int32_t)number;

@@ -19,6 +19,7 @@ struct proc_waits {
 	struct proc_files *files;
 	struct proc_fd fd;      /* the one last looked at: whose inode and peer a pipe's other end is found by */
 	char path[512];
+	bool ended;             /* the task last looked at has, though its number is there still */
 };
 
 /* What it waits for now. False: it is on a CPU or runnable, or it is gone. */

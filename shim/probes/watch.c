@@ -114,12 +114,10 @@ void watch_task_end(struct watch *w, uint32_t tid, uint32_t pid, uint64_t at)
 
 bool watch_look(struct watch *w, uint32_t pid, uint32_t tid, struct gst_wait_for *what)
 {
-	if (!watch_wants(&w->settings, GST_PROBE_SYSCALL)) {
-		proc_wait_unknown(what);
-		return true;
-	}
 	if (!proc_wait_look(&w->waits, pid, tid, what))
 		return false;
+	if (!watch_wants(&w->settings, GST_PROBE_SYSCALL))
+		proc_wait_unknown(what);
 	if (w->pipes && (what->fd_kind == GST_FD_PIPE || what->fd_kind == GST_FD_SOCKET))
 		pipe_ends_wanted(w->pipes, what->inode, w->waits.fd.peer);
 	return true;
