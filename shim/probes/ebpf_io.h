@@ -20,6 +20,12 @@ struct {
 	__type(value, struct pending);
 } requests SEC(".maps");
 
+/* File systems that lie on no disk: a page of theirs in a request is a program's own memory, that is read into past the cache. */
+static __always_inline bool in_memory(unsigned long magic)
+{
+	return magic == 0x01021994 /* tmpfs */ || magic == 0x958458f6 /* hugetlbfs */ || magic == 0x858458f6 /* ramfs */;
+}
+
 /* Of a file's page; another's (anonymous memory, a file system's own buffers of no inode) leaves all as it is. */
 static __always_inline void pending_file(struct pending *p, struct page *page)
 {
@@ -35,7 +41,7 @@ static __always_inline void pending_file(struct pending *p, struct page *page)
 	if (!mapping || mapping & 3)
 		return;
 	inode = BPF_CORE_READ((struct address_space *)mapping, host);
-	if (!inode)
+	if (!inode || in_memory(BPF_CORE_READ(inode, i_sb, s_magic)))
 		return;
 	if (bpf_core_field_exists(((struct page___index *)0)->index))
 		index = BPF_CORE_READ((struct page___index *)page, index);
