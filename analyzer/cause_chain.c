@@ -14,13 +14,14 @@ static bool is_whole(const struct host_trace *h)
 static void propose(const struct gap_view *v, struct findings *out, const struct chain_segment *s,
 		    const struct chain_about *about)
 {
-	enum cause_id cause = chain_cause(s, about);
+	enum cause_id between = chain_between(s, about),
+		      cause = between != CAUSE_unexplained ? between : chain_cause(s, about);
+	bool inferred = s->inferred || between != CAUSE_unexplained || !is_whole(about->host);
 	struct finding *f;
 
 	if (cause == CAUSE_unexplained)
 		return;
-	f = findings_add(out, cause, s->inferred || !is_whole(about->host) ? CONFIDENCE_INFERRED : CONFIDENCE_OBSERVED,
-			 s->begin_ns, s->end_ns);
+	f = findings_add(out, cause, inferred ? CONFIDENCE_INFERRED : CONFIDENCE_OBSERVED, s->begin_ns, s->end_ns);
 	f->pid = v->trace->header.pid;
 	f->tid = v->tid;
 	f->n_chain = (uint32_t)s->n_steps;

@@ -105,27 +105,39 @@ static bool sampled_before(const void *element, const void *key)
 	return ((const struct host_on_cpu *)element)->at_ns < *(const int64_t *)key;
 }
 
+static void say_on_cpu(struct line *l, const struct chain_segment *s, enum cause_id cause, const char *who)
+{
+	const struct host_task *task = chain_leaf(s)->task;
+	char length[TEXT_SHORT];
+	size_t samples = 0;
+
+	say(l, cause == CAUSE_host_lock ? "held by %s, which was on a CPU for %s" : "%s was on a CPU for %s", who,
+	    text_duration(length, s->end_ns - s->begin_ns));
+	if (cause == CAUSE_memory_stall)
+		say(l, ", between two waits for memory");
+	else if (cause == CAUSE_checkpoint)
+		say(l, ", between two waits for what it saved");
+	for (size_t i = task ? array_first(task->on_cpu, task->n_on_cpu, sizeof(*task->on_cpu), sampled_before,
+					   &s->begin_ns)
+			     : 0;
+	     task && i < task->n_on_cpu && task->on_cpu[i].at_ns < s->end_ns; i++)
+		samples++;
+	if (samples)
+		say(l, ", and %zu sample%s found it there", samples, samples == 1 ? "" : "s");
+}
+
 /* What the leaf did. */
 static void say_leaf(struct line *l, const struct host_trace *h, const struct chain_segment *s, enum cause_id cause)
 {
 	const struct chain_step *leaf = chain_leaf(s);
 	char who[TASK_WORDS], what[STATE_WORDS], length[TEXT_SHORT];
-	size_t samples = 0;
 
 	task_words(who, leaf->task);
 	state_words(what, h, leaf);
 	text_duration(length, s->end_ns - s->begin_ns);
 	switch (leaf->state) {
 	case CHAIN_ON_CPU:
-		say(l, cause == CAUSE_host_lock ? "held by %s, which was on a CPU for %s" : "%s was on a CPU for %s",
-		    who, length);
-		if (leaf->task)
-			for (size_t i = array_first(leaf->task->on_cpu, leaf->task->n_on_cpu,
-						    sizeof(*leaf->task->on_cpu), sampled_before, &s->begin_ns);
-			     i < leaf->task->n_on_cpu && leaf->task->on_cpu[i].at_ns < s->end_ns; i++)
-				samples++;
-		if (samples)
-			say(l, ", and %zu sample%s found it there", samples, samples == 1 ? "" : "s");
+		say_on_cpu(l, s, cause, who);
 		return;
 	case CHAIN_QUEUED:
 		say(l, "%s was runnable for %s without a CPU", who, length);

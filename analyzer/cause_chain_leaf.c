@@ -4,6 +4,7 @@
 #include "cause_chain_file.h"
 #include "cause_chain_pressure.h"
 
+#define LOOK_AROUND 2000                /* segments */
 #define LARGE_WRITE ((uint64_t)1 << 20) /* bytes in one call: a file's worth, no line of a log */
 
 static const struct host_what nothing = { .syscall = -2, .offset = UINT64_MAX };
@@ -20,29 +21,48 @@ static bool same_process(const struct host_task *a, const struct host_task *b)
 	return a == b || (a && b && a->pid == b->pid && a->pid_ns == b->pid_ns);
 }
 
-/* Was this thread also found fetching something during the walk? Then it carries data, whatever it computes in between. */
-static bool fetches(const struct chain *whole, const struct host_task *task)
+/* The segments of the walk that are looked at for one of them: all, but for very long walks. */
+static void neighbours(const struct chain_segment *s, const struct chain *whole, size_t *from, size_t *to)
 {
-	for (size_t i = 0; whole && i < whole->n; i++) {
-		for (size_t k = 1; k < whole->at[i].n_steps; k++) {
-			const struct chain_step *s = &whole->at[i].steps[k];
+	size_t at = whole ? (size_t)(s - whole->at) : 0;
 
-			if (s->task == task && (s->state == CHAIN_PIPE_READ || s->state == CHAIN_SOCKET_READ ||
-						s->state == CHAIN_POLL || s->state == CHAIN_FILE_READ))
+	*from = at > LOOK_AROUND ? at - LOOK_AROUND : 0;
+	*to = !whole ? 0 : whole->n - at > LOOK_AROUND ? at + LOOK_AROUND : whole->n;
+}
+
+/* Was this thread also found fetching something during the walk? Then it carries data, whatever it computes in between. */
+static bool fetches(const struct chain_segment *s, const struct chain *whole, const struct host_task *task)
+{
+	size_t from, to;
+
+	neighbours(s, whole, &from, &to);
+	for (size_t i = from; i < to; i++) {
+		for (size_t k = 1; k < whole->at[i].n_steps; k++) {
+			const struct chain_step *step = &whole->at[i].steps[k];
+
+			if (step->task == task && (step->state == CHAIN_PIPE_READ || step->state == CHAIN_SOCKET_READ ||
+						   step->state == CHAIN_POLL || step->state == CHAIN_FILE_READ))
 				return true;
 		}
 	}
 	return false;
 }
 
-/* Was the same file forced to the disk during the walk? Then writing to it was part of saving it. */
-static bool flushed(const struct chain *whole, const struct host_what *w)
+/* Did this thread force a file to the disk during the walk? This one; any, where it is not known which it is. Then writing to it, and opening
+ * and making it, was part of saving it. */
+static bool flushed(const struct chain_segment *s, const struct chain *whole)
 {
-	for (size_t i = 0; whole && w->inode && i < whole->n; i++) {
-		const struct chain_step *leaf = chain_leaf(&whole->at[i]);
-		const struct host_what *other = what_of(leaf);
+	const struct chain_step *leaf = chain_leaf(s);
+	const struct host_what *w = what_of(leaf);
+	size_t from, to;
 
-		if (leaf->state == CHAIN_FLUSH && other->inode == w->inode && other->dev == w->dev)
+	neighbours(s, whole, &from, &to);
+	for (size_t i = from; i < to; i++) {
+		const struct chain_step *other = chain_leaf(&whole->at[i]);
+		const struct host_what *flush = what_of(other);
+
+		if (other->state == CHAIN_FLUSH && other->task == leaf->task &&
+		    (!w->inode || (flush->inode == w->inode && flush->dev == w->dev)))
 			return true;
 	}
 	return false;
@@ -57,6 +77,8 @@ static enum cause_id of_read(const struct chain_segment *s, const struct chain_a
 
 	if (fault && (w->flags & GST_WAIT_ANONYMOUS))
 		return CAUSE_memory_stall;
+	if (!fault && !w->file && !w->inode && flushed(s, about->whole)) /* a directory's, as the file was made */
+		return CAUSE_checkpoint;
 	switch (file_use(w)) {
 	case FILE_NETWORK:
 		return CAUSE_input_network;
@@ -78,7 +100,7 @@ static enum cause_id of_write(const struct chain_segment *s, const struct chain_
 	const struct chain_step *leaf = chain_leaf(s);
 	const struct host_what *w = what_of(leaf);
 
-	if (leaf->state == CHAIN_FLUSH || w->bytes >= LARGE_WRITE || about->copied_out || flushed(about->whole, w))
+	if (leaf->state == CHAIN_FLUSH || w->bytes >= LARGE_WRITE || about->copied_out || flushed(s, about->whole))
 		return CAUSE_checkpoint;
 	return CAUSE_output_io;
 }
@@ -111,7 +133,7 @@ static enum cause_id of_computing(const struct chain_segment *s, const struct ch
 		return CAUSE_unexplained;
 	if (!same_process(leaf->task, s->steps[0].task))
 		return CAUSE_input_preprocess;
-	if (waits_for_data(link->state) || fetches(about->whole, leaf->task))
+	if (waits_for_data(link->state) || fetches(s, about->whole, leaf->task))
 		return CAUSE_input_preprocess;
 	return CAUSE_host_lock;
 }

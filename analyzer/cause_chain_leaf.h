@@ -11,8 +11,12 @@ struct chain_about { /* what must be known besides the segment itself */
 	bool copied_out;           /* the thread had copied from the device in this gap, or just before */
 };
 
-/* CAUSE_unexplained: it proves none. */
+/* CAUSE_unexplained: it proves none. s: one of about->whole, where there is one. */
 enum cause_id chain_cause(const struct chain_segment *s, const struct chain_about *about);
+
+/* s computed, between two waits of the same thread for one cause, and no longer than those: memory_stall where both were for memory (then it
+ * was the kernel that worked on the faults), checkpoint where both saved (then it was writing). An inference. CAUSE_unexplained: neither. */
+enum cause_id chain_between(const struct chain_segment *s, const struct chain_about *about);
 
 static inline const struct chain_step *chain_leaf(const struct chain_segment *s)
 {

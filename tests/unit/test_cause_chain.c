@@ -296,6 +296,63 @@ static void test_a_thread_that_carries_data(void **state)
 	assert_int_equal(chain_cause(&two[1], &about), CAUSE_host_lock);
 }
 
+/* Faults, 50 us of computing, faults; and what is saved, with more computing in between than waiting. */
+static void test_what_lies_between_two_waits_for_one_thing(void **state)
+{
+	struct host_wait wait = { .what = { .syscall = -2, .offset = UINT64_MAX, .inode = 7, .file = "/out/x" } };
+	struct chain_step leaves[4];
+	struct chain_segment at[4];
+	struct chain whole = { .at = at, .n = 4 };
+	struct chain_about about = { .host = &host, .whole = &whole };
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		leaves[i] = (struct chain_step){ .task = &tasks[MAIN], .state = CHAIN_SWAP };
+		at[i] = (struct chain_segment){
+			.begin_ns = i * 50000, .end_ns = (i + 1) * 50000, .steps = &leaves[i], .n_steps = 1
+		};
+	}
+	leaves[1].state = CHAIN_ON_CPU;
+	leaves[2].state = CHAIN_QUEUED; /* is passed over */
+	assert_int_equal(chain_between(&at[1], &about), CAUSE_memory_stall);
+	at[1].end_ns = at[1].begin_ns + 200001;
+	assert_int_equal(chain_between(&at[1], &about), CAUSE_unexplained);
+	at[1].end_ns = at[1].begin_ns + 100000;
+	leaves[0].state = CHAIN_FILE_READ;
+	leaves[0].wait = &wait;
+	assert_int_equal(chain_between(&at[1], &about), CAUSE_unexplained);
+	leaves[3].state = CHAIN_FILE_READ; /* decoding between two reads is decoding */
+	leaves[3].wait = &wait;
+	assert_int_equal(chain_between(&at[1], &about), CAUSE_unexplained);
+	leaves[3].state = CHAIN_FLUSH;
+	leaves[0].state = CHAIN_FILE_WRITE;
+	assert_int_equal(chain_between(&at[1], &about), CAUSE_checkpoint);
+	at[1].end_ns++;
+	assert_int_equal(chain_between(&at[1], &about), CAUSE_unexplained);
+	at[1].end_ns--;
+	leaves[3].task = &tasks[PIN];
+	assert_int_equal(chain_between(&at[1], &about), CAUSE_unexplained);
+	assert_int_equal(chain_between(&at[0], &about), CAUSE_unexplained); /* the first, and the last */
+	assert_int_equal(chain_between(&at[3], &about), CAUSE_unexplained);
+}
+
+static void test_making_a_file_that_is_saved(void **state)
+{
+	struct host_wait waits_of[2] = { { .what = { .syscall = 257, .offset = UINT64_MAX } },
+					 { .what = { .syscall = 74, .inode = 7 } } };
+	struct chain_step leaves[2] = { { .task = &tasks[MAIN], .state = CHAIN_FILE_READ, .wait = &waits_of[0] },
+					{ .task = &tasks[MAIN], .state = CHAIN_FLUSH, .wait = &waits_of[1] } };
+	struct chain_segment at[2] = { { .end_ns = 1, .steps = &leaves[0], .n_steps = 1 },
+				       { .begin_ns = 1, .end_ns = 2, .steps = &leaves[1], .n_steps = 1 } };
+	struct chain whole = { .at = at, .n = 2 };
+	struct chain_about about = { .host = &host, .whole = &whole };
+
+	(void)state;
+	assert_int_equal(chain_cause(&at[0], &about), CAUSE_checkpoint);
+	leaves[1].task = &tasks[PIN];
+	assert_int_equal(chain_cause(&at[0], &about), CAUSE_input_storage);
+}
+
 static void test_requests_of_a_wait(void **state)
 {
 	struct host_request requests[] = {
@@ -386,6 +443,8 @@ int main(void)
 		cmocka_unit_test(test_states_of_one_thread),
 		cmocka_unit_test(test_who_computes),
 		cmocka_unit_test(test_a_thread_that_carries_data),
+		cmocka_unit_test(test_what_lies_between_two_waits_for_one_thing),
+		cmocka_unit_test(test_making_a_file_that_is_saved),
 		cmocka_unit_test(test_requests_of_a_wait),
 		cmocka_unit_test(test_links_and_evidence_of_a_read),
 	};
