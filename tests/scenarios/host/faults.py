@@ -17,7 +17,7 @@ CPU = 1  # where the fault is on one CPU
 class Plan:
     command: list          # program and its arguments; "faults_linked" and the like are found by the runner
     env: dict = field(default_factory=dict)
-    group: rig.Group = None  # the program puts itself in
+    groups: list = field(default_factory=list)  # the program puts itself in
     files: bool = False    # the truth names files and offsets: the report must too
 
 
@@ -42,7 +42,7 @@ def cold_file(place, fault, **more):
     rig.disk_of(place.folder)
     file = rig.data_file(place.folder, file_size(place))
     plan = linked(place, fault, LAB_FILE=file, LAB_BATCH=BATCH, **more)
-    plan.group, plan.files = rig.throttled_disk(place.janitor, place.folder, read=DISK_RATE), True
+    plan.groups, plan.files = [rig.throttled_disk(place.janitor, place.folder, read=DISK_RATE)], True
     return plan
 
 
@@ -65,7 +65,7 @@ def overlay(place):
     file = rig.data_file(lower, file_size(place))
     merged = rig.overlay(place.janitor, lower, place.folder)
     plan = linked(place, "read", LAB_FILE=merged / file.name, LAB_BATCH=BATCH)
-    plan.group, plan.files = rig.throttled_disk(place.janitor, place.folder, read=DISK_RATE), True
+    plan.groups, plan.files = [rig.throttled_disk(place.janitor, place.folder, read=DISK_RATE)], True
     return plan
 
 
@@ -101,7 +101,7 @@ def reads_cold(place, plan):
     """Its workers do."""
     rig.disk_of(place.folder)
     plan.env = {"LAB_FILE": rig.data_file(place.folder, (place.steps + 2) * BATCH), "LAB_BATCH": BATCH}
-    plan.group, plan.files = rig.throttled_disk(place.janitor, place.folder, read=DISK_RATE), True
+    plan.groups, plan.files = [rig.throttled_disk(place.janitor, place.folder, read=DISK_RATE)], True
     return plan
 
 
@@ -111,7 +111,7 @@ def worker_read(place):
 
 def checkpoint(place):
     plan = linked(place, "checkpoint", LAB_SAVE=place.folder / "checkpoint.pt")
-    plan.group = rig.throttled_disk(place.janitor, place.folder, write=200 * MIB)
+    plan.groups = [rig.throttled_disk(place.janitor, place.folder, write=2 * DISK_RATE)]
     return plan
 
 
@@ -131,15 +131,15 @@ def contention(place):
 def quota(place):
     group = rig.quota(place.janitor, 6000, 20000)
     plan = linked(place, "quota", LAB_CPU=CPU, LAB_CPU_STAT=group.path / "cpu.stat")
-    plan.group = group
+    plan.groups = [group]
     return plan
 
 
 def memory(place):
-    """The swap is full before the program is: its pages come back from there."""
+    """A third of what it needs is in the swap, on a slow disk."""
     rig.swap(place.janitor, place.folder, 128 * MIB)
     plan = linked(place, "memory", LAB_TOUCH=96 * MIB)
-    plan.group = rig.little_memory(place.janitor, 64 * MIB)
+    plan.groups = [rig.little_memory(place.janitor, 64 * MIB), rig.throttled_disk(place.janitor, place.folder, read=DISK_RATE)]
     return plan
 
 

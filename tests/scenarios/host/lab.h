@@ -42,6 +42,8 @@ void truth_open(void);
 struct span span_begin(const char *cause, const char *role, long step);
 /* By the thread that began it. */
 void span_end(const struct span *s);
+/* Of what it waited for, only the end, in which it had been woken and was without a CPU. */
+void span_end_woken(struct span *s);
 
 /* Keeps a CPU for this much time of the thread's own. */
 void compute_cpu(long ns);

@@ -56,11 +56,12 @@ def program(build, command):
     return [str(build / "host" / name), *args]
 
 
-def into_group(group, command):
-    """The program alone is in it: the recorder and the probes are not what is slowed down."""
-    if group is None:
+def into_groups(groups, command):
+    """The program alone is in them: the recorder and the probes are not what is slowed down."""
+    if not groups:
         return command
-    return ["/bin/sh", "-c", f'echo $$ >{shlex.quote(group.procs())} && exec "$@"', "sh", *command]
+    enter = "".join(f"echo $$ >{shlex.quote(group.procs())} && " for group in groups)
+    return ["/bin/sh", "-c", f'{enter}exec "$@"', "sh", *command]
 
 
 def environment(build, folder, plan):
@@ -87,7 +88,7 @@ def become(user):
 
 def run_recorded(build, plan, how):
     """One command."""
-    return [str(build / "gpushim"), "run", "--host", "off" if how == "none" else how, "--", *into_group(plan.group, program(build, plan.command))]
+    return [str(build / "gpushim"), "run", "--host", "off" if how == "none" else how, "--", *into_groups(plan.groups, program(build, plan.command))]
 
 
 def until_stopped(process):
@@ -106,7 +107,7 @@ def run_followed(build, folder, plan, how, user):
     begin = ["/bin/sh", "-c", 'kill -STOP $$; LD_PRELOAD=$0 exec "$@"', str(build / "libgpushim.so"), *program(build, plan.command)]
     options = {"cwd": folder, "env": env, "stdin": subprocess.DEVNULL, "text": True, "errors": "replace", "preexec_fn": become(user)}
     with open(folder / "output.txt", "w") as out:
-        process = subprocess.Popen(into_group(plan.group, begin), stdout=out, stderr=out, **options)
+        process = subprocess.Popen(into_groups(plan.groups, begin), stdout=out, stderr=out, **options)
         collector = None
         try:
             until_stopped(process)

@@ -73,6 +73,15 @@ struct span span_begin(const char *cause, const char *role, long step)
 	return s;
 }
 
+void span_end_woken(struct span *s)
+{
+	long cpu, queued;
+
+	schedstat(&cpu, &queued);
+	s->begin = lab_now() - (queued - s->queued) - 1;
+	span_end(s);
+}
+
 void span_end(const struct span *s)
 {
 	long end = lab_now(), cpu, queued;

@@ -131,17 +131,25 @@ void loader_serve(const struct loader_options *o, long depth, int in, int out, c
 
 	if (depth > 1)
 		c = child_start(o, depth - 1);
-	while (read(in, &batch, sizeof(batch)) == sizeof(batch)) {
+	for (;;) {
+		struct span s = loader_span(o, "asked", -1);
+
+		if (read(in, &batch, sizeof(batch)) != sizeof(batch))
+			break;
+		s.step = batch;
+		span_end_woken(&s);
 		if (depth > 1) {
 			REQUIRE(write(c.ask, &batch, sizeof(batch)) == sizeof(batch));
 			REQUIRE(read(c.answer, &answered, sizeof(answered)) == sizeof(answered) && answered == batch);
 		} else {
 			work(o, batch);
 		}
+		s = loader_span(o, "handing on", batch);
 		if (place)
 			memset(place, (int)batch, size);
 		REQUIRE(write(out, &batch, sizeof(batch)) ==
 			sizeof(batch)); /* short: in one piece, whoever else writes */
+		span_end(&s);
 	}
 	if (depth > 1) {
 		close(c.ask);

@@ -40,17 +40,23 @@ static char *ready; /* by batch, of all epochs */
 
 static void *pin(void *arg)
 {
-	long batch;
-
 	(void)arg;
-	while (read(results[0], &batch, sizeof(batch)) == sizeof(batch) && batch >= 0) {
+	for (;;) {
+		struct span s = loader_span(&o, "pin", -1);
+		long batch;
+
+		if (read(results[0], &batch, sizeof(batch)) != sizeof(batch) || batch < 0)
+			return NULL;
+		s.step = batch;
+		span_end_woken(&s);
+		s = loader_span(&o, "pin", batch);
 		memcpy(pinned, places + batch % o.workers * PLACE, PLACE);
 		pthread_mutex_lock(&mutex);
 		ready[batch] = 1;
 		pthread_cond_broadcast(&arrived);
 		pthread_mutex_unlock(&mutex);
+		span_end(&s);
 	}
-	return NULL;
 }
 
 static void wait_for(long batch)

@@ -114,10 +114,11 @@ def files_of(entry):
             yield from files_of(value)
 
 
-def names_file(span, claims):
-    """What is flushed is a whole file, and has no place in it."""
-    return any(path == span.path and (span.cause == "checkpoint" or (low < span.offset + span.bytes and high >= span.offset))
-               for _, cause, _ in claims for path, low, high in files_of(cause.get("chain", [])))
+def names_file(span, others, claims):
+    """What is flushed is a whole file, and has no place in it. Of several workers, which share a pipe, one may read the batch after."""
+    read = [span, *(other for other in others if other.role == "worker" and other.path and other.part(span.begin, span.end) > 0)]
+    return any(path == one.path and (span.cause == "checkpoint" or (low < one.offset + one.bytes and high >= one.offset))
+               for _, cause, _ in claims for path, low, high in files_of(cause.get("chain", [])) for one in read)
 
 
 def part_queued(spans, others, begin, end):
@@ -174,7 +175,7 @@ def score_piece(result, span, others, begin, end, claims):
     result.claimed.update(said)
     if span.path and said[span.cause] > GAP:
         result.files += 1
-        good = names_file(span, claims)
+        good = names_file(span, others, claims)
         result.files_right += good
         if not good:
             result.files_said.append((span.path, span.offset, [file for _, cause, _ in claims for file in files_of(cause.get("chain", []))]))
