@@ -154,48 +154,45 @@ static bool is_same_wait(const struct host_wait *a, const struct host_wait *b, e
 	       a->what.inode == b->what.inode && apart < (state == CHAIN_LOCK ? SAME_LOCK : 1);
 }
 
-/* The last of the waits in a row, all but it ended by their time limits, for one thing. */
-static size_t last_of_loop(struct walk *w, struct visit *f, enum chain_state state)
+/* The last of the waits in a row from that one on, all but it ended by their time limits, for one thing. */
+static size_t last_part(struct walk *w, struct visit *f, size_t from, enum chain_state state)
 {
 	const struct host_task *t = f->task;
-	size_t i = f->wait;
+	size_t i = from;
 
-	if (f->again_from <= i && i <= f->again)
+	if (f->again_from <= from && from <= f->again)
 		return f->again;
 	while (t->waits[i].by == GST_WOKEN_TIMER && i + 1 < t->n_waits && w->ahead &&
 	       is_same_wait(&t->waits[i], &t->waits[i + 1], state)) {
 		w->ahead--;
 		i++;
 	}
-	f->again_from = f->wait;
+	f->again_from = from;
 	f->again = i;
 	return i;
 }
 
 struct woken {
 	const struct host_task *waker; /* NULL: nobody to be asked */
-	uint8_t by;
+	const struct host_wait *last;  /* part of the wait: the one that it ended */
 	bool guessed;
 };
 
-static struct woken woken_of(struct walk *w, struct visit *f, enum chain_state state)
+static struct woken woken_of(struct walk *w, struct visit *f, size_t part, enum chain_state state)
 {
-	size_t n = last_of_loop(w, f, state);
+	size_t n = last_part(w, f, part, state);
 	const struct host_wait *last = &f->task->waits[n];
-	struct woken k = { .by = last->by };
+	struct woken k = { .last = last, .guessed = last->by != GST_WOKEN_TASK };
 	uint32_t waker = last->by == GST_WOKEN_TASK ? last->waker : HOST_NOBODY;
 
 	if (last->by == GST_WOKEN_UNKNOWN)
 		waker = chain_guess(w->h, f->task, last, state, &w->around);
 	else if (last->by == GST_WOKEN_TIMER && state == CHAIN_LOCK &&
-		 (f->again_from < n || last->wake_ns - last->out_ns <= PATIENCE_NS))
-		/* the last part was too short for a record, and whoever had the lock before it was at work */
+		 (part < n || last->wake_ns - last->out_ns <= PATIENCE_NS))
+		/* what came then was too short for a record, and whoever had the lock before it was at work */
 		waker = chain_guess_holder(w->h, f->task, last->in_ns, &w->around);
-	if (waker >= w->h->n_tasks)
-		return k;
-	k.guessed = last->by != GST_WOKEN_TASK;
-	k.waker = &w->h->tasks[waker];
-	k.by = GST_WOKEN_TASK;
+	if (waker < w->h->n_tasks)
+		k.waker = &w->h->tasks[waker];
 	return k;
 }
 
@@ -211,33 +208,68 @@ static int64_t silent_until(const struct host_task *waker, int64_t end_ns)
 
 /* ---- one task's time, piece by piece ---- */
 
-static bool asleep(struct walk *w, struct visit *f, const struct host_wait *wait, int64_t until_ns)
-{
-	enum chain_state state = chain_state_of(&w->h->header, &wait->what, f->task->flags & GST_TASK_KERNEL);
-	struct chain_step step = { .state = state, .wait = wait, .by = wait->by };
-	struct woken k;
-	int64_t silent_ns;
-
-	if (chain_state_is_leaf(state))
-		return answer(w, until_ns, step);
-	k = woken_of(w, f, state);
-	step.by = k.by;
-	if (!k.waker || is_on_path(w, k.waker))
-		return answer(w, until_ns, step);
-	silent_ns = silent_until(k.waker, until_ns);
-	if (silent_ns > f->at_ns)
-		return answer(w, silent_ns < until_ns ? silent_ns : until_ns, step);
-	if (w->depth == CHAIN_DEPTH) {
-		step.state = CHAIN_UNKNOWN;
-		return answer(w, until_ns, step);
-	}
-	enter(w, k.waker, until_ns, step, k.guessed);
-	return true;
-}
-
 static int64_t least(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
+}
+
+/* Into whoever ended the wait that has this part, until it did. False: nobody is to be asked; then *step is the answer until *until_ns. */
+static bool follow(struct walk *w, struct visit *f, size_t part, int64_t known_ns, struct chain_step *step,
+		   int64_t *until_ns)
+{
+	struct woken k = woken_of(w, f, part, step->state);
+	int64_t silent_ns;
+
+	if (!k.waker || is_on_path(w, k.waker))
+		return false;
+	silent_ns = silent_until(k.waker, *until_ns);
+	if (silent_ns > f->at_ns) {
+		*until_ns = least(silent_ns, *until_ns);
+		return false;
+	}
+	if (w->depth == CHAIN_DEPTH) {
+		step->state = CHAIN_UNKNOWN;
+		return false;
+	}
+	step->wait = k.last;
+	step->by = GST_WOKEN_TASK;
+	enter(w, k.waker, least(known_ns, k.last->wake_ns), *step, k.guessed);
+	return true;
+}
+
+static struct chain_step step_of(const struct walk *w, const struct visit *f, const struct host_wait *wait)
+{
+	bool kernel = f->task->flags & GST_TASK_KERNEL;
+
+	return (struct chain_step){ .state = chain_state_of(&w->h->header, &wait->what, kernel),
+				    .wait = wait,
+				    .by = wait->by };
+}
+
+/* Between two parts of one wait it had a CPU for a moment, or was to have one: had it been quicker, it would have waited all the same.
+ * False: until *until_ns it is like any other moment. */
+static bool between_parts(struct walk *w, struct visit *f, int64_t *until_ns)
+{
+	const struct host_task *t = f->task;
+	bool queues = f->wait < t->n_waits && t->waits[f->wait].out_ns <= f->at_ns;
+	size_t part = queues ? f->wait : f->wait - 1;
+	struct chain_step step;
+
+	if ((!queues && !f->wait) || part + 1 >= t->n_waits || t->waits[part].by != GST_WOKEN_TIMER)
+		return false;
+	step = step_of(w, f, &t->waits[part]);
+	return !chain_state_is_leaf(step.state) && is_same_wait(&t->waits[part], &t->waits[part + 1], step.state) &&
+	       follow(w, f, part, *until_ns, &step, until_ns);
+}
+
+static bool asleep(struct walk *w, struct visit *f, const struct host_wait *wait, int64_t known_ns)
+{
+	struct chain_step step = step_of(w, f, wait);
+	int64_t until_ns = least(known_ns, wait->wake_ns);
+
+	if (!chain_state_is_leaf(step.state) && follow(w, f, f->wait, known_ns, &step, &until_ns))
+		return true;
+	return answer(w, until_ns, step);
 }
 
 static bool in_wait(struct walk *w, struct visit *f, const struct host_wait *wait, int64_t until_ns)
@@ -246,7 +278,9 @@ static bool in_wait(struct walk *w, struct visit *f, const struct host_wait *wai
 	struct chain_step step = { .state = CHAIN_QUEUED, .wait = wait, .by = wait->by };
 
 	if (f->at_ns < wait->wake_ns)
-		return asleep(w, f, wait, least(until_ns, wait->wake_ns));
+		return asleep(w, f, wait, until_ns);
+	if (between_parts(w, f, &until_ns))
+		return true;
 	if (f->at_ns < throttled_until_ns) {
 		step.state = CHAIN_THROTTLED;
 		return answer(w, least(until_ns, throttled_until_ns), step);
@@ -293,7 +327,7 @@ static bool advance(struct walk *w)
 	if (f->at_ns < t->begin_ns && f->at_ns < known_ns)
 		return before_its_time(w, f, least(known_ns, t->begin_ns));
 	/* Who woke another was alive then, even where its end is on record: a task says that it ends before it has given up its memory. */
-	if (w->depth == 1)
+	if (w->depth == 1 || !t->ended)
 		known_ns = least(known_ns, t->end_ns);
 	if (f->at_ns >= known_ns)
 		return answer_unknown(w, f->end_ns);
@@ -301,7 +335,7 @@ static bool advance(struct walk *w)
 		f->wait++;
 	wait = f->wait < t->n_waits ? &t->waits[f->wait] : NULL;
 	if (!wait || wait->out_ns > f->at_ns)
-		return on_cpu(w, f, wait ? least(known_ns, wait->out_ns) : known_ns);
+		return between_parts(w, f, &known_ns) || on_cpu(w, f, wait ? least(known_ns, wait->out_ns) : known_ns);
 	return in_wait(w, f, wait, known_ns);
 }
 

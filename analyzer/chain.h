@@ -7,7 +7,8 @@
  *
  * Time limits. nanosleep, and a poll or select of no descriptors, are sleep. Any other wait that its time limit ended was for something
  * that did not come. Where the task at once waits for the same thing again (the GIL's waiters do so every 5 ms, queues every few seconds)
- * it is one wait, and whoever ended the last part of it is asked about all of it; else it is the answer itself. */
+ * it is one wait, and whoever ended the last part of it is asked about all of it, the moments between its parts too; else it is the
+ * answer itself. */
 #pragma once
 
 #include "host_trace.h"
@@ -38,7 +39,7 @@ struct chain_step {
 	const struct host_task *task;
 	int64_t begin_ns, end_ns; /* the part of the stretch in which it was in this state: a link's holds those of the links behind it */
 	enum chain_state state;
-	const struct host_wait *wait; /* NULL: on a CPU, or not known */
+	const struct host_wait *wait; /* NULL: on a CPU, or not known. A link's, where a wait is in several parts: the last of them */
 	const struct host_stalls *stalls; /* a leaf's, where the time is of several short waits */
 	uint8_t by;               /* enum gst_woken_by: what ended it. A link: TASK, the next step's. A leaf: TASK where that is no answer (a
 	                           * kernel thread, a stranger of whom nothing was known yet, two that wait for each other): wait->waker */

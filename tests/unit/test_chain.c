@@ -156,11 +156,15 @@ static void test_one_wait_in_many_parts(void **state)
 			->what.arg = 4096 + 4 * (i % 2);
 	built_wait(&b, t, 130, 138, 139, SYS_futex, GST_WOKEN_TASK, holder)->what.arg = 4100;
 	preempted(holder, 105, 125);
-	assert_string_equal(walked(t, 100, 140),
-			    "100-105 1 lock < 2 on-cpu\n105-108 1 lock < 2 queued\n108-109 1 queued\n109-110 1 on-cpu\n"
-			    "110-118 1 lock < 2 queued\n118-119 1 queued\n119-120 1 on-cpu\n"
-			    "120-125 1 lock < 2 queued\n125-128 1 lock < 2 on-cpu\n128-129 1 queued\n129-130 1 on-cpu\n"
-			    "130-138 1 lock < 2 on-cpu\n138-139 1 queued\n139-140 1 on-cpu\n");
+	assert_string_equal(walked(t, 95, 140),
+			    "95-100 1 on-cpu\n100-105 1 lock < 2 on-cpu\n105-125 1 lock < 2 queued\n"
+			    "125-138 1 lock < 2 on-cpu\n138-139 1 queued\n139-140 1 on-cpu\n");
+	assert_ptr_equal(chain.at[1].steps[0].wait, &t->waits[3]);
+	assert_int_equal(chain.at[1].steps[0].begin_ns, 100);
+	assert_int_equal(chain.at[1].steps[0].end_ns, 138);
+	/* however little of it is asked about */
+	assert_string_equal(walked(t, 119, 120), "119-120 1 lock < 2 queued\n");
+	assert_string_equal(walked(t, 128, 129), "128-129 1 lock < 2 on-cpu\n");
 	/* another lock: another wait, and who held that is guessed */
 	t->waits[2].what.arg = 8192;
 	assert_string_equal(walked(t, 110, 120), "110-118 1 lock < 2 queued ?\n118-119 1 queued\n119-120 1 on-cpu\n");
@@ -272,6 +276,7 @@ static void test_where_nothing_is_on_record(void **state)
 	/* who has ended goes on until it has woken whom it does */
 	t->end_ns = 990;
 	child->end_ns = 500;
+	child->ended = true;
 	assert_string_equal(walked(t, 200, 880), "200-300 1 on-cpu\n300-880 1 child < 2 on-cpu\n");
 }
 
