@@ -42,6 +42,10 @@ struct tracked {
 	uint64_t reclaim;     /* begin of a reclaim that goes on; 0 none */
 	uint64_t named_until; /* the name of this file has been told */
 	struct event_key named;
+	struct inode *inode; /* by address: the last one waited for, and what was read of it */
+	struct event_key key;
+	uint32_t fs;
+	uint8_t fd_kind;
 	uint32_t tid, waker, early_waker;
 	int32_t fault_syscall;
 	uint16_t flags;       /* enum gst_wait_flags, from out on */

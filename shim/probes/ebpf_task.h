@@ -7,14 +7,12 @@
 #define PF_IO_WORKER 0x10
 #define PF_KTHREAD 0x00200000
 
-/* Its number in the collector's PID namespace; 0: it has none there. */
-static __always_inline uint32_t number_in(struct pid *pid, uint32_t first)
+/* A task's number in the collector's PID namespace, which is not the first one; 0: it has none there. */
+static __always_inline uint32_t number_in(struct pid *pid)
 {
 	struct upid up = {};
 	uint32_t level = state.level & 31;
 
-	if (!level)
-		return first;
 	if (!pid || BPF_CORE_READ(pid, level) < level)
 		return 0;
 	bpf_probe_read_kernel(&up, sizeof(up), &pid->numbers[level]);
@@ -23,12 +21,12 @@ static __always_inline uint32_t number_in(struct pid *pid, uint32_t first)
 
 static __always_inline uint32_t tid_of(struct task_struct *task)
 {
-	return number_in(BPF_CORE_READ(task, thread_pid), BPF_CORE_READ(task, pid));
+	return state.level ? number_in(BPF_CORE_READ(task, thread_pid)) : BPF_CORE_READ(task, pid);
 }
 
 static __always_inline uint32_t pid_of(struct task_struct *task)
 {
-	return number_in(BPF_CORE_READ(task, group_leader, thread_pid), BPF_CORE_READ(task, tgid));
+	return state.level ? number_in(BPF_CORE_READ(task, group_leader, thread_pid)) : BPF_CORE_READ(task, tgid);
 }
 
 /* As it sees itself: in the innermost namespace. */
@@ -83,9 +81,10 @@ static __always_inline uint8_t context_now(struct task_struct *me)
 	if (!set.interrupts)
 		return WAKE_UNKNOWN;
 	if (bpf_core_field_exists(me->thread_info.preempt_count)) {
-		count = BPF_CORE_READ(me, thread_info.preempt_count);
+		count = me->thread_info.preempt_count;
 	} else {
-		char *rq = (char *)BPF_CORE_READ(me, se.cfs_rq, rq);
+		struct cfs_rq *queue = me->se.cfs_rq;
+		char *rq = queue ? (char *)queue->rq : 0;
 
 		if (!set.preempt_offset || !rq || bpf_probe_read_kernel(&count, sizeof(count), rq + set.preempt_offset))
 			return WAKE_UNKNOWN;

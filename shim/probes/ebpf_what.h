@@ -12,28 +12,28 @@ struct entry { /* how the task came into the kernel */
 
 static __always_inline void entry_read(struct entry *to, struct task_struct *task)
 {
-	void *saved = (void *)bpf_task_pt_regs(task);
+	void *saved = (void *)bpf_task_pt_regs(task); /* plain loads: what a helper returns need not be read by another */
 
 #if defined(__TARGET_ARCH_x86)
 	struct pt_regs___on_x86 *regs = saved;
 
-	to->syscall = BPF_CORE_READ(regs, orig_ax);
-	to->ip = BPF_CORE_READ(regs, ip);
-	to->args[0] = BPF_CORE_READ(regs, di);
-	to->args[1] = BPF_CORE_READ(regs, si);
-	to->args[2] = BPF_CORE_READ(regs, dx);
-	to->args[3] = BPF_CORE_READ(regs, r10);
-	to->args[4] = BPF_CORE_READ(regs, r8);
+	to->syscall = regs->orig_ax;
+	to->ip = regs->ip;
+	to->args[0] = regs->di;
+	to->args[1] = regs->si;
+	to->args[2] = regs->dx;
+	to->args[3] = regs->r10;
+	to->args[4] = regs->r8;
 #elif defined(__TARGET_ARCH_arm64)
 	struct pt_regs___on_arm64 *regs = saved;
 
-	to->syscall = BPF_CORE_READ(regs, syscallno);
-	to->ip = BPF_CORE_READ(regs, pc);
-	to->args[0] = BPF_CORE_READ(regs, orig_x0);
-	to->args[1] = BPF_CORE_READ(regs, regs[1]);
-	to->args[2] = BPF_CORE_READ(regs, regs[2]);
-	to->args[3] = BPF_CORE_READ(regs, regs[3]);
-	to->args[4] = BPF_CORE_READ(regs, regs[4]);
+	to->syscall = regs->syscallno;
+	to->ip = regs->pc;
+	to->args[0] = regs->orig_x0;
+	to->args[1] = regs->regs[1];
+	to->args[2] = regs->regs[2];
+	to->args[3] = regs->regs[3];
+	to->args[4] = regs->regs[4];
 #endif
 }
 
@@ -51,25 +51,43 @@ struct what {
 
 static __always_inline struct file *file_of(struct task_struct *task, uint64_t fd)
 {
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct files_struct *open = task->files;
+	struct fdtable *table = open ? open->fdt : 0;
 	struct file **files, *file = 0;
 
-	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+	if (!table || fd >= table->max_fds)
 		return 0;
-	files = BPF_CORE_READ(table, fd);
+	files = table->fd;
 	bpf_probe_read_kernel(&file, sizeof(file), &files[fd]);
 	return file;
 }
 
-static __always_inline void what_file(struct what *w, struct inode *inode)
+static __always_inline void inode_read(struct tracked *t, struct inode *inode)
 {
 	uint32_t type = BPF_CORE_READ(inode, i_mode) & 0170000;
+	struct super_block *sb = BPF_CORE_READ(inode, i_sb);
 
-	w->what.inode = BPF_CORE_READ(inode, i_ino);
-	w->what.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	w->what.fs = BPF_CORE_READ(inode, i_sb, s_magic);
-	w->what.fd_kind = type == 0010000 ? GST_FD_PIPE : type == 0140000 ? GST_FD_SOCKET : type ? GST_FD_FILE : GST_FD_OTHER;
-	w->generation = BPF_CORE_READ(inode, i_generation);
+	t->inode = inode;
+	t->key.dev = BPF_CORE_READ(sb, s_dev);
+	t->key.generation = BPF_CORE_READ(inode, i_generation);
+	t->fs = BPF_CORE_READ(sb, s_magic);
+	t->fd_kind = type == 0010000 ? GST_FD_PIPE : type == 0140000 ? GST_FD_SOCKET : type ? GST_FD_FILE : GST_FD_OTHER;
+}
+
+/* Most often it is the file of the wait before; another may lie where that one lay, of another number then. */
+static __always_inline void what_file(struct what *w, struct tracked *t, struct inode *inode)
+{
+	uint64_t number = BPF_CORE_READ(inode, i_ino);
+
+	if (t->inode != inode || t->key.inode != number) {
+		t->key.inode = number;
+		inode_read(t, inode);
+	}
+	w->what.inode = number;
+	w->what.dev = t->key.dev;
+	w->what.fs = t->fs;
+	w->what.fd_kind = t->fd_kind;
+	w->generation = t->key.generation;
 }
 
 /* A fault's file is the one that mm_filemap_fault told of in the same entry into the kernel. Long ago it was in another: loops fault at
@@ -92,7 +110,7 @@ static __always_inline void what_for(struct what *w, struct tracked *t, struct t
 	w->what.offset = ~0ull;
 	w->what.syscall = -1;
 	w->what.flags = t->flags;
-	if (t->flags & GST_WAIT_PREEMPTED || BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER))
+	if (t->flags & GST_WAIT_PREEMPTED || task->flags & (PF_KTHREAD | PF_IO_WORKER))
 		return;
 	entry_read(&e, task);
 	w->what.syscall = e.syscall < 0 ? -1 : e.syscall;
@@ -100,7 +118,7 @@ static __always_inline void what_for(struct what *w, struct tracked *t, struct t
 	if (t->flags & GST_WAIT_DISK && fault_known(t, &e, out)) {
 		w->what.flags |= GST_WAIT_FAULT;
 		w->what.offset = t->fault_index << set.page_shift;
-		what_file(w, t->fault_inode);
+		what_file(w, t, t->fault_inode);
 		path_tell_inode(t, t->fault_inode, &w->what, w->generation);
 		return;
 	}
@@ -117,7 +135,7 @@ static __always_inline void what_for(struct what *w, struct tracked *t, struct t
 	w->what.bytes = entry_arg(&e, shape.bytes);
 	if (!shape.fd || !(file = file_of(task, (uint32_t)entry_arg(&e, shape.fd))) || !(inode = BPF_CORE_READ(file, f_inode)))
 		return;
-	what_file(w, inode);
+	what_file(w, t, inode);
 	if (w->what.fd_kind == GST_FD_FILE)
 		w->what.offset = shape.offset == SHAPE_F_POS ? BPF_CORE_READ(file, f_pos) :
 				 shape.offset ? entry_arg(&e, shape.offset) : ~0ull;

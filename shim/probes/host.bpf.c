@@ -39,9 +39,9 @@ int on_switch(unsigned long long *ctx)
 	struct tracked *t;
 	uint64_t now = 0;
 
-	t = tracked_of(prev);
+	t = prev->pid ? tracked_of(prev) : 0; /* most often a CPU goes to sleep, or wakes from it */
 	if (t) {
-		uint32_t task_state = set.old_switch ? BPF_CORE_READ(prev, __state) : (uint32_t)ctx[3];
+		uint32_t task_state = set.old_switch ? prev->__state : (uint32_t)ctx[3];
 
 		now = bpf_ktime_get_ns();
 		if (task_state & TASK_DEAD && !preempt)
@@ -50,23 +50,23 @@ int on_switch(unsigned long long *ctx)
 		else
 			task_leaves(t, prev, preempt || !task_state, task_state, now);
 	}
-	t = tracked_of(next);
+	t = next->pid ? tracked_of(next) : 0;
 	if (t)
 		task_enters(t, next, now ? now : bpf_ktime_get_ns());
 	return 0;
 }
 
 /* A task that is not of the tree woke one that is: from now on it is followed too, for what it waits for is what that one waits for. */
-static __always_inline void adopt(struct task_struct *task, uint64_t now)
+static __always_inline void adopt(struct task_struct *task, uint32_t tid, uint64_t now)
 {
 	struct tracked *t;
 
-	if (state.strangers >= set.max_strangers || !may_follow(task) || bpf_task_storage_get(&tasks, task, 0, 0))
+	if (state.strangers >= set.max_strangers || !may_follow(task))
 		return;
 	t = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t)
 		return;
-	t->tid = tid_of(task);
+	t->tid = tid;
 	t->in = now;
 	t->kind = TRACKED_STRANGER;
 	__sync_fetch_and_add(&state.strangers, 1);
@@ -76,7 +76,7 @@ static __always_inline void adopt(struct task_struct *task, uint64_t now)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
-	struct tracked *t = tracked_of(task);
+	struct tracked *t = tracked_of(task), *mine;
 	struct task_struct *me;
 	uint32_t waker = 0;
 	uint64_t now;
@@ -89,11 +89,13 @@ int BPF_PROG(on_waking, struct task_struct *task)
 		return 0;
 	now = bpf_ktime_get_ns();
 	context = context_now(me);
-	if (context == WAKE_TASK || context == WAKE_SOFT)
-		waker = BPF_CORE_READ(me, pid) ? tid_of(me) : 0;
+	if ((context == WAKE_TASK || context == WAKE_SOFT) && me->pid) {
+		mine = bpf_task_storage_get(&tasks, me, 0, 0);
+		waker = mine ? mine->tid : tid_of(me);
+		if (!mine && waker && context == WAKE_TASK && t->kind == TRACKED_TREE)
+			adopt(me, waker, now);
+	}
 	task_woken(t, task, waker, context, now);
-	if (context == WAKE_TASK && waker && t->kind == TRACKED_TREE)
-		adopt(me, now);
 	return 0;
 }
 
