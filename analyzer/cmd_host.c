@@ -191,8 +191,10 @@ static int say_refused(const struct collector *c, const struct target *t, const 
 	for (unsigned i = 0; i + 1 < c->n_refused; i++)
 		fprintf(stderr, "gpushim: not by %s: %s\n", c->refused[i].name,
 			text_clean(clean, sizeof(clean), c->refused[i].why, sizeof(clean)));
+	if (!c->n_refused)
+		return fail(ERR_SYSTEM, NULL, "%s", why);
 	return fail(ERR_SYSTEM, NULL, "cannot follow process %d by %s: %s", (int)t->pid,
-		    c->n_refused ? c->refused[c->n_refused - 1].name : "any way", why);
+		    c->refused[c->n_refused - 1].name, why);
 }
 
 int cmd_host(int argc, char *argv[])

@@ -20,44 +20,53 @@ static const struct backend *way(unsigned i)
 
 static const char *const names[COLLECTOR_WAYS] = { "ebpf", "perf", "proc" };
 
+enum tried { TRIED_REFUSED, TRIED_FOLLOWS, TRIED_NO_FILE };
+
 /* Into a file of its own: one that did not start may have written to it. */
-static bool try(struct collector *c, const struct backend *b, const struct probes_settings *s, char why[256])
+static enum tried try(struct collector *c, const struct backend *b, const struct probes_settings *s, char why[256])
 {
 	int rc;
 
 	why[0] = 0;
 	if (!b || !b->start) {
 		snprintf(why, 256, "not in this build");
-		return false;
+		return TRIED_REFUSED;
 	}
 	rc = host_file_create(&c->file, s->dir, s->root, s->limit);
 	if (rc) {
-		snprintf(why, 256, "cannot record into the run directory: %s", strerror(rc));
-		return false;
+		snprintf(why, 256, "cannot record into %.150s: %s", s->dir, strerror(rc));
+		return TRIED_NO_FILE;
 	}
 	if (b->start(&c->state, s, c->file, why)) {
 		c->backend = b;
-		return true;
+		return TRIED_FOLLOWS;
 	}
 	host_file_discard(c->file);
 	c->file = NULL;
-	return false;
+	return TRIED_REFUSED;
 }
 
 bool collector_start(struct collector *c, const struct probes_settings *s, const char *how, char why[256])
 {
 	memset(c, 0, sizeof(*c));
-	for (unsigned i = 0; i < COLLECTOR_WAYS && !c->backend; i++) {
+	for (unsigned i = 0; i < COLLECTOR_WAYS; i++) {
 		struct collector_refused *r = &c->refused[c->n_refused];
+		enum tried tried;
 
 		if (strcmp(how, "auto") != 0 && strcmp(how, names[i]) != 0)
 			continue;
 		r->name = names[i];
-		c->n_refused += !try(c, way(i), s, r->why);
+		tried = try(c, way(i), s, r->why);
+		if (tried == TRIED_FOLLOWS)
+			return true;
+		snprintf(why, 256, "%s", r->why);
+		if (tried == TRIED_NO_FILE) { /* nor by any other way */
+			c->n_refused = 0;
+			return false;
+		}
+		c->n_refused++;
 	}
-	if (!c->backend)
-		snprintf(why, 256, "%.255s", c->n_refused ? c->refused[c->n_refused - 1].why : "no such way");
-	return c->backend != NULL;
+	return false;
 }
 
 /* ---- privileges ------------------------------------------------------------------------------------------------------ */
