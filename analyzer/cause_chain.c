@@ -28,13 +28,25 @@ static void propose(const struct gap_view *v, struct findings *out, const struct
 	f->way = s;
 }
 
+/* Within the call that submits: what the thread did there is the call's own, but not what it waited for: a copy from a mapped file reads that. */
+static bool holds_up_a_call(enum cause_id cause)
+{
+	return cause == CAUSE_input_storage || cause == CAUSE_input_network || cause == CAUSE_memory_stall ||
+	       cause == CAUSE_cpu_contention || cause == CAUSE_cpu_throttled;
+}
+
 void cause_chain(const struct gap_view *v, struct findings *out)
 {
-	struct chain_about about = { .host = v->host.host, .copied_out = v->n_chains && gap_view_copied_out(v) };
+	struct chain_about about = { .host = v->host.host };
 
+	about.copied_out = v->n_chains && gap_view_copied_out(v);
 	for (size_t i = 0; i < v->n_chains; i++) {
 		about.whole = &v->chains[i];
 		for (size_t k = 0; k < about.whole->n; k++)
 			propose(v, out, &about.whole->at[k], &about);
 	}
+	about.whole = &v->submitting;
+	for (size_t k = 0; k < about.whole->n; k++)
+		if (about.whole->at[k].n_steps == 1 && holds_up_a_call(chain_cause(&about.whole->at[k], &about)))
+			propose(v, out, &about.whole->at[k], &about);
 }

@@ -230,9 +230,15 @@ static bool room_for_chains(struct gap_view *v)
 	return true;
 }
 
+static bool walk(const struct gap_view *v, struct chain *c, int64_t begin_ns, int64_t end_ns)
+{
+	return chain_walk(c, v->host.host, v->host.task, max64(begin_ns, v->gap->begin_ns),
+			  min64(end_ns, v->gap->end_ns));
+}
+
 static bool set_chains(struct gap_view *v, const struct run *run)
 {
-	if (!run || !run->n_hosts || !v->n_silences)
+	if (!run || !run->n_hosts)
 		return true;
 	v->host = host_match_find(run->hosts, run->n_hosts, v->trace, v->tid, v->submit_begin_ns);
 	if (!v->host.task)
@@ -242,11 +248,10 @@ static bool set_chains(struct gap_view *v, const struct run *run)
 	for (; v->n_chains < v->n_silences; v->n_chains++) {
 		const struct silence *s = &v->silences[v->n_chains];
 
-		if (!chain_walk(&v->chains[v->n_chains], v->host.host, v->host.task,
-				max64(s->begin_ns, v->gap->begin_ns), min64(s->end_ns, v->gap->end_ns)))
+		if (!walk(v, &v->chains[v->n_chains], s->begin_ns, s->end_ns))
 			return false;
 	}
-	return true;
+	return walk(v, &v->submitting, v->submit_begin_ns, v->submit->end_ns);
 }
 
 /* ---- the view ---- */
@@ -335,6 +340,7 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 	v->calls = NULL;
 	v->n_calls = v->n_silences = v->n_activities = v->n_chains = 0;
 	v->host = (struct host_match){ 0 };
+	v->submitting.n = 0;
 	v->proven = gap->begin_ns + gap->begin_error_ns < gap->end_ns - gap->end_error_ns;
 	v->hostfn = hostfn_op(v);
 	v->memory = threads->memory;
@@ -375,6 +381,7 @@ void gap_view_free(struct gap_view *v)
 	for (size_t i = 0; i < v->cap_chains; i++)
 		chain_free(&v->chains[i]);
 	free(v->chains);
+	chain_free(&v->submitting);
 	*v = (struct gap_view){ 0 };
 }
 
