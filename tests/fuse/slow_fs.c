@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <fuse.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,7 +253,9 @@ static const struct fuse_operations operations = {
 
 int main(int argc, char **argv)
 {
-	char *args[] = { argv[0], (char *)"-f", argc == 5 ? argv[4] : NULL, NULL };
+	bool root = geteuid() == 0; /* whose mount is everybody's */
+	char *args[] = { argv[0], (char *)"-f", argc == 5 ? argv[4] : NULL, root ? (char *)"-oallow_other" : NULL,
+			 NULL };
 
 	if (argc != 5)
 		return 2;
@@ -260,5 +263,5 @@ int main(int argc, char **argv)
 	control = argv[2];
 	log_fd = open(argv[3], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	umask(0);
-	return log_fd < 0 ? 4 : fuse_main(3, args, &operations, NULL);
+	return log_fd < 0 ? 4 : fuse_main(root ? 4 : 3, args, &operations, NULL);
 }

@@ -148,7 +148,7 @@ def slow_fs(janitor, build, source, folder, delay_ms):
     mount.mkdir()
     control.write_text(f"read delay {delay_ms}\n")
     janitor.later("umount", mount)
-    server = subprocess.Popen([str(program), str(source), str(control), str(folder / "fuse.log"), str(mount), "-o"][:5],
+    server = subprocess.Popen([str(program), str(source), str(control), str(folder / "fuse.log"), str(mount)],
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     janitor.later("kill", server.pid)
     for _ in range(300):

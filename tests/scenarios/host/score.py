@@ -121,10 +121,10 @@ def names_file(span, others, claims):
                for _, cause, _ in claims for path, low, high in files_of(cause.get("chain", [])) for one in read)
 
 
-def part_queued(spans, others, begin, end):
-    """(without a CPU, of that for a quota), of all who had a part in it. No more than there is time."""
-    queued = sum(span.queued * span.part(begin, end) for span in [*spans, *others])
-    return min(int(queued), end - begin)
+def part_queued(span, others, begin, end):
+    """How long they had no CPU who had a part in it: whoever had this batch in hand, or held the lock. No more than there is time."""
+    mine = [span, *(other for other in others if other.step == span.step or other.role == "holder")]
+    return min(int(sum(one.queued * one.part(begin, end) for one in mine)), end - begin)
 
 
 def expected(fault, length, span, queued, begin, end):
@@ -155,7 +155,7 @@ def score(gaps_true, spans, report):
 
 
 def score_piece(result, span, others, begin, end, claims):
-    length, queued = end - begin, part_queued([span], others, begin, end)
+    length, queued = end - begin, part_queued(span, others, begin, end)
     said = Counter()
     for _, cause, ns in claims:
         said[cause["id"]] += ns

@@ -88,7 +88,7 @@ def test_a_worker_is_killed(build, disk, needs):
     def check(_, report, spans):
         assert len({span.pid for span in spans if span.role == "worker"}) == 3  # two, and the one in the place of one of them
         assert not any(report["losses"].values())
-    agrees(build, disk, loader(workers=2, batches=12, kill=4), check)
+    agrees(build, disk, loader(workers=2, batches=16, kill=4, work="sleep", ms=20), check, "host-sleep")
 
 
 def test_sixty_four_workers(build, disk, needs):
@@ -164,10 +164,9 @@ def gpushim(build, *args):
 
 
 def check_readable(build, out):
-    """Every file, and the run."""
-    for path in sorted(out.glob("*.gst")):
-        done = gpushim(build, "info", path)
-        assert done.returncode == 0, f"{path.name}: {done.stderr}"
+    """The program's and the probes'."""
+    done = gpushim(build, "info", out)
+    assert done.returncode == 0, done.stderr
     done = gpushim(build, "report", out, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -211,7 +210,8 @@ def kill_at_random(build, folder, seed, whom):
         for name in whom:
             getattr(running, name).wait(timeout=30)
         if "collector" not in whom:
-            assert running.collector.wait(timeout=30) == 0, running.collector.stderr.read()  # nobody is left to follow
+            said = running.collector.communicate(timeout=30)[1]  # nobody is left to follow, or was when it had begun
+            assert running.collector.returncode == 0 or "has ended" in said, said
         if "program" in whom or seed % 2:
             check_readable(build, folder / "gpushim-out")  # also while the program runs
     finally:
