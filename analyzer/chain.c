@@ -25,6 +25,7 @@ struct visit {
 	struct chain_cursor cursor;
 	size_t again_from, again; /* the waits [again_from, again] are one: what ended the last ended all of them */
 	bool inferred;            /* the way here rests on a guess */
+	bool guessed;             /* so does its next answer */
 };
 
 struct walk {
@@ -90,12 +91,13 @@ static bool answer(struct walk *w, int64_t until_ns, struct chain_step leaf)
 {
 	struct visit *f = &w->visits[w->depth - 1];
 	struct chain_segment *last = w->out->n ? &w->out->at[w->out->n - 1] : NULL;
-	bool inferred = f->inferred || w->h->probes.how == GST_PROBES_PROC ||
+	bool inferred = f->inferred || f->guessed || w->h->probes.how == GST_PROBES_PROC ||
 			(leaf.wait && leaf.wait->what.flags & GST_WAIT_LOOKED) ||
 			(leaf.stalls && leaf.stalls->what.flags & GST_WAIT_LOOKED);
 
 	if (until_ns <= f->at_ns)
 		return true;
+	f->guessed = false;
 	leaf.task = f->task;
 	leaf.begin_ns = f->at_ns;
 	leaf.end_ns = until_ns;
@@ -175,22 +177,28 @@ static size_t last_part(struct walk *w, struct visit *f, size_t from, enum chain
 struct woken {
 	const struct host_task *waker; /* NULL: nobody to be asked */
 	const struct host_wait *last;  /* part of the wait: the one that it ended */
+	int64_t woken_ns;
 	bool guessed;
 };
+
+/* Of a lock's wait that its time limit ended: what came then was too short for a record, and whoever had the lock before it was at work. */
+static bool may_guess(const struct host_wait *last, enum chain_state state, bool in_parts)
+{
+	if (last->by == GST_WOKEN_UNKNOWN)
+		return true;
+	return last->by == GST_WOKEN_TIMER && state == CHAIN_LOCK &&
+	       (in_parts || last->wake_ns - last->out_ns <= PATIENCE_NS);
+}
 
 static struct woken woken_of(struct walk *w, struct visit *f, size_t part, enum chain_state state)
 {
 	size_t n = last_part(w, f, part, state);
 	const struct host_wait *last = &f->task->waits[n];
-	struct woken k = { .last = last, .guessed = last->by != GST_WOKEN_TASK };
-	uint32_t waker = last->by == GST_WOKEN_TASK ? last->waker : HOST_NOBODY;
+	struct woken k = { .last = last, .woken_ns = last->wake_ns, .guessed = last->by != GST_WOKEN_TASK };
+	uint32_t waker = k.guessed ? HOST_NOBODY : last->waker;
 
-	if (last->by == GST_WOKEN_UNKNOWN)
-		waker = chain_guess(w->h, f->task, last, state, &w->around);
-	else if (last->by == GST_WOKEN_TIMER && state == CHAIN_LOCK &&
-		 (part < n || last->wake_ns - last->out_ns <= PATIENCE_NS))
-		/* what came then was too short for a record, and whoever had the lock before it was at work */
-		waker = chain_guess_holder(w->h, f->task, last->in_ns, &w->around);
+	if (may_guess(last, state, part < n))
+		waker = chain_guess(w->h, f->task, last, state, &w->around, &k.woken_ns);
 	if (waker < w->h->n_tasks)
 		k.waker = &w->h->tasks[waker];
 	return k;
@@ -222,6 +230,11 @@ static bool follow(struct walk *w, struct visit *f, size_t part, int64_t known_n
 
 	if (!k.waker || is_on_path(w, k.waker))
 		return false;
+	if (k.woken_ns <= f->at_ns) { /* whoever woke it slept by then: from then on it was to run */
+		step->state = CHAIN_QUEUED;
+		f->guessed = true;
+		return false;
+	}
 	silent_ns = silent_until(k.waker, *until_ns);
 	if (silent_ns > f->at_ns) {
 		*until_ns = least(silent_ns, *until_ns);
@@ -233,7 +246,7 @@ static bool follow(struct walk *w, struct visit *f, size_t part, int64_t known_n
 	}
 	step->wait = k.last;
 	step->by = GST_WOKEN_TASK;
-	enter(w, k.waker, least(known_ns, k.last->wake_ns), *step, k.guessed);
+	enter(w, k.waker, least(known_ns, k.woken_ns), *step, k.guessed);
 	return true;
 }
 

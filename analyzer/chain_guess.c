@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* chain_guess.c: who may have woken a task, where only switches are on record, or looks. Whoever reads a pipe is woken by a process that holds
- * its writing end; whoever waits for a lock, by a thread of its own process. Of these, one that was on a CPU at that time or just before.
- * It is a guess: where several fit equally well there is no answer. */
+ * its writing end; whoever waits for a lock, by a thread of its own process. Of these, one that ran while it waited. It is a guess: where several
+ * fit equally well there is no answer. When it was woken is not known either: at the latest when who woke it went to sleep. */
 #include "chain_parts.h"
 
 #include "alloc.h"
 
-#define JUST_BEFORE_NS 1000000 /* a writer may have gone to sleep before its reader was seen to run */
+#define JUST_BEFORE_NS 1000000 /* who gave a lock up may have gone to sleep before its waiter was seen to run */
 #define SOON_NS 5000000        /* one that hands over the last it had leaves its CPU soon */
 
-struct seen {             /* a task about an instant */
-	bool ran;         /* it was on a CPU then, or had been just before */
+struct seen {             /* a task about the instant at which another was on a CPU again */
+	bool ran;         /* it was on a CPU then, or to be, or had been since that one began to wait */
 	bool wrote;       /* … in a call about that very pipe */
 	int64_t apart_ns; /* how far from the instant it left its CPU */
+	int64_t slept_ns; /* when it went to sleep; INT64_MAX: it had not */
 };
 
 static bool same_pipe(const struct host_wait *wait, const struct host_wait *other)
@@ -20,26 +21,31 @@ static bool same_pipe(const struct host_wait *wait, const struct host_wait *othe
 	return wait->what.inode && other->what.inode == wait->what.inode && other->what.fd_kind == wait->what.fd_kind;
 }
 
-/* wait: what the other one was woken from; NULL: a lock. */
-static struct seen look(const struct host_trace *h, const struct host_task *task, int64_t at_ns,
-			const struct host_wait *wait)
+/* Until when the task was on a CPU, if it was at that instant. */
+static int64_t leaves_at(const struct host_trace *h, const struct host_task *task, const struct host_wait *next)
 {
+	return next ? next->out_ns : task->ended ? task->end_ns : h->end_ns;
+}
+
+static struct seen look(const struct host_trace *h, const struct host_task *task, const struct host_wait *wait)
+{
+	int64_t at_ns = wait->wake_ns, since_ns = wait->out_ns;
 	size_t i = host_wait_after(task, at_ns - 1);
 	const struct host_wait *now = i < task->n_waits ? &task->waits[i] : NULL;
-	struct seen s = { .apart_ns = INT64_MAX };
+	struct seen s = { .apart_ns = INT64_MAX, .slept_ns = INT64_MAX };
+	int64_t left_ns;
 
-	if (task->begin_ns >= at_ns || task->end_ns < at_ns - JUST_BEFORE_NS || task->flags & GST_TASK_KERNEL)
+	if (task->begin_ns >= at_ns || task->end_ns <= since_ns || task->flags & GST_TASK_KERNEL)
 		return s;
-	if (now && now->out_ns < at_ns) { /* it was asleep: since when? */
-		s.apart_ns = at_ns - now->out_ns;
-		s.ran = s.apart_ns <= JUST_BEFORE_NS;
+	if (now && now->out_ns < at_ns && !(now->what.flags & GST_WAIT_PREEMPTED)) {
+		left_ns = s.slept_ns = now->out_ns;
+		s.ran = now->out_ns > since_ns;
 	} else {
-		int64_t leaves_ns = now ? now->out_ns : task->ended ? task->end_ns : h->end_ns;
-
-		s.apart_ns = leaves_ns > at_ns ? leaves_ns - at_ns : at_ns - leaves_ns;
+		left_ns = leaves_at(h, task, now);
 		s.ran = true;
 	}
-	s.wrote = s.ran && wait &&
+	s.apart_ns = left_ns > at_ns ? left_ns - at_ns : at_ns - left_ns;
+	s.wrote = s.ran &&
 		  ((now && now->out_ns < at_ns && same_pipe(wait, now)) ||
 		   (i && task->waits[i - 1].in_ns >= at_ns - JUST_BEFORE_NS && same_pipe(wait, &task->waits[i - 1])));
 	return s;
@@ -56,46 +62,41 @@ static bool is_better(const struct seen *a, const struct seen *b)
 	return a->wrote != b->wrote ? a->wrote : a->apart_ns < b->apart_ns;
 }
 
-static void consider(struct guess *g, const struct host_trace *h, uint32_t task, int64_t at_ns,
-		     const struct host_wait *wait)
+static void consider(struct guess *g, uint32_t task, const struct seen *s)
 {
-	struct seen s = look(h, &h->tasks[task], at_ns, wait);
-
-	if (!s.ran)
-		return;
-	if (!g->fits++ || is_better(&s, &g->seen)) {
+	if (s->ran && (!g->fits++ || is_better(s, &g->seen))) {
 		g->best = task;
-		g->seen = s;
+		g->seen = *s;
 	}
 }
 
 /* ---- locks ---- */
-
-static bool is_asleep(const struct host_task *task, int64_t at_ns)
-{
-	size_t i = host_wait_after(task, at_ns - 1);
-
-	return i < task->n_waits && task->waits[i].out_ns < at_ns;
-}
 
 static bool same_process(const struct host_task *a, const struct host_task *b)
 {
 	return a->pid == b->pid && (a->leader == b->leader || a->leader == HOST_NOBODY || b->leader == HOST_NOBODY);
 }
 
-uint32_t chain_guess_holder(const struct host_trace *h, const struct host_task *task, int64_t at_ns, size_t *left)
+/* One that has a CPU or is to have one; else one that has just gone to sleep. */
+static struct guess holder(const struct host_trace *h, const struct host_task *task, const struct host_wait *wait,
+			   size_t *left)
 {
-	struct guess on = { .best = HOST_NOBODY }, before = on; /* on a CPU then; or just before */
+	struct guess awake = { .best = HOST_NOBODY }, before = awake;
 
 	for (size_t i = 0; i < h->n_tasks && *left; i++, --*left) {
-		struct guess *g = is_asleep(&h->tasks[i], at_ns) ? &before : &on;
+		struct seen s;
 
-		if (&h->tasks[i] != task && same_process(task, &h->tasks[i]))
-			consider(g, h, (uint32_t)i, at_ns, NULL);
+		if (&h->tasks[i] == task || !same_process(task, &h->tasks[i]))
+			continue;
+		s = look(h, &h->tasks[i], wait);
+		if (s.slept_ns == INT64_MAX)
+			consider(&awake, (uint32_t)i, &s);
+		else if (s.apart_ns <= JUST_BEFORE_NS)
+			consider(&before, (uint32_t)i, &s);
 	}
-	if (on.fits)
-		return on.fits == 1 ? on.best : HOST_NOBODY;
-	return before.fits == 1 ? before.best : HOST_NOBODY;
+	if (!awake.fits)
+		awake = before;
+	return awake.fits == 1 ? awake : (struct guess){ .best = HOST_NOBODY };
 }
 
 /* ---- pipes and sockets ---- */
@@ -149,62 +150,77 @@ static struct guess among_holders(const struct host_trace *h, const struct host_
 			continue;
 		last = e->task;
 		for (uint32_t k = 0; k < h->n_tasks && *left; k++, --*left) {
-			if (&h->tasks[k] != task && is_leader_of(h, e->task, k))
-				consider(&g, h, k, wait->wake_ns, wait);
+			if (&h->tasks[k] != task && is_leader_of(h, e->task, k)) {
+				struct seen s = look(h, &h->tasks[k], wait);
+
+				consider(&g, k, &s);
+			}
 		}
 	}
 	return g;
 }
 
-static uint32_t other_end(const struct host_trace *h, const struct host_task *task, const struct host_wait *wait,
-			  bool writes, size_t *left)
+static struct guess other_end(const struct host_trace *h, const struct host_task *task, const struct host_wait *wait,
+			      bool writes, size_t *left)
 {
 	uint64_t inode = other_inode(h, &wait->what, left);
-	uint16_t end = wait->what.fd_kind == GST_FD_SOCKET ? GST_PIPE_READS | GST_PIPE_WRITES
-		       : writes                            ? GST_PIPE_READS
-							   : GST_PIPE_WRITES;
+	uint16_t end = writes ? GST_PIPE_READS : GST_PIPE_WRITES;
 	struct guess g = { .best = HOST_NOBODY };
 
-	if (!inode)
-		return HOST_NOBODY;
+	if (wait->what.fd_kind == GST_FD_SOCKET)
+		end = GST_PIPE_READS | GST_PIPE_WRITES;
 	/* Forked workers inherit both ends: the reader's own process holds the writing end, too, and rarely uses it. */
-	g = among_holders(h, task, wait, inode, end, false, left);
-	if (!g.fits)
+	if (inode)
+		g = among_holders(h, task, wait, inode, end, false, left);
+	if (inode && !g.fits)
 		g = among_holders(h, task, wait, inode, end, true, left);
-	return g.fits == 1 || (g.fits > 1 && (g.seen.wrote || g.seen.apart_ns <= SOON_NS)) ? g.best : HOST_NOBODY;
+	if (g.fits > 1 && !g.seen.wrote && g.seen.apart_ns > SOON_NS)
+		g.best = HOST_NOBODY;
+	return g;
 }
 
 /* ---- children ---- */
 
-static uint32_t ended_child(const struct host_trace *h, const struct host_task *task, const struct host_wait *wait,
-			    size_t *left)
+static bool is_child(const struct host_task *of, uint32_t self, const struct host_task *t)
 {
-	uint32_t best = HOST_NOBODY;
+	return t->pid != of->pid && t->creator != HOST_NOBODY && (t->creator == self || t->creator == of->leader);
+}
+
+static struct guess ended_child(const struct host_trace *h, const struct host_task *task, const struct host_wait *wait,
+				size_t *left)
+{
+	struct guess g = { .best = HOST_NOBODY, .seen.slept_ns = INT64_MAX };
 	uint32_t self = (uint32_t)(task - h->tasks);
 
 	for (size_t i = 0; i < h->n_tasks && *left; i++, --*left) {
 		const struct host_task *t = &h->tasks[i];
 
-		if (t->ended && (t->creator == self || (t->creator == task->leader && t->creator != HOST_NOBODY)) &&
-		    t->pid != task->pid && t->end_ns > wait->out_ns && t->end_ns <= wait->in_ns + JUST_BEFORE_NS &&
-		    (best == HOST_NOBODY || t->end_ns > h->tasks[best].end_ns))
-			best = (uint32_t)i;
+		if (t->ended && is_child(task, self, t) && t->end_ns > wait->out_ns &&
+		    t->end_ns <= wait->in_ns + JUST_BEFORE_NS &&
+		    (g.best == HOST_NOBODY || t->end_ns > g.seen.slept_ns)) {
+			g.best = (uint32_t)i;
+			g.seen.slept_ns = t->end_ns;
+		}
 	}
-	return best;
+	return g;
 }
 
 uint32_t chain_guess(const struct host_trace *h, const struct host_task *task, const struct host_wait *wait,
-		     enum chain_state state, size_t *left)
+		     enum chain_state state, size_t *left, int64_t *woken_ns)
 {
-	uint8_t kind = wait->what.fd_kind;
+	bool pipe = wait->what.inode && (wait->what.fd_kind == GST_FD_PIPE || wait->what.fd_kind == GST_FD_SOCKET);
+	struct guess g = { .best = HOST_NOBODY };
 
+	*woken_ns = wait->wake_ns;
 	if (wait->what.flags & GST_WAIT_LAST)
 		return HOST_NOBODY; /* nobody has */
 	if (state == CHAIN_LOCK)
-		return chain_guess_holder(h, task, wait->wake_ns, left);
-	if (state == CHAIN_CHILD)
-		return ended_child(h, task, wait, left);
-	if (wait->what.inode && (kind == GST_FD_PIPE || kind == GST_FD_SOCKET))
-		return other_end(h, task, wait, state == CHAIN_PIPE_WRITE || state == CHAIN_SOCKET_WRITE, left);
-	return HOST_NOBODY;
+		g = holder(h, task, wait, left);
+	else if (state == CHAIN_CHILD)
+		g = ended_child(h, task, wait, left);
+	else if (pipe)
+		g = other_end(h, task, wait, state == CHAIN_PIPE_WRITE || state == CHAIN_SOCKET_WRITE, left);
+	if (g.best != HOST_NOBODY && !wait->wake_known && g.seen.slept_ns < *woken_ns)
+		*woken_ns = g.seen.slept_ns;
+	return g.best;
 }

@@ -36,7 +36,7 @@ int64_t chain_parts(struct chain_cursor *c, const struct host_trace *h, const st
 
 /* ---- chain_guess.c: who may have woken it, where nobody saw that ---- */
 
-/* An index of a task, HOST_NOBODY where none fits, or more than one. *left: how many tasks may still be looked at; counts down. */
-uint32_t chain_guess(const struct host_trace *h, const struct host_task *task, const struct host_wait *wait, enum chain_state state, size_t *left);
-/* Which other thread of the process was on a CPU right before that: it may have held the lock. */
-uint32_t chain_guess_holder(const struct host_trace *h, const struct host_task *task, int64_t at_ns, size_t *left);
+/* An index of a task, HOST_NOBODY where none fits, or more than one. *woken_ns: when it was woken at the latest. *left: how many tasks may
+ * still be looked at; counts down. For a lock's wait that its time limit ended: who had the lock then. */
+uint32_t chain_guess(const struct host_trace *h, const struct host_task *task, const struct host_wait *wait, enum chain_state state,
+		     size_t *left, int64_t *woken_ns);

@@ -126,6 +126,52 @@ static void test_the_writing_end(void **state)
 	assert_string_equal(walked(t, 100, 200), "100-200 1 pipe-read\n");
 }
 
+/* When it was woken is not on record: not after whoever did it went to sleep. The only one at the other end needs not be near. */
+static void test_when_it_was_woken(void **state)
+{
+	struct host_task *t = built_task(&b, 1, 1), *writer = built_task(&b, 2, 2);
+	struct host_wait *w;
+
+	(void)state;
+	w = of_file(built_wait(&b, t, 100, 900, 900, SYS_read, GST_WOKEN_UNKNOWN, NULL), GST_FD_PIPE, NULL);
+	w->what.inode = 7;
+	w->wake_known = false;
+	built_pipe(&b, 7, 0, writer, GST_FD_PIPE, GST_PIPE_WRITES);
+	built_wait(&b, writer, 300, 300, 400, SYS_write, GST_WOKEN_UNKNOWN, NULL)->what.flags = GST_WAIT_PREEMPTED;
+	built_wait(&b, writer, 600, 950, 950, SYS_futex, GST_WOKEN_UNKNOWN, NULL);
+	assert_string_equal(walked(t, 100, 910),
+			    "100-300 1 pipe-read < 2 on-cpu ?\n300-400 1 pipe-read < 2 queued ?\n"
+			    "400-600 1 pipe-read < 2 on-cpu ?\n600-900 1 queued ?\n900-910 1 on-cpu\n");
+	assert_string_equal(walked(t, 700, 800), "700-800 1 queued ?\n");
+	w->wake_known = true;
+	assert_string_equal(walked(t, 500, 910),
+			    "500-600 1 pipe-read < 2 on-cpu ?\n600-900 1 pipe-read < 2 lock ?\n900-910 1 on-cpu\n");
+	/* one that slept all the time woke nobody */
+	writer->waits[0].what.flags = 0;
+	writer->waits[0].out_ns = 50;
+	writer->waits[0].in_ns = writer->waits[0].wake_ns = 900;
+	writer->n_waits = 1;
+	assert_string_equal(walked(t, 500, 910), "500-900 1 pipe-read\n900-910 1 on-cpu\n");
+}
+
+/* A lock's holder that is to run has it still; one that has gone to sleep gave it up before. */
+static void test_a_holder_without_a_cpu(void **state)
+{
+	struct host_task *t = built_task(&b, 1, 1), *holder = built_task(&b, 2, 1);
+
+	(void)state;
+	built_wait(&b, t, 100, 500, 500, SYS_futex, GST_WOKEN_UNKNOWN, NULL)->wake_known = false;
+	built_wait(&b, holder, 200, 200, 600, SYS_futex, GST_WOKEN_UNKNOWN, NULL)->what.flags = GST_WAIT_PREEMPTED;
+	assert_string_equal(walked(t, 100, 500), "100-200 1 lock < 2 on-cpu ?\n200-500 1 lock < 2 queued ?\n");
+	holder->waits[0].what.flags = 0;
+	assert_string_equal(walked(t, 100, 500), "100-200 1 lock < 2 on-cpu ?\n200-500 1 queued ?\n");
+	/* too long ago */
+	t->waits[0].in_ns = t->waits[0].wake_ns = 2000000;
+	holder->waits[0].in_ns = holder->waits[0].wake_ns = 3000000;
+	b.trace.end_ns = t->end_ns = holder->end_ns = 4000000;
+	assert_string_equal(walked(t, 100, 500), "100-500 1 lock\n");
+}
+
 static void test_the_other_end_of_a_socket(void **state)
 {
 	struct host_task *t = built_task(&b, 1, 1), *server = built_task(&b, 2, 2);
@@ -219,6 +265,8 @@ int main(void)
 		TEST(test_looking_for_memory),
 		TEST(test_the_only_thread_that_can_hold_the_lock),
 		TEST(test_the_writing_end),
+		TEST(test_when_it_was_woken),
+		TEST(test_a_holder_without_a_cpu),
 		TEST(test_the_other_end_of_a_socket),
 		TEST(test_the_child_that_ended),
 		TEST(test_looks_are_inferred),
