@@ -147,17 +147,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct gst_image images[FUZZ_TRACES];
 	struct trace *traces[FUZZ_TRACES];
-	struct run run = { .traces = traces, .count = 1 };
+	struct host_trace *hosts[FUZZ_TRACES];
+	struct run run = { .traces = traces, .hosts = hosts, .count = 1 };
 	size_t n = fuzz_expand(images, data, len);
 	struct error e;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		if (trace_open_mem(&traces[run.n_traces], images[i].bytes, images[i].len, "fuzz.gst", &e) == ERR_NONE)
 			run.n_traces++;
+		else if (host_trace_open_mem(&hosts[run.n_hosts], images[i].bytes, images[i].len, "fuzz.host.gst",
+					     &e) == ERR_NONE)
+			run.n_hosts++;
+	}
 	if (run.n_traces)
 		analyse(&run);
 	for (size_t i = 0; i < run.n_traces; i++)
 		trace_free(traces[i]);
+	for (size_t i = 0; i < run.n_hosts; i++)
+		host_trace_free(hosts[i]);
 	for (size_t i = 0; i < n; i++)
 		gst_image_free(&images[i]);
 	return 0;

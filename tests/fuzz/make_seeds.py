@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """make_seeds.py GST_WRITE: makes the reader's seeds that no golden trace is like, packs the reader's seeds (`gst_write --compact` makes
-those of golden traces) into seeds of several traces, for fuzz_report and fuzz_run (common.h has the form), and writes command lines for
+those of golden traces; those of host probes go to fuzz_host) into seeds of several traces, for fuzz_report and fuzz_run (common.h has the form), and writes command lines for
 fuzz_options. Prints nothing; run it in the repository when a golden trace or a form has changed."""
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -47,17 +48,66 @@ def endless_devices():
         yield f"launch t={NINE_YEARS}..{NINE_YEARS} stream={device + 1} seq=2 kernel=k device={device}"
 
 
+def host_everything():
+    """One record of each kind, and what contradicts it."""
+    yield "host 100 end=9ms lost=1 sample=1ms"
+    yield "task 100 t=0us flags=root,there name=python"
+    yield "task 101 pid=100 t=10us creator=100 name=pin"
+    yield "task 200 t=20us creator=101 name=loader"
+    yield "task 200 t=30us flags=exec name=worker"
+    yield "task 300 t=1ms flags=stranger,kernel name=jbd2"
+    yield "wait 100 t=1ms..5ms wake=4.9ms waker=101 syscall=202 arg=7"
+    yield "wait 101 t=0.5ms..4.9ms wake=4.8ms waker=200 syscall=0 arg=3 fd=pipe file=pipe:[44]"
+    yield "wait 200 t=0.6ms..4ms by=interrupt syscall=17 fd=file file=/data/x offset=4096 bytes=512 inode=9 dev=3 flags=disk,iowait"
+    yield "wait 200 t=4.2ms..4.5ms waker=300 syscall=74 flags=disk"
+    yield "wait 200 t=4.6ms..4.7ms flags=preempted throttled=50us"
+    yield "stalls 200 t=4ms..4.7ms count=9 blocked=100us queued=50us file=/data/x offset=0 last=65536 flags=fault"
+    yield "request 200 t=0.6ms..3.9ms issued=0.7ms inode=9 file-dev=3 offset=4096 bytes=65536"
+    yield "reclaim 200 t=4ms..4.1ms pages=3 group=1"
+    yield "pipe-end 200 t=1ms inode=44 flags=writes"
+    yield "pipe-end 100 t=1ms inode=44 flags=reads"
+    yield "pressure t=0us..9ms cpu=5 throttled=7"
+    yield "on-cpu 101 t=6ms frames=0x10,0x20"
+    yield "task-end 200 t=8ms"
+    yield "task 200 t=8.5ms creator=101 name=again"
+    yield "wait 200 t=8ms..7ms\nwait 999 t=1ms..2ms\nwait 100 t=2ms..3ms\nwait 100 t=7ms..8ms flags=last\nwait 100 t=7ms..8.5ms"
+
+
+def host_without_wakers():
+    """Looks at /proc: who was at the other end of the pipe is inferred; the collector was killed."""
+    yield "host 100 how=proc period=10ms watched=0x1c00"
+    yield "task 100 t=0us flags=root,there\ntask 200 t=0us flags=there creator=100"
+    yield "pipe-end 200 t=1ms inode=44 flags=writes\npipe-end 100 t=1ms inode=44 flags=reads"
+    yield "wait 100 t=1ms..50ms wake=unknown syscall=0 fd=pipe inode=44 file=pipe:[44] flags=looked"
+    yield "wait 200 t=1ms..40ms wake=unknown syscall=230 flags=looked\nwait 200 t=45ms..48ms wake=unknown syscall=1 fd=pipe inode=44 flags=looked"
+
+
+HAND_MADE_HOST = {"everything": host_everything, "without-wakers": host_without_wakers}
 HAND_MADE = {"bursts-endless": endless_bursts, "devices-endless": endless_devices}
 
 
-def make(gst_write, name, lines):
-    """A seed of the reader's."""
-    with tempfile.TemporaryDirectory() as folder:
-        text, out = Path(folder) / "trace.txt", Path(folder) / "out"
-        text.write_text("\n".join(lines) + "\n")
+def compact(gst_write, text):
+    """Its files in the compact form: those of processes, those of host probes."""
+    with tempfile.TemporaryDirectory() as out:
         subprocess.run([gst_write, "--compact", text, out], check=True)
-        (file,) = out.iterdir()
-        write("reader", name, file.read_bytes())
+        files = [(path.name.endswith(".host.gst"), path.read_bytes()) for path in sorted(Path(out).iterdir())]
+    return [content for host, content in files if not host], [content for host, content in files if host]
+
+
+def make(gst_write, target, name, lines):
+    """A seed of one file."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder) / "trace.txt"
+        text.write_text("\n".join(lines) + "\n")
+        (content,) = sum(compact(gst_write, text), [])
+        write(target, name, content)
+
+
+def watched(gst_write):
+    """Golden traces with host probes, by name: what processes did, and what their host did. Both as seeds of several traces; host probes alone are fuzz_host's."""
+    for text in sorted(CORPUS.parent.parent.glob("golden/*/trace.txt")):
+        if re.search(r"^host ", text.read_text(), re.M):
+            yield text.parent.name, *compact(gst_write, text)
 
 
 def pack(parts):
@@ -76,7 +126,9 @@ def write(target, name, content):
 
 def main():
     for name, lines in HAND_MADE.items():
-        make(sys.argv[1], name, lines())
+        make(sys.argv[1], "reader", name, lines())
+    for name, lines in HAND_MADE_HOST.items():
+        make(sys.argv[1], "host", name, lines())
     seeds = {path.name: path.read_bytes() for path in sorted((CORPUS / "reader").iterdir())}
 
     def seed(name):
@@ -106,6 +158,9 @@ def main():
         "damaged-and-sound": [(b"\x02\x01" + bytes([8, 1, 0, 0, 3]) + bytes([0, 3, 2, 0, 5]) + seed("running-maximum")[2:], 0, b""),
                               (seed("several-segments"), 0, b"")],
     }
+    for name, processes, hosts in watched(sys.argv[1]):
+        write("host", name, hosts[0])
+        runs[f"watched-{name}"] = [(content, 0, b"") for content in (processes + hosts)[:3]]
     for name, parts in runs.items():
         write("report", name, pack(parts))
         write("run", name, pack(parts))

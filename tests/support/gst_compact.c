@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gst_compact.h"
 
+#include "gst_compact_host.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +10,7 @@
 #define WHOLE_RECORD 0xfe
 #define KEPT_SEGMENT 0xfd
 #define RECYCLED 0x40 /* in the mode: 32 bits follow, microseconds after the begin */
+#define HOST 0x20     /* … a file of host probes */
 #define SMALL_BYTES 11
 
 struct input {
@@ -81,10 +84,12 @@ static size_t size_of(uint8_t type)
 	default:
 		break;
 	}
+	if (compact_host_size(type))
+		return compact_host_size(type);
 	return type < sizeof(sizes) ? sizes[type] : 16;
 }
 
-/* What follows a record of stacks, as its own fields say, kept small; 0 for others. */
+/* What follows a record of stacks, and one of host probes, as its own fields say, kept small; 0 for others. */
 static size_t stack_rest(void *record, uint16_t type)
 {
 	struct gst_stack *stack = record;
@@ -99,7 +104,7 @@ static size_t stack_rest(void *record, uint16_t type)
 	case GST_CODE:
 		return (code->file_bytes %= 128) + (code->name_bytes %= 128);
 	default:
-		return 0;
+		return compact_host_rest(record, type);
 	}
 }
 
@@ -140,12 +145,7 @@ static void add_whole(struct gst_image *image, struct input *in)
 	gst_image_add(image, type, record, size, true);
 }
 
-/* Small numbers make records that have to do with each other: few streams, near times, near sequence numbers. */
-struct small {
-	uint8_t what, stream, seq, flags, result;
-	uint8_t wait_us, last_us[2], extra[3];
-};
-
+/* Few streams, near times, near sequence numbers. */
 static void add_small(struct gst_image *image, const struct small *s, uint64_t *now)
 {
 	uint64_t begin = *now + s->wait_us * 1000ull,
@@ -225,7 +225,10 @@ static bool add_events(struct gst_image *image, struct input *in)
 			add_whole(image, in);
 		} else {
 			take(in, &s.stream, SMALL_BYTES - 1);
-			add_small(image, &s, &now);
+			if (gst_image_header(image)->kind == GST_FILE_HOST)
+				compact_host_small(image, &s, &now);
+			else
+				add_small(image, &s, &now);
 		}
 	}
 	return true;
@@ -260,6 +263,9 @@ bool gst_expand(struct gst_image *out, const uint8_t *data, size_t len)
 		return false;
 	gst_image_header(out)->device_level = 1 + mode % 4u;
 	gst_image_header(out)->clock = mode & 0x80 ? GST_CLOCK_TSC : GST_CLOCK_MONOTONIC;
+	gst_image_header(out)->kind = mode & HOST ? GST_FILE_HOST : GST_FILE_PROCESS;
+	if (mode & HOST)
+		gst_image_header(out)->clock = GST_CLOCK_MONOTONIC;
 	if (mode & RECYCLED)
 		set_recycled(out, &in);
 	gst_image_seal(out);
@@ -303,7 +309,7 @@ static size_t compact_segment(uint8_t *to, const uint8_t *segment, uint32_t end)
 			memcpy(&busy, segment + at, sizeof(busy));
 			size = (uint16_t)(sizeof(busy) + 4 * (busy.count % 8));
 		}
-		if (h.type == GST_STACK || h.type == GST_OBJECT || h.type == GST_CODE) {
+		if (h.type == GST_STACK || h.type == GST_OBJECT || h.type == GST_CODE || h.type == GST_ON_CPU) {
 			uint8_t record[sizeof(struct gst_object)] = { 0 };
 
 			memcpy(record, segment + at, h.size < sizeof(record) ? h.size : sizeof(record));
@@ -330,6 +336,7 @@ size_t gst_compact(uint8_t **out, const struct gst_image *image)
 	if (!*out)
 		return 0;
 	(*out)[1] = GST_LEVEL_EDGES - 1;
+	(*out)[1] |= h->kind == GST_FILE_HOST ? HOST : 0;
 	if (h->version == GST_VERSION_RECYCLED) {
 		uint32_t until_us = (uint32_t)((c->recycled_until - h->start_ticks) / 1000);
 
