@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "collector.h"
 
+#include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +35,8 @@ static enum tried try(struct collector *c, const struct backend *b, const struct
 	}
 	rc = host_file_create(&c->file, s->dir, s->root, s->limit);
 	if (rc) {
-		snprintf(why, 256, "cannot record into %.150s: %s", s->dir, strerror(rc));
+		snprintf(why, 256, "cannot record into %.150s: %s", s->dir,
+			 rc == EREMOTE ? "it is on a network file system" : strerror(rc));
 		return TRIED_NO_FILE;
 	}
 	if (b->start(&c->state, s, c->file, why)) {

@@ -403,13 +403,15 @@ static void killed_at_any_moment_it_is_sound(void **state)
 		if (child == 0) {
 			struct host_file *f;
 
-			if (host_file_create(&f, dir, ROOT, LIMIT) ||
-			    write(fds[1], host_file_path(f), strlen(host_file_path(f)) + 1) < 0)
+			if (host_file_create(&f, dir, ROOT, LIMIT))
 				_exit(1);
 			probes(f, 0);
 			task(f, 5);
 			pipe_end(f, 5);
-			for (uint64_t n = 0;; n += 1000)
+			write_much(f, 0, 1000);
+			if (write(fds[1], host_file_path(f), strlen(host_file_path(f)) + 1) < 0)
+				_exit(1);
+			for (uint64_t n = 1000;; n += 1000)
 				write_much(f, n, 1000);
 		}
 		assert_true(read(fds[0], path, sizeof(path)) > 0);
