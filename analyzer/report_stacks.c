@@ -189,10 +189,8 @@ static void stack_lines(const struct page *p, const struct held *h)
 		page_ink(p, INK_DIM, "           and more that could not be seen\n");
 }
 
-void report_held(const struct page *p, const struct gap_cause *c)
+void report_held(const struct page *p, const struct gap_cause *c, const struct held **last)
 {
-	const struct held *last = NULL;
-
 	for (size_t i = 0; i < c->n_held; i++) {
 		const struct held *h = &c->held[i];
 		char place[FRAME_WORDS], length[TEXT_SHORT], line[FRAME_WORDS + 96];
@@ -204,8 +202,8 @@ void report_held(const struct page *p, const struct gap_cause *c)
 			 text_duration(length, h->end_ns - h->begin_ns));
 		fputs("      ", p->out);
 		page_wrap(p, INK_PLAIN, 6, 8, line);
-		if (!last || last->trace != h->trace || last->stack != h->stack || last->first != h->first)
+		if (!*last || (*last)->trace != h->trace || (*last)->stack != h->stack || (*last)->first != h->first)
 			stack_lines(p, h);
-		last = h;
+		*last = h;
 	}
 }

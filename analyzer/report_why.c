@@ -87,7 +87,7 @@ static void head(const struct page *p, const struct summary_device *d, const str
 	op_line(p, "after", g->after);
 }
 
-static void cause_lines(const struct page *p, const struct gap *g, const struct gap_cause *c)
+static void cause_lines(const struct page *p, const struct gap *g, const struct gap_cause *c, const struct held **last)
 {
 	char from[TEXT_SHORT], length[TEXT_SHORT], share[TEXT_SHORT];
 
@@ -104,7 +104,7 @@ static void cause_lines(const struct page *p, const struct gap *g, const struct 
 		fputs("      ", p->out);
 		page_wrap(p, INK_DIM, 6, 8, c->evidence[i]);
 	}
-	report_held(p, c);
+	report_held(p, c, last);
 }
 
 /* Shorter ones than this are not listed one by one. */
@@ -125,6 +125,7 @@ static bool shortest_shown(const struct gap_story *g, int64_t *least_ns)
 static bool owners(const struct page *p, const struct gap_story *g)
 {
 	int64_t least_ns, left[CAUSE_COUNT] = { 0 }, left_ns = 0;
+	const struct held *last = NULL;
 	size_t shown = 0;
 	char line[256], length[TEXT_SHORT];
 
@@ -136,7 +137,7 @@ static bool owners(const struct page *p, const struct gap_story *g)
 		int64_t ns = c->end_ns - c->begin_ns;
 
 		if (ns >= least_ns && shown < CAUSES_SHOWN) {
-			cause_lines(p, g->gap, c);
+			cause_lines(p, g->gap, c, &last);
 			shown++;
 			continue;
 		}

@@ -12,6 +12,8 @@
 #include "cause.h"
 
 #define MS 1000000
+#define TASKS 6
+#define WAITS 48
 
 static uint64_t seed;
 
@@ -34,6 +36,13 @@ struct world { /* one process, one device */
 	const char *hooks[2], *kernels[3];
 	struct threads threads;
 	struct attribution got;
+	struct host_trace host; /* where run.n_hosts says so */
+	struct host_trace *hosts[1];
+	struct host_task tasks[TASKS];
+	struct host_wait waits[TASKS][WAITS];
+	struct host_stalls stalls[TASKS];
+	struct host_request requests[WAITS];
+	uint32_t by_own[TASKS];
 };
 
 static void world_begin(struct world *w)
@@ -155,6 +164,130 @@ static void random_world(struct world *w)
 		w->gaps[i].hostfn = below(8) ? NULL : before;
 	}
 	w->device.n_ops = w->device.n_gaps;
+}
+
+static struct host_what random_what(void)
+{
+	static const char *const files[] = {
+		NULL, "/data/a", "/x/libx.so", "pipe:[3]", "tcp:1.2.3.4:5", "unix:[4]:[5]"
+	};
+	static const int32_t syscalls[] = { -2, 202, 0, 1, 7, 17, 35, 45, 61, 74, 202, 202, 9999 };
+	static const uint32_t systems[] = { 0, 0xef53, 0x6969, 0x01021994, 0x9fa0 };
+
+	return (struct host_what){ .file = files[below(6)],
+				   .arg = (uint64_t)below(3),
+				   .offset = below(2) ? UINT64_MAX : (uint64_t)below(1 << 20),
+				   .bytes = (uint64_t)below(1 << 21),
+				   .inode = (uint64_t)below(3),
+				   .fs = systems[below(5)],
+				   .syscall = syscalls[below(13)],
+				   .flags = below(3) ? 0 : (uint16_t)below(512),
+				   .fd_kind = (uint8_t)below(5) };
+}
+
+static void random_task(struct world *w, uint32_t i)
+{
+	struct host_task *t = &w->tasks[i];
+	int64_t at = below(20 * MS), off = 0;
+
+	*t = (struct host_task){ .tid = i,
+				 .pid = i < 4 ? 7 : 100 + i,
+				 .creator = below(2) ? HOST_NOBODY : (uint32_t)below(TASKS),
+				 .leader = HOST_NOBODY,
+				 .begin_ns = below(2) ? 0 : at,
+				 .end_ns = 500 * MS,
+				 .flags = below(3) ? 0 : (uint16_t)below(16),
+				 .name = "task",
+				 .waits = w->waits[i],
+				 .n_waits = (size_t)below(WAITS) };
+	for (size_t k = 0; k < t->n_waits; k++) {
+		struct host_wait *wait = &w->waits[i][k];
+		int64_t out = at + below(2 * MS), wake = out + below(3 * MS), in = wake + below(MS);
+
+		*wait = (struct host_wait){ .out_ns = out,
+					    .wake_ns = wake,
+					    .in_ns = in,
+					    .throttled_ns = below(in - wake + 1),
+					    .off_before_ns = off,
+					    .task = i,
+					    .waker = below(3) ? (uint32_t)below(TASKS) : HOST_NOBODY,
+					    .by = below(3) ? GST_WOKEN_TASK : (uint8_t)below(4),
+					    .wake_known = true,
+					    .what = random_what() };
+		off += in - out;
+		at = in;
+	}
+	if (below(2)) {
+		w->stalls[i] = (struct host_stalls){ .begin_ns = 5 * MS,
+						     .end_ns = 90 * MS,
+						     .blocked_ns = below(40 * MS),
+						     .queued_ns = below(40 * MS),
+						     .last_offset = UINT64_MAX,
+						     .count = 3,
+						     .task = i,
+						     .what = random_what() };
+		t->stalls = &w->stalls[i];
+		t->n_stalls = 1;
+	}
+}
+
+/* Somebody watched all of that, and tells yet another story. */
+static void random_host(struct world *w)
+{
+	w->host = (struct host_trace){ .end_ns = 400 * MS,
+				       .cut_ns = INT64_MAX,
+				       .probes = { .how = (uint32_t)below(3) + 1,
+						   .watched = (uint32_t)below(1 << 14),
+						   .events_lost = below(4) == 0 },
+				       .tasks = w->tasks,
+				       .n_tasks = TASKS,
+				       .by_own = w->by_own,
+				       .requests = w->requests,
+				       .n_requests = (size_t)below(WAITS) };
+	for (uint32_t i = 0; i < TASKS; i++) {
+		random_task(w, i);
+		w->by_own[i] = i;
+	}
+	for (size_t i = 0; i < w->host.n_requests; i++)
+		w->requests[i] = (struct host_request){ .queued_ns = (int64_t)i * MS,
+							.issued_ns = (int64_t)i * MS + below(MS),
+							.done_ns = (int64_t)i * MS + MS,
+							.queued_known = below(2),
+							.issued_known = below(2),
+							.inode = (uint64_t)below(3),
+							.task = below(2) ? HOST_NOBODY : (uint32_t)below(TASKS),
+							.bytes = 512 };
+	w->hosts[0] = &w->host;
+	w->run.hosts = w->hosts;
+	w->run.n_hosts = 1;
+}
+
+static void test_random_host_records_are_tiled_exactly(void **state)
+{
+	static struct world w;
+	size_t deep = 0, by_cause[CAUSE_COUNT] = { 0 };
+
+	(void)state;
+	for (seed = 5; seed < 3000 * 7919; seed += 7919) {
+		uint64_t start = seed;
+
+		random_world(&w);
+		random_host(&w);
+		explain(&w);
+		assert_tiled(&w);
+		for (size_t i = 0; i < w.got.n_gaps; i++) {
+			for (size_t k = 0; k < w.got.gaps[i].n_causes; k++) {
+				deep += w.got.gaps[i].causes[k].n_chain > 2;
+				by_cause[w.got.gaps[i].causes[k].cause]++;
+			}
+		}
+		world_end(&w);
+		seed = start;
+	}
+	assert_true(deep > 100); /* or there was nothing to it */
+	for (int i = 0; i < CAUSE_COUNT; i++)
+		assert_true(by_cause[i] || i == CAUSE_comm_host || i == CAUSE_launch_bound ||
+			    i == CAUSE_device_contention);
 }
 
 static void test_random_records_are_tiled_exactly(void **state)
@@ -309,6 +442,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_records_are_tiled_exactly),
+		cmocka_unit_test(test_random_host_records_are_tiled_exactly),
 		cmocka_unit_test(test_observed_goes_before_inferred),
 		cmocka_unit_test(test_order_of_causes_def_decides_among_equals),
 		cmocka_unit_test(test_samples_reach_no_further_than_their_period),
