@@ -25,11 +25,12 @@ def why_not(gpushim):
     """None, or what keeps eBPF from being used here."""
     if os.geteuid() != 0:
         return "needs root"
-    with tempfile.TemporaryDirectory() as out:
-        program = subprocess.Popen(["sleep", "0.3"])
-        done = subprocess.run([gpushim, "host", "-p", str(program.pid), "-o", out, "--probes", "ebpf"], capture_output=True, text=True, timeout=60)
-        program.wait()
-    return None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["it fails"])[0]
+    with tempfile.TemporaryDirectory() as out, subprocess.Popen(["sleep", "60"]) as program:
+        command = [gpushim, "host", "-p", str(program.pid), "-o", out, "--probes", "ebpf"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as host:
+            said = host.stderr.readline()
+            program.kill()
+    return None if host.returncode == 0 else said.strip() or "it fails"
 
 
 class Run:
@@ -96,11 +97,12 @@ class Follow:
         return Run(Trace(file), dict(line.strip().split("=", 1) for line in told if "=" in line), "".join(said))
 
     def beside(self, program, *options):
-        """Follows one that runs already, to its end."""
+        """Follows one that runs already and waits for a line, to its end."""
         host, out = self.collector(program.pid, *options)
         try:
-            program.wait(timeout=60)
-            said = host.communicate(timeout=60)[1]
+            said = host.stderr.readline()
+            program.communicate("\n", timeout=60)
+            said += host.communicate(timeout=60)[1]
         finally:
             program.kill()
             host.kill()
@@ -110,22 +112,20 @@ class Follow:
 
 
 @pytest.fixture
-def follow(gpushim, tmp_path):
-    reason = why_not(gpushim)
-    if reason:
-        pytest.skip(f"not by eBPF here: {reason}")
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)  # ordinary users record below it
-    return Follow(gpushim, tmp_path)
-
-
-@pytest.fixture
 def disk():
-    """A folder on a disk, which /tmp need not be."""
+    """A folder on a disk, which /tmp need not be, and everybody's."""
     folder = Path(tempfile.mkdtemp(prefix="gpushim-probes-", dir="/var/tmp"))
     folder.chmod(0o777)
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def follow(gpushim, disk):
+    reason = why_not(gpushim)
+    if reason:
+        pytest.skip(f"not by eBPF here: {reason}")
+    return Follow(gpushim, disk)
 
 
 @pytest.fixture

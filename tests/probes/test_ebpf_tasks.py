@@ -2,6 +2,7 @@
 """Which tasks are followed, what they are called, and by whom they may be."""
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,9 @@ ROOT, THERE, STRANGER, KERNEL, EXEC = 1, 2, 4, 8, 16
 NOBODY = 65534
 SWITCH, WAKING, TASKS, INTERRUPT, BLOCK, FAULT, RECLAIM, MEMCG_RECLAIM, THROTTLE, ON_CPU = range(10)
 WRITE_BACK = 13
+
+
+SLEEP = {"x86_64": 230, "aarch64": 115}[platform.machine()]  # clock_nanosleep
 
 
 def test_tree_is_inherited(follow):
@@ -37,32 +41,34 @@ os.waitpid(child, 0)
     assert [run.task(t).creator for t in (child, grandchild, thread)] == [run.tid(), child, grandchild]
     assert run.task(thread).pid == grandchild
     assert run.task(run.tid()).flags == ROOT | THERE
-    assert run.waits(thread, longer_ms=15)
+    assert run.waits(thread, longer_ms=15, syscall=SLEEP)
     begins, ends = {t.tid: t.begin for t in run.trace.tasks}, {e.tid: e.at for e in run.trace.ends}
     assert begins[child] < begins[grandchild] < begins[thread] < min(ends[thread], ends[grandchild], ends[child])
 
 
-def test_tree_that_runs_already(follow, gpushim, tmp_path):
+def test_tree_that_runs_already(follow):
     """Threads and children that are older than the collector, which looks from outside."""
     program = subprocess.Popen([sys.executable, "-c", """
-import os, threading, time
-threading.Thread(target=time.sleep, args=(1.2,), daemon=True).start()
+import os, signal, sys, threading, time
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 child = os.fork()
 if not child:
-    time.sleep(1.2)
-    os._exit(0)
+    time.sleep(60)
 threads = [int(t) for t in os.listdir("/proc/self/task")]
 print(child, max(threads), flush=True)
+sys.stdin.readline()
+time.sleep(0.1)
+os.kill(child, signal.SIGKILL)
 os.waitpid(child, 0)
-"""], stdout=subprocess.PIPE, text=True)
+"""], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     child, thread = map(int, program.stdout.readline().split())
     trace = follow.beside(program)
     tasks = {t.tid: t for t in trace.tasks}
     assert set(tasks) >= {program.pid, child, thread}
     assert tasks[child].flags == THERE and tasks[child].creator == program.pid
     assert tasks[thread].pid == program.pid
-    (wait,) = [w for w in trace.waits if w.tid == child]
-    assert wait.out <= trace.probes[0].begin < wait.into
+    (wait,) = [w for w in trace.waits if w.tid == child and w.syscall == SLEEP and w.into - w.out > 1e8]
+    assert wait.out <= trace.probes[0].begin < wait.into and wait.waker == program.pid
 
 
 def test_numbers_as_a_namespace_has_them(follow):
@@ -115,7 +121,7 @@ f.read(1)
 """)
     writer.wait()
     assert run.task(writer.pid).flags & STRANGER
-    assert [w.waker for w in run.waits(longer_ms=30)][-2:] == [writer.pid] * 2
+    assert [w.waker for w in run.waits(longer_ms=30) if w.inode == os.stat(pipe).st_ino] == [writer.pid] * 2
     assert run.waits(writer.pid, longer_ms=40)  # its own wait, from when it was known
 
 
@@ -127,8 +133,8 @@ def test_each_probe_may_be_missing(follow, name, bit):
     assert not watched & 1 << bit
     everything = 1 << SWITCH | 1 << WAKING | 1 << TASKS | 1 << INTERRUPT
     assert watched & everything == everything & ~(1 << bit)
-    wait = run.only(longer_ms=25)
-    assert wait.syscall >= 0 and bool(wait.wake) == (name != "waking")
+    wait = run.only(longer_ms=25, syscall=SLEEP)
+    assert bool(wait.wake) == (name != "waking")
     assert run.trace.probes[-1].end and not run.trace.probes[-1].events_lost
 
 
@@ -136,10 +142,12 @@ def test_samples_of_who_runs(follow):
     run = follow("""
 end = time.monotonic() + 0.4
 while time.monotonic() < end: pass
+told("cpu", time.process_time())
 """, "--stacks=200")
     assert run.trace.probes[0].watched & 1 << ON_CPU and run.trace.probes[0].sample_ns == 5000000
     mine = [s for s in run.trace.on_cpu if s.tid == run.tid()]
-    assert 30 <= len(mine) <= 120 and all(s.frames for s in mine)
+    expected = float(run.told["cpu"]) * 200
+    assert 0.5 * expected - 10 <= len(mine) <= 1.2 * expected + 10 and any(len(s.frames) > 1 for s in mine)
 
 
 # ---- privileges ------------------------------------------------------------------------------------------------------
@@ -168,7 +176,7 @@ time.sleep(0.03)
     assert all(run.trace.probes[0].watched & 1 << bit for bit in every)
     read = [w for w in run.waits() if w.inode == cold.stat().st_ino]
     assert read and {(run.trace.file(w), w.offset) for w in read} == {(str(cold), 3 << 20)}
-    assert run.only(longer_ms=25).by == 3
+    assert run.only(longer_ms=25, syscall=SLEEP).by == 3
 
 
 def test_ordinary_user_may_not_follow_another(follow, two_capabilities):
