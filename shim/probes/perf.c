@@ -209,6 +209,12 @@ static void take_looks(struct perf *p)
 	p->turn++;
 }
 
+/* Its number is there until somebody asks for its status. */
+static bool has_ended(char state)
+{
+	return state == 'Z' || state == 'X' || !state;
+}
+
 /* Their end may have been among what was lost, or none may have been told. */
 static void census(struct perf *p)
 {
@@ -219,7 +225,10 @@ static void census(struct perf *p)
 	p->census_ns = now;
 	for (size_t i = p->tasks.n; i-- > 0;) {
 		const struct proc_task *id = &p->tasks.at[i]->id;
-		if (syscall(SYS_tgkill, id->pid, id->tid, 0) != 0 && errno == ESRCH)
+		struct proc_task still;
+		if (syscall(SYS_tgkill, id->pid, id->tid, 0) != 0 ? errno == ESRCH
+		    : id->tid == id->pid ? proc_task_read(id->pid, id->tid, &still) && has_ended(still.state)
+					 : false)
 			end_task(p, p->tasks.at[i], now);
 	}
 }
@@ -293,8 +302,9 @@ static void begin_all(struct perf *p, const struct proc_tasks *tree)
 	uint64_t begin = p->watch.probes.begin;
 
 	for (size_t i = 0; i < tree->n; i++) {
-		struct perf_task *task = add_task(p, &tree->at[i], GST_TASK_THERE, begin);
-		if (task && tree->at[i].state != 'R' && tree->at[i].state != 0)
+		struct perf_task *task =
+			has_ended(tree->at[i].state) ? NULL : add_task(p, &tree->at[i], GST_TASK_THERE, begin);
+		if (task && tree->at[i].state != 'R')
 			task->out = begin;
 	}
 }
@@ -335,11 +345,13 @@ static bool perf_start(void **state, const struct probes_settings *s, struct hos
 		watch_write_probes(&p->watch, 0);
 		begin_all(p, &tree);
 		pace_begin(&p->pace, LEAST_MS, MOST_MS);
-		*state = p;
-		why[0] = 0;
-	} else if (p) {
-		perf_free(p);
+		snprintf(why, 256, "process %d has ended", (int)s->root);
+		good = p->tasks.n > 0;
 	}
+	if (good)
+		*state = p;
+	else if (p)
+		perf_free(p);
 	proc_tasks_free(&tree);
 	return good;
 }

@@ -168,12 +168,13 @@ void pressure_tick(struct pressure *p, struct host_file *f)
  * begin, happened in between. */
 uint64_t pressure_throttled(struct pressure *p, uint64_t begin, uint64_t end)
 {
-	uint64_t first = p->n > HISTORY ? p->n - HISTORY : 0, before = UINT64_MAX, after = 0, most = end - begin, sum;
+	uint64_t first, before = UINT64_MAX, after = 0, most = end - begin, sum;
 
 	if (!has_quota(p) || end <= begin)
 		return 0;
 	if (!p->n || p->history[(p->n - 1) % HISTORY].at < end)
 		remember(p);
+	first = p->n > HISTORY ? p->n - HISTORY : 0;
 	for (uint64_t i = first; i < p->n; i++) {
 		const struct moment *m = &p->history[i % HISTORY];
 		if (m->at <= begin)

@@ -9,6 +9,7 @@
 #include "proc_text.h"
 
 #define STALL_LEAST_NS 20000u /* less than this between two looks is the clocks' error */
+#define QUEUE_NS 1000000u     /* a run queue's that is worth a record of its own */
 #define TICK_NS 10000000      /* the longest there is */
 
 /* What happened between two looks, as schedstat sums it up. */
@@ -48,6 +49,18 @@ static uint64_t major_faults(uint32_t pid, uint32_t tid)
 
 /* ---- the time in between -------------------------------------------------------------------------------- */
 
+/* It was kept from its CPU once: when, in between, is not known. */
+static void write_queue(struct watch *w, struct looked *t, uint64_t out, uint64_t queued)
+{
+	struct gst_wait r = { .out = out, .wake = out, .in = out + queued, .tid = t->id.tid };
+
+	proc_wait_unknown(&r.what);
+	r.what.flags = GST_WAIT_PREEMPTED | GST_WAIT_LOOKED;
+	r.throttled_ns = watch_throttled(w, r.wake, r.in);
+	stalls_write(&t->stalls, w->file, t->id.tid);
+	host_file_append(w->file, GST_WAIT, sizeof(r), &r);
+}
+
 /* Sleeps that began and ended in between, and every wait for a CPU but that of the wait that was going on. What for: the same as before and
  * after, if that is the same; or major faults, if there were some. */
 static void write_between(struct watch *w, struct looked *t, const struct between *b, bool before, bool after,
@@ -64,6 +77,10 @@ static void write_between(struct watch *w, struct looked *t, const struct betwee
 
 	if (b->runs <= (before ? 1u : 0u) || s.blocked_ns + s.queued_ns < STALL_LEAST_NS || s.end <= s.begin)
 		return;
+	if (b->runs == 1 && !before && s.blocked_ns < STALL_LEAST_NS && s.queued_ns >= QUEUE_NS) {
+		write_queue(w, t, b->begin + (b->end - b->begin - s.queued_ns) / 2, s.queued_ns);
+		return;
+	}
 	if (s.blocked_ns + s.queued_ns > s.end - s.begin)
 		s.blocked_ns = s.end - s.begin > s.queued_ns ? s.end - s.begin - s.queued_ns : 0;
 	proc_wait_unknown(&s.what);
@@ -181,6 +198,9 @@ bool looked_again(struct watch *w, struct looked *t)
 	after = watch_look(w, t->id.pid, t->id.tid, &what);
 	if (w->waits.ended)
 		return false;
+	/* It is runnable and has not run: how long it has been kept from it is told when it has a CPU again. */
+	if (!after && now.slices && slept_on(t, &now))
+		return true;
 	if (now.slices)
 		by_sums(w, t, &now, at, after, &what);
 	else

@@ -14,6 +14,7 @@
 #include "proc_text.h"
 
 #define UNSURE_NS 200000000u /* until what is not connected, or was not found, is asked about again */
+#define FRESH_NS 20000000u   /* what was read is as good as new */
 #define SOCKETS_MAX 65536u   /* known at a time */
 #define ESTABLISHED 1u
 
@@ -131,35 +132,72 @@ static uint64_t find_peer(const char *text, int words, const struct line *l)
 	return 0;
 }
 
-static bool search_list(uint32_t pid, const char *list, int words, uint64_t inode, struct proc_socket *out)
-{
-	char *text = proc_text_whole(NULL, "/proc/%u/net/%s", pid, list);
-	struct line l;
-	bool found = false;
+static const struct {
+	const char *file, *protocol;
+	int words; /* of an address */
+} lists[4] = { { "tcp", "tcp", 1 }, { "tcp6", "tcp", 4 }, { "udp", "udp", 1 }, { "udp6", "udp", 4 } };
 
-	for (const char *at = text ? proc_text_next_line(text) : ""; *at && !found; at = proc_text_next_line(at)) {
+static bool search_list(const char *text, const char *protocol, int words, uint64_t inode, struct proc_socket *out)
+{
+	struct line l;
+
+	for (const char *at = text ? proc_text_next_line(text) : ""; *at; at = proc_text_next_line(at)) {
 		if (!parse_line(at, words, &l) || l.inode != inode)
 			continue;
-		found = true;
-		name_line(&l, *list == 't' ? "tcp" : "udp", words, out->name);
+		name_line(&l, protocol, words, out->name);
 		out->sure = l.state == ESTABLISHED;
 		out->peer = out->sure ? find_peer(text, words, &l) : 0;
+		return true;
 	}
-	free(text);
-	return found;
+	return false;
+}
+
+static bool search_lists(const struct proc_sockets *s, uint64_t inode, struct proc_socket *out)
+{
+	for (int i = 0; i < 4; i++)
+		if (search_list(s->list[i], lists[i].protocol, lists[i].words, inode, out))
+			return true;
+	return false;
+}
+
+static uint64_t net_of(uint32_t pid)
+{
+	char text[64];
+	unsigned long long inode;
+
+	return proc_text_link(text, sizeof(text), "/proc/%u/ns/net", pid) && sscanf(text, "net:[%llu]", &inode) == 1
+		       ? inode
+		       : 0;
+}
+
+static void read_lists(struct proc_sockets *s, uint32_t pid, uint64_t net)
+{
+	uint64_t begin = mono_ns();
+
+	for (int i = 0; i < 4; i++) {
+		free(s->list[i]);
+		s->list[i] = proc_text_whole(NULL, "/proc/%u/net/%s", pid, lists[i].file);
+	}
+	s->list_ns = mono_ns();
+	s->net = net;
+	s->not_before_ns = s->list_ns + 50 * (s->list_ns - begin);
 }
 
 static void ask(struct proc_sockets *s, uint32_t pid, struct proc_socket *socket)
 {
-	uint64_t begin = mono_ns();
+	uint64_t net = net_of(pid), now = mono_ns();
 
-	socket->asked_ns = begin;
-	if (ask_unix(s, socket->inode, socket) || begin < s->not_before_ns)
+	/* Of what was read a moment ago many are asked for, one by one. */
+	if (ask_unix(s, socket->inode, socket) ||
+	    (net == s->net && now - s->list_ns < FRESH_NS && search_lists(s, socket->inode, socket))) {
+		socket->asked_ns = now;
 		return;
-	if (!search_list(pid, "tcp", 1, socket->inode, socket) && !search_list(pid, "tcp6", 4, socket->inode, socket) &&
-	    !search_list(pid, "udp", 1, socket->inode, socket))
-		search_list(pid, "udp6", 4, socket->inode, socket);
-	s->not_before_ns = mono_ns() + 50 * (mono_ns() - begin);
+	}
+	if (now < s->not_before_ns)
+		return; /* the next time */
+	read_lists(s, pid, net);
+	search_lists(s, socket->inode, socket);
+	socket->asked_ns = now;
 }
 
 /* ---- what is known -------------------------------------------------------------------------------------- */
@@ -198,6 +236,8 @@ void proc_sockets_free(struct proc_sockets *s)
 {
 	if (s->diag > 0)
 		close(s->diag - 1);
+	for (int i = 0; i < 4; i++)
+		free(s->list[i]);
 	free(s->at);
 	*s = (struct proc_sockets){ 0 };
 }

@@ -17,7 +17,9 @@ struct proc_socket {
 
 struct proc_sockets {
 	struct proc_socket *at; size_t n, cap;
-	uint64_t not_before_ns; /* a machine's list may be long: no more than a fiftieth of the time is spent in reading it */
+	char *list[4];          /* as last read, of this network namespace */
+	uint64_t list_ns, net;
+	uint64_t not_before_ns; /* they may be long: no more than a fiftieth of the time is spent in reading them */
 	int diag;               /* netlink socket + 1, 0 not opened yet, -1 none to be had */
 };
 

@@ -42,16 +42,26 @@ static bool read_stat(uint32_t pid, uint32_t tid, struct stat_line *s)
 	return true;
 }
 
-/* CLOCK_BOOTTIME runs on in suspend, CLOCK_MONOTONIC does not. The recorder reckons in the same way. */
-static uint64_t ticks_to_mono(uint64_t ticks)
+/* CLOCK_BOOTTIME runs on in suspend, CLOCK_MONOTONIC does not. The recorder reckons in the same way. By how much is not measured anew for each
+ * task, or threads of one process would differ. */
+static uint64_t suspended_ns(void)
 {
+	static uint64_t known;
 	struct timespec boot;
-	uint64_t start_ns = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)), boot_ns, now_ns;
+	uint64_t now;
 
 	clock_gettime(CLOCK_BOOTTIME, &boot);
-	now_ns = mono_ns();
-	boot_ns = (uint64_t)boot.tv_sec * 1000000000u + (uint64_t)boot.tv_nsec;
-	return start_ns > boot_ns || boot_ns - start_ns > now_ns ? 0 : now_ns - (boot_ns - start_ns);
+	now = (uint64_t)boot.tv_sec * 1000000000u + (uint64_t)boot.tv_nsec - mono_ns();
+	if (now - known + 1000000 > 2000000)
+		known = now;
+	return known;
+}
+
+static uint64_t ticks_to_mono(uint64_t ticks)
+{
+	uint64_t start_ns = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)), suspended = suspended_ns();
+
+	return start_ns > suspended ? start_ns - suspended : 0;
 }
 
 /* The last number of such a line: it has one for each PID namespace, from ours inwards. */

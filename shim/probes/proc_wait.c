@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "proc_memory.h"
 #include "proc_text.h"
 #include "syscall_forms.h"
 
-#define POLLED_MAX 16 /* of more descriptors, none is the one waited for */
+#define MAPPED_NS 50000000u /* so long a mapping is taken to be what it was */
+#define POLLED_MAX 16       /* of more descriptors, none is the one waited for */
 
 bool proc_sched_read(int fd, uint32_t pid, uint32_t tid, struct proc_sched *s)
 {
@@ -235,25 +235,56 @@ bool proc_wait_look(struct proc_waits *w, uint32_t pid, uint32_t tid, struct gst
 	return true;
 }
 
+static struct proc_mapped *known_mapping(struct proc_waits *w, uint32_t pid, uint64_t address)
+{
+	for (struct proc_mapped *m = w->mapped; m < w->mapped + PROC_MAPPED; m++)
+		if (m->pid == pid && address >= m->memory.begin && address < m->memory.end)
+			return m;
+	return NULL;
+}
+
+/* What is mapped there: asked for now and then, as it may change, and remembered, as the process may end. NULL: not known. */
+static struct proc_mapped *mapping(struct proc_waits *w, uint32_t pid, uint64_t address)
+{
+	struct proc_mapped *m = known_mapping(w, pid, address);
+	struct proc_memory memory;
+	uint64_t now = mono_ns();
+
+	if (m && now - m->at < MAPPED_NS)
+		return m;
+	if (!proc_memory_at(pid, address, &memory, w->fd.name, sizeof(w->fd.name)))
+		return m;
+	if (!m)
+		m = &w->mapped[w->next_mapped++ % PROC_MAPPED];
+	m->pid = pid;
+	m->at = now;
+	m->memory = memory;
+	m->fs = 0;
+	snprintf(m->path, sizeof(m->path), "%.511s", w->fd.name);
+	if (memory.inode)
+		proc_path_mount(pid, m->path, &(uint32_t){ 0 }, &m->fs);
+	return m;
+}
+
 void proc_wait_fault(struct proc_waits *w, uint32_t pid, uint64_t address, struct gst_wait_for *what)
 {
-	struct proc_memory memory;
+	struct proc_mapped *m = mapping(w, pid, address);
 
 	proc_wait_unknown(what);
 	what->syscall = -1;
 	what->flags = GST_WAIT_FAULT;
 	what->arg = address;
-	if (!proc_memory_at(pid, address, &memory, w->fd.name, sizeof(w->fd.name)))
+	if (!m)
 		return;
-	if (!memory.inode) {
+	if (!m->memory.inode) {
 		what->flags |= GST_WAIT_ANONYMOUS;
 		return;
 	}
-	what->inode = memory.inode;
-	what->dev = memory.dev;
-	what->offset = memory.offset + (address - memory.begin);
+	what->inode = m->memory.inode;
+	what->dev = m->memory.dev;
+	what->fs = m->fs;
+	what->offset = m->memory.offset + (address - m->memory.begin);
 	what->offset -= what->offset % 4096;
-	what->file = host_file_name(w->file, w->fd.name);
+	what->file = host_file_name(w->file, m->path);
 	what->fd_kind = GST_FD_FILE;
-	proc_path_mount(pid, w->fd.name, &(uint32_t){ 0 }, &what->fs);
 }

@@ -4,6 +4,7 @@
 
 #include "host_file.h"
 #include "proc_fd.h"
+#include "proc_memory.h"
 
 struct proc_sched { /* /proc/<tid>/schedstat: since its begin */
 	uint64_t run_ns;   /* on a CPU; of a task on one, up to its last tick */
@@ -14,11 +15,22 @@ struct proc_sched { /* /proc/<tid>/schedstat: since its begin */
 /* False: gone, or a kernel without it. fd: of that file; or -1, and it is opened for this once. */
 bool proc_sched_read(int fd, uint32_t pid, uint32_t tid, struct proc_sched *s);
 
+#define PROC_MAPPED 16u
+
+struct proc_mapped { /* a mapping that a fault was in: there will be more, and the process may have ended by then */
+	uint32_t pid, fs;
+	uint64_t at;
+	struct proc_memory memory;
+	char path[512];
+};
+
 struct proc_waits {
 	struct host_file *file; /* of the names */
 	struct proc_files *files;
 	struct proc_fd fd;      /* the one last looked at: whose inode and peer a pipe's other end is found by */
 	char path[512];
+	struct proc_mapped mapped[PROC_MAPPED];
+	unsigned next_mapped;
 	bool ended;             /* the task last looked at has, though its number is there still */
 };
 

@@ -18,6 +18,8 @@ LAYOUTS = {
     44: ("stalls", "QQQQQIIQ" + WHAT_LAYOUT, "begin end blocked_ns queued_ns throttled_ns tid count last_offset " + WHAT),
     45: ("request", "QQQQQQIIIIII", "queued issued done sector inode offset tid dev file_dev bytes flags zero"),
     46: ("reclaim", "QQQII", "begin end pages tid group"),
+    47: ("pipe_end", "QQQIHBB", "at inode peer pid flags fd_kind zero"),
+    48: ("pressure", "QQ8I", "begin end cpu_some_us memory_some_us memory_full_us io_some_us io_full_us throttled_us throttled_periods zero"),
 }
 TYPES = {number: (namedtuple(name, fields), struct.Struct("<" + layout)) for number, (name, layout, fields) in LAYOUTS.items()}
 OnCpu = namedtuple("on_cpu", "at tid frames")
@@ -58,6 +60,7 @@ class Trace:
                 at, tid, count = struct.unpack_from("<QII", payload)
                 self.on_cpu.append(OnCpu(at, tid, struct.unpack_from(f"<{count}Q", payload, 16)))
         self.__dict__.update({"tasks": rows["task"], "ends": rows["end"], "waits": rows["wait"], "stalls": rows["stalls"]})
+        self.__dict__.update({"pipe_ends": rows["pipe_end"], "pressures": rows["pressure"]})
         self.__dict__.update({"requests": rows["request"], "reclaims": rows["reclaim"], "probes": rows["probes"]})
 
     def file(self, record):
