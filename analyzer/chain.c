@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "ns.h"
 
 #define AGAIN_NS 2000000        /* between two waits of one loop */
 #define PATIENCE_NS 10000000    /* a lock's waiter looks again after that; a single longer wait may be meant to last */
@@ -216,11 +217,6 @@ static int64_t silent_until(const struct host_task *waker, int64_t end_ns)
 
 /* ---- one task's time, piece by piece ---- */
 
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Into whoever ended the wait that has this part, until it did. False: nobody is to be asked; then *step is the answer until *until_ns. */
 static bool follow(struct walk *w, struct visit *f, size_t part, int64_t known_ns, struct chain_step *step,
 		   int64_t *until_ns)
@@ -237,7 +233,7 @@ static bool follow(struct walk *w, struct visit *f, size_t part, int64_t known_n
 	}
 	silent_ns = silent_until(k.waker, *until_ns);
 	if (silent_ns > f->at_ns) {
-		*until_ns = least(silent_ns, *until_ns);
+		*until_ns = min64(silent_ns, *until_ns);
 		return false;
 	}
 	if (w->depth == CHAIN_DEPTH) {
@@ -246,7 +242,7 @@ static bool follow(struct walk *w, struct visit *f, size_t part, int64_t known_n
 	}
 	step->wait = k.last;
 	step->by = GST_WOKEN_TASK;
-	enter(w, k.waker, least(known_ns, k.woken_ns), *step, k.guessed);
+	enter(w, k.waker, min64(known_ns, k.woken_ns), *step, k.guessed);
 	return true;
 }
 
@@ -278,7 +274,7 @@ static bool between_parts(struct walk *w, struct visit *f, int64_t *until_ns)
 static bool asleep(struct walk *w, struct visit *f, const struct host_wait *wait, int64_t known_ns)
 {
 	struct chain_step step = step_of(w, f, wait);
-	int64_t until_ns = least(known_ns, wait->wake_ns);
+	int64_t until_ns = min64(known_ns, wait->wake_ns);
 
 	if (!chain_state_is_leaf(step.state) && follow(w, f, f->wait, known_ns, &step, &until_ns))
 		return true;
@@ -296,9 +292,9 @@ static bool in_wait(struct walk *w, struct visit *f, const struct host_wait *wai
 		return true;
 	if (f->at_ns < throttled_until_ns) {
 		step.state = CHAIN_THROTTLED;
-		return answer(w, least(until_ns, throttled_until_ns), step);
+		return answer(w, min64(until_ns, throttled_until_ns), step);
 	}
-	return answer(w, least(until_ns, wait->in_ns), step);
+	return answer(w, min64(until_ns, wait->in_ns), step);
 }
 
 static bool on_cpu(struct walk *w, struct visit *f, int64_t until_ns)
@@ -332,30 +328,30 @@ static bool advance(struct walk *w)
 {
 	struct visit *f = &w->visits[w->depth - 1];
 	const struct host_task *t = f->task;
-	int64_t known_ns = least(f->end_ns, w->known_until_ns);
+	int64_t known_ns = min64(f->end_ns, w->known_until_ns);
 	const struct host_wait *wait;
 
 	if (f->at_ns < w->h->begin_ns)
-		return answer_unknown(w, least(f->end_ns, w->h->begin_ns));
+		return answer_unknown(w, min64(f->end_ns, w->h->begin_ns));
 	if (f->at_ns < t->begin_ns && f->at_ns < known_ns)
-		return before_its_time(w, f, least(known_ns, t->begin_ns));
+		return before_its_time(w, f, min64(known_ns, t->begin_ns));
 	/* Who woke another was alive then, even where its end is on record: a task says that it ends before it has given up its memory. */
 	if (w->depth == 1 || !t->ended)
-		known_ns = least(known_ns, t->end_ns);
+		known_ns = min64(known_ns, t->end_ns);
 	if (f->at_ns >= known_ns)
 		return answer_unknown(w, f->end_ns);
 	while (f->wait < t->n_waits && t->waits[f->wait].in_ns <= f->at_ns)
 		f->wait++;
 	wait = f->wait < t->n_waits ? &t->waits[f->wait] : NULL;
 	if (!wait || wait->out_ns > f->at_ns)
-		return between_parts(w, f, &known_ns) || on_cpu(w, f, wait ? least(known_ns, wait->out_ns) : known_ns);
+		return between_parts(w, f, &known_ns) || on_cpu(w, f, wait ? min64(known_ns, wait->out_ns) : known_ns);
 	return in_wait(w, f, wait, known_ns);
 }
 
 bool chain_walk(struct chain *c, const struct host_trace *h, const struct host_task *task, int64_t begin_ns,
 		int64_t end_ns)
 {
-	struct walk w = { .out = c, .h = h, .known_until_ns = least(h->end_ns, h->cut_ns), .depth = 1 };
+	struct walk w = { .out = c, .h = h, .known_until_ns = min64(h->end_ns, h->cut_ns), .depth = 1 };
 
 	c->n = c->n_pool = 0;
 	w.ahead = LOOKS_AHEAD;

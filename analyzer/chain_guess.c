@@ -5,6 +5,7 @@
 #include "chain_parts.h"
 
 #include "alloc.h"
+#include "ns.h"
 
 #define JUST_BEFORE_NS 1000000 /* who gave a lock up may have gone to sleep before its waiter was seen to run */
 #define SOON_NS 5000000        /* one that hands over the last it had leaves its CPU soon */
@@ -97,6 +98,42 @@ static struct guess holder(const struct host_trace *h, const struct host_task *t
 	if (!awake.fits)
 		awake = before;
 	return awake.fits == 1 ? awake : (struct guess){ .best = HOST_NOBODY };
+}
+
+/* For how much of that time it had a CPU or was to have one. */
+static int64_t awake_ns(const struct host_task *task, int64_t begin_ns, int64_t end_ns, size_t *left)
+{
+	int64_t awake = end_ns - begin_ns;
+
+	if (task->begin_ns > begin_ns || task->end_ns < end_ns || task->flags & GST_TASK_KERNEL)
+		return 0;
+	for (size_t i = host_wait_after(task, begin_ns); i < task->n_waits && task->waits[i].out_ns < end_ns && *left;
+	     i++, --*left) {
+		const struct host_wait *w = &task->waits[i];
+
+		if (!(w->what.flags & GST_WAIT_PREEMPTED))
+			awake -= max64(0, min64(w->wake_ns, end_ns) - max64(w->out_ns, begin_ns));
+	}
+	return awake;
+}
+
+/* Its time limit ended the wait, nobody gave the lock up: who had it was at work for most of that time. */
+static struct guess keeper(const struct host_trace *h, const struct host_task *task, const struct host_wait *wait,
+			   size_t *left)
+{
+	struct guess g = { .best = HOST_NOBODY, .seen.slept_ns = INT64_MAX };
+
+	for (size_t i = 0; i < h->n_tasks && *left; i++, --*left) {
+		if (&h->tasks[i] != task && same_process(task, &h->tasks[i]) &&
+		    awake_ns(&h->tasks[i], wait->out_ns, wait->wake_ns, left) > (wait->wake_ns - wait->out_ns) / 2) {
+			g.best = (uint32_t)i;
+			g.fits++;
+		}
+		if (!*left)
+			break;
+	}
+	g.best = g.fits == 1 ? g.best : HOST_NOBODY;
+	return g;
 }
 
 /* ---- pipes and sockets ---- */
@@ -214,7 +251,9 @@ uint32_t chain_guess(const struct host_trace *h, const struct host_task *task, c
 	*woken_ns = wait->wake_ns;
 	if (wait->what.flags & GST_WAIT_LAST)
 		return HOST_NOBODY; /* nobody has */
-	if (state == CHAIN_LOCK)
+	if (state == CHAIN_LOCK && wait->by == GST_WOKEN_TIMER)
+		g = keeper(h, task, wait, left);
+	else if (state == CHAIN_LOCK)
 		g = holder(h, task, wait, left);
 	else if (state == CHAIN_CHILD)
 		g = ended_child(h, task, wait, left);

@@ -172,6 +172,20 @@ static void test_a_holder_without_a_cpu(void **state)
 	assert_string_equal(walked(t, 100, 500), "100-500 1 lock\n");
 }
 
+/* Its time limit ended it while the holder was on its way back to a CPU; another thread ran for a moment at that time. */
+static void test_who_kept_the_lock(void **state)
+{
+	struct host_task *t = built_task(&b, 1, 1), *holder = built_task(&b, 2, 1), *other = built_task(&b, 3, 1);
+
+	(void)state;
+	built_wait(&b, t, 100, 500, 700, SYS_futex, GST_WOKEN_TIMER, NULL);
+	built_wait(&b, holder, 400, 400, 600, SYS_futex, GST_WOKEN_UNKNOWN, NULL)->what.flags = GST_WAIT_PREEMPTED;
+	built_wait(&b, other, 0, 450, 450, SYS_nanosleep, GST_WOKEN_TIMER, NULL);
+	assert_string_equal(walked(t, 100, 500), "100-400 1 lock < 2 on-cpu ?\n400-500 1 lock < 2 queued ?\n");
+	other->waits[0].wake_ns = other->waits[0].in_ns = 200; /* two that may have */
+	assert_string_equal(walked(t, 100, 500), "100-500 1 lock\n");
+}
+
 static void test_the_other_end_of_a_socket(void **state)
 {
 	struct host_task *t = built_task(&b, 1, 1), *server = built_task(&b, 2, 2);
@@ -258,19 +272,13 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_short_waits_are_spread),
-		TEST(test_short_waits_around_a_long_one),
-		TEST(test_short_waits_of_two_kinds),
-		TEST(test_short_waits_of_a_waker),
-		TEST(test_looking_for_memory),
-		TEST(test_the_only_thread_that_can_hold_the_lock),
-		TEST(test_the_writing_end),
-		TEST(test_when_it_was_woken),
-		TEST(test_a_holder_without_a_cpu),
-		TEST(test_the_other_end_of_a_socket),
-		TEST(test_the_child_that_ended),
-		TEST(test_looks_are_inferred),
-		TEST(test_states),
+		TEST(test_short_waits_are_spread),    TEST(test_short_waits_around_a_long_one),
+		TEST(test_short_waits_of_two_kinds),  TEST(test_short_waits_of_a_waker),
+		TEST(test_looking_for_memory),        TEST(test_the_only_thread_that_can_hold_the_lock),
+		TEST(test_the_writing_end),           TEST(test_when_it_was_woken),
+		TEST(test_a_holder_without_a_cpu),    TEST(test_who_kept_the_lock),
+		TEST(test_the_other_end_of_a_socket), TEST(test_the_child_that_ended),
+		TEST(test_looks_are_inferred),        TEST(test_states),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
