@@ -14,6 +14,7 @@ int main(int argc, char **argv)
 {
 	const struct fault *f = NULL;
 	long steps = argc == 3 ? atol(argv[2]) : 0;
+	struct span all;
 
 	for (size_t i = 0; steps > 0 && i < sizeof(faults) / sizeof(faults[0]); i++)
 		if (strcmp(faults[i]->name, argv[1]) == 0)
@@ -25,6 +26,7 @@ int main(int argc, char **argv)
 	device_open();
 	if (f->open)
 		f->open();
+	all = span_begin("all", "thread", -1);
 	for (long step = 0; step < steps; step++) {
 		device_step();
 		if (f->ahead)
@@ -35,6 +37,7 @@ int main(int argc, char **argv)
 	}
 	device_step(); /* the last gap ends */
 	device_wait();
+	span_end(&all);
 	if (f->close)
 		f->close();
 	return 0;

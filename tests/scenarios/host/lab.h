@@ -5,7 +5,8 @@
  * append to it. Times are CLOCK_MONOTONIC nanoseconds:
  *   {"cause":"input-storage","role":"main","step":3,"pid":1,"tid":1,"begin":…,"end":…,"cpu":…,"queued":…,"throttled":…,
  *    "path":"/x","offset":0,"bytes":4096}
- * role main: the thread that submits waited, or worked, for that cause. Others ("worker", "holder" …) say what it was that it waited for.
+ * role main: the thread that submits waited, or worked, for that cause. Others ("worker", "holder" …) say what it was that it waited for;
+ * "thread" is all of the loop.
  * cpu, queued: what the kernel's schedstat says the thread ran, and was runnable without a CPU, meanwhile. throttled: of $LAB_CPU_STAT. */
 #pragma once
 

@@ -55,6 +55,11 @@ def schedstat():
     return cpu, queued
 
 
+def others_queued():
+    """Of this process's other threads, when called by its first."""
+    return sum(int(Path(task.path, "schedstat").read_text().split()[1]) for task in os.scandir("/proc/self/task") if task.name != str(os.getpid()))
+
+
 class Span:
     def __init__(self, truth, cause, role, step, where):
         self.truth, self.cause, self.role, self.step, self.where = truth, cause, role, step, where
@@ -62,6 +67,7 @@ class Span:
     def __enter__(self):
         self.begin = time.monotonic_ns()  # what follows may have to wait for the GIL: so it belongs to the span
         self.stat = schedstat()
+        return self
 
     def __exit__(self, *_):
         stat = schedstat()
@@ -70,6 +76,14 @@ class Span:
                 "begin": self.begin, "end": end, "cpu": stat[0] - self.stat[0], "queued": stat[1] - self.stat[1], "throttled": 0,
                 **self.where}
         self.truth.write(line)
+
+
+class Woken(Span):
+    """Of what it waited for, only the end, in which it had been woken and was without a CPU."""
+
+    def __exit__(self, *_):
+        self.begin = time.monotonic_ns() - (schedstat()[1] - self.stat[1]) - 1
+        super().__exit__()
 
 
 def compute_cpu(ns):
@@ -152,12 +166,34 @@ class Read:
 
 def worker(truth, job, ask, answer):
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-    while (index := ask.get()) is not None:
-        answer.put((index, job.work(truth, index)))
+    done = None  # (index, when it was handed on, what the others had been without a CPU by then)
+    while True:
+        with Woken(truth, job.cause, "asked", -1, {}) as woken:
+            index = ask.get()
+            woken.step = -1 if index is None else index
+        if done:
+            feeder_queued(truth, job.cause, *done)
+        if index is None:
+            return
+        data = job.work(truth, index)
+        done = index, time.monotonic_ns(), others_queued()
+        answer.put((index, data))
 
 
-def pin(answers, ready):
-    while (batch := answers.get()) is not None:
+def feeder_queued(truth, cause, index, at, before):
+    """The thread that writes the answer into the pipe."""
+    queued = others_queued() - before
+    truth.write({"cause": cause, "role": "feeder", "step": index, "pid": os.getpid(), "tid": 0, "begin": at, "end": at + queued + 1, "cpu": 0,
+                 "queued": queued, "throttled": 0})
+
+
+def pin(truth, cause, answers, ready):
+    while True:
+        with Woken(truth, cause, "pin", -1, {}) as woken:
+            batch = answers.get()
+            woken.step = batch[0] if batch else -1
+        if batch is None:
+            return
         ready.put(batch)
 
 
@@ -167,7 +203,7 @@ def load(steps, job):
     ask, answers, ready = context.SimpleQueue(), context.Queue(), queue.Queue()
     process = context.Process(target=worker, args=(training.truth, job, ask, answers), daemon=True)
     process.start()
-    thread = threading.Thread(target=pin, args=(answers, ready), name="pin")
+    thread = threading.Thread(target=pin, args=(training.truth, job.cause, answers, ready), name="pin")
     thread.start()
     ask.put(0)
     training.step()

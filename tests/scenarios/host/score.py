@@ -78,6 +78,7 @@ class Score:
     right: int = 0
     wrong: int = 0
     rest: int = 0
+    queued: int = 0         # without a CPU meanwhile
     idle: int = 0           # all of the device's true gaps
     span: int = 0
     claimed: Counter = field(default_factory=Counter)  # what the report says, inside what is scored
@@ -141,7 +142,7 @@ def score(gaps_true, spans, report):
     gaps = device["gaps"]
     starts = [gap["begin_ns"] for gap in gaps]
     main = [span for span in spans if span.role == "main"]
-    others = [span for span in spans if span.role != "main"]
+    others = [span for span in spans if span.role not in ("main", "thread")]
     result.span = device["span_ns"]
     for gap_begin, gap_end in gaps_true:
         if gap_end - gap_begin < GAP:
@@ -169,6 +170,7 @@ def score_piece(result, span, others, begin, end, claims):
     if span.cause in QUEUED:
         wrong += max(0, said[span.cause] - true)
     result.true += true
+    result.queued += queued
     result.right += right
     result.wrong += min(wrong, true)
     result.rest += max(0, true - right - min(wrong, true))
@@ -181,11 +183,16 @@ def score_piece(result, span, others, begin, end, claims):
             result.files_said.append((span.path, span.offset, [file for _, cause, _ in claims for file in files_of(cause.get("chain", []))]))
 
 
+def machine_is_too_busy(result, fault):
+    """Next to nothing of the fault is left: others had the CPUs. Where a CPU is the fault, that is no matter."""
+    return fault not in QUEUED and result.queued > 0.4 * (result.true + result.queued)
+
+
 def control_share(spans, report):
     """Of the span, what this issue's causes have, less what was really spent waiting for a CPU."""
     (device,) = report["devices"]
     claimed = Counter({cause: device["causes"].get(cause, 0) for cause in CAUSES})
-    queued = sum(span.queued for span in spans)
+    queued = sum(span.queued for span in spans if span.role == "thread")
     for cause in QUEUED:
         excused = min(queued, claimed[cause])
         claimed[cause] -= excused

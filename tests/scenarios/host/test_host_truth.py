@@ -134,7 +134,7 @@ def test_the_file_and_the_place_in_it():
 
 def test_the_control_excuses_only_a_cpu_that_was_missing():
     report = report_of(("host-compute", 0, 8 * MS), ("cpu-contention", 8 * MS, 10 * MS), ("input-storage", 10 * MS, 11 * MS))
-    share, claimed = score.control_share([span_of("host-compute", 0, 10 * MS, queued=1 * MS)], report)
+    share, claimed = score.control_share([span_of("all", 0, 10 * MS, "thread", queued=1 * MS)], report)
     assert share == pytest.approx(0.02) and claimed["cpu-contention"] == MS
 
 
