@@ -78,6 +78,8 @@ static int standing(const struct finding *f)
 {
 	if (f->remainder)
 		return 4;
+	if (f->cause == CAUSE_unexplained)
+		return 3; /* the lowest of those */
 	return (f->confidence == CONFIDENCE_INFERRED ? 2 : 0) + (f->n_chain <= 1);
 }
 

@@ -11,6 +11,13 @@ static bool is_whole(const struct host_trace *h)
 	       !h->counters.records_dropped;
 }
 
+/* It waited for something, though not for what is known: then that is said, or the time would be said to be what a blocking call left
+ * behind. */
+static bool is_asleep(const struct chain_segment *s)
+{
+	return s->n_steps > 1 || (s->steps[0].wait && chain_leaf(s)->state != CHAIN_UNKNOWN);
+}
+
 static void propose(const struct gap_view *v, struct findings *out, const struct chain_segment *s,
 		    const struct chain_about *about)
 {
@@ -19,8 +26,9 @@ static void propose(const struct gap_view *v, struct findings *out, const struct
 	bool inferred = s->inferred || between != CAUSE_unexplained || !is_whole(about->host);
 	struct finding *f;
 
-	if (cause == CAUSE_unexplained)
+	if (cause == CAUSE_unexplained && !is_asleep(s))
 		return;
+	inferred |= cause == CAUSE_unexplained;
 	f = findings_add(out, cause, inferred ? CONFIDENCE_INFERRED : CONFIDENCE_OBSERVED, s->begin_ns, s->end_ns);
 	f->pid = v->trace->header.pid;
 	f->tid = v->tid;
