@@ -43,6 +43,17 @@ static void short_state(char *buf, size_t size, const char *state)
 		snprintf(buf, size, "%s", state);
 }
 
+/* "in futex", but "on a CPU", "waiting for a CPU", "not started yet" */
+static bool says_itself(const char *state)
+{
+	static const char *const begins[] = { "on a ", "waiting ", "held ", "not ", "reclaiming " };
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (strncmp(state, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
 void report_chain_line(char *buf, size_t size, const struct gap_cause *c, bool utf8)
 {
 	size_t used = 0;
@@ -58,8 +69,7 @@ void report_chain_line(char *buf, size_t size, const struct gap_cause *c, bool u
 			snprintf(who, sizeof(who), " %s %s[%u]", utf8 ? "←" : "<-", link->name, link->tid);
 		else
 			snprintf(who, sizeof(who), "thread %u", link->tid);
-		n = snprintf(buf + used, size - used, "%s %s%s", who, strncmp(state, "on a ", 5) == 0 ? "" : "in ",
-			     state);
+		n = snprintf(buf + used, size - used, "%s %s%s", who, says_itself(state) ? "" : "in ", state);
 		used += n > 0 ? (size_t)n : 0;
 	}
 }

@@ -65,7 +65,7 @@ static void gap_row(const struct page *p, const struct summary *s, size_t number
 	if (!c)
 		return;
 	fputs("         ", p->out);
-	page_wrap(p, INK_DIM, 9, 11, text_clean(line, sizeof(line), c->evidence[0], 2 * p->style->columns - 24));
+	page_wrap(p, INK_DIM, 9, 11, text_clean(line, sizeof(line), c->evidence[0], 3 * p->style->columns - 36));
 	report_chain_line(chain, sizeof(chain), c, p->style->utf8);
 	if (*chain) {
 		fputs("         ", p->out);
