@@ -58,12 +58,12 @@ struct event_socket {
 
 /* How a system call names what it waits for: 1 + the argument's number, 0 none. */
 struct syscall_shape {
-	uint8_t fd;
+	uint8_t fd;      /* … or SHAPE_POLL: in the array that the first argument points to, if that is of one */
 	uint8_t bytes;
 	uint8_t offset; /* … or SHAPE_F_POS */
 	uint8_t limit;  /* a time limit: a pointer or milliseconds; or SHAPE_ALWAYS */
 };
-enum { SHAPE_F_POS = 15, SHAPE_ALWAYS = 15, SHAPES = 512 };
+enum { SHAPE_POLL = 15, SHAPE_F_POS = 15, SHAPE_ALWAYS = 15, SHAPES = 512 };
 
 /* Set before the programs are loaded. */
 struct ebpf_settings {

@@ -40,6 +40,8 @@ struct tracked {
 	struct inode *fault_inode; /* by address, may be gone */
 	uint64_t held;        /* balance_dirty_pages */
 	uint64_t reclaim;     /* begin of a reclaim that goes on; 0 none */
+	struct cfs_rq *queue;    /* that was throttled, by address, and for how long it was before */
+	uint64_t queue_throttled;
 	uint64_t named_until; /* the name of this file has been told */
 	struct event_key named;
 	struct inode *inode; /* by address: the last one waited for, and what was read of it */
@@ -48,6 +50,7 @@ struct tracked {
 	uint8_t fd_kind;
 	uint32_t tid, waker, early_waker;
 	int32_t fault_syscall;
+	int32_t poll_fd;   /* of a poll of one descriptor; -1 */
 	uint16_t flags;       /* enum gst_wait_flags, from out on */
 	uint8_t kind;         /* enum tracked_kind */
 	uint8_t context, early_context; /* enum wake_context */

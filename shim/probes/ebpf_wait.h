@@ -28,6 +28,32 @@ static __always_inline bool throttled_when_woken(struct task_struct *task)
 	return throttled_by_quota(task);
 }
 
+static __always_inline uint64_t queue_throttled(struct task_struct *task)
+{
+	struct cfs_rq *queue = task->se.cfs_rq;
+
+	if (!bpf_core_field_exists(struct cfs_rq, throttled_clock_self_time) || !queue)
+		return 0;
+	return queue->throttled_clock_self_time;
+}
+
+static __always_inline void throttle_begins(struct tracked *t, struct task_struct *task)
+{
+	t->throttled = 1;
+	t->queue = task->se.cfs_rq;
+	t->queue_throttled = queue_throttled(task);
+}
+
+/* Of so long a wait, how much was for the quota: with it back, a task may still wait for a CPU. The queue knows how long it was throttled, if
+ * it is still the same. */
+static __always_inline uint64_t throttle_ends(struct tracked *t, struct task_struct *task, uint64_t wait)
+{
+	uint64_t throttled = queue_throttled(task) - t->queue_throttled;
+
+	t->throttled = 0;
+	return t->queue == task->se.cfs_rq && throttled && throttled < wait ? throttled : wait;
+}
+
 struct wait { /* one that is over */
 	uint64_t out, wake, in, throttled;
 	uint32_t waker;
@@ -168,11 +194,14 @@ static __always_inline void task_leaves(struct tracked *t, struct task_struct *t
 	t->flags = t->reclaim ? GST_WAIT_RECLAIM : 0;
 	if (runnable) {
 		t->flags |= GST_WAIT_PREEMPTED;
-		t->throttled = throttled_by_quota(task);
+		if (throttled_by_quota(task))
+			throttle_begins(t, task);
 		return;
 	}
-	if ((task_state & 0x402) != 2) /* TASK_UNINTERRUPTIBLE without TASK_NOLOAD */
+	if ((task_state & 0x402) != 2) { /* TASK_UNINTERRUPTIBLE without TASK_NOLOAD */
+		t->poll_fd = poll_fd(task);
 		return;
+	}
 	t->flags |= GST_WAIT_DISK;
 	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 		t->flags |= GST_WAIT_IOWAIT;
@@ -205,7 +234,7 @@ static __always_inline void task_enters(struct tracked *t, struct task_struct *t
 		w.context = t->early_context;
 	}
 	if (t->throttled)
-		w.throttled = now - w.wake;
+		w.throttled = throttle_ends(t, task, now - w.wake);
 	what_for(&what, t, task, w.out);
 	t->in = now;
 	if (now - w.out >= set.wait_ns)
@@ -224,7 +253,8 @@ static __always_inline void task_woken(struct tracked *t, struct task_struct *ta
 		t->wake = now < t->out ? t->out : now;
 		t->waker = waker;
 		t->context = context;
-		t->throttled = throttled_when_woken(task);
+		if (throttled_when_woken(task))
+			throttle_begins(t, task);
 	}
 }
 

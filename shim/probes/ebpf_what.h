@@ -99,6 +99,21 @@ static __always_inline bool fault_known(struct tracked *t, const struct entry *e
 	return t->fault && t->fault_ip == e->ip && t->fault_syscall == e->syscall && out - since < 2000000;
 }
 
+/* A program's own memory can be read while it still has its CPU, and no later: one descriptor that is polled is what most connections with a
+ * time limit wait in. */
+static __always_inline int32_t poll_fd(struct task_struct *task)
+{
+	struct entry e;
+	int32_t fd = -1;
+
+	if (task != bpf_get_current_task_btf() || task->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return -1;
+	entry_read(&e, task);
+	if (e.syscall < 0 || e.syscall >= SHAPES || shapes[e.syscall & (SHAPES - 1)].fd != SHAPE_POLL || e.args[1] != 1)
+		return -1;
+	return bpf_probe_read_user(&fd, sizeof(fd), (void *)e.args[0]) ? -1 : fd;
+}
+
 /* t->flags are those of the wait; out its begin. names: the file's name is told, if it was not. */
 static __always_inline void what_for(struct what *w, struct tracked *t, struct task_struct *task, uint64_t out)
 {
@@ -106,6 +121,7 @@ static __always_inline void what_for(struct what *w, struct tracked *t, struct t
 	struct entry e = {};
 	struct file *file;
 	struct inode *inode;
+	uint32_t fd;
 
 	w->what.offset = ~0ull;
 	w->what.syscall = -1;
@@ -133,11 +149,12 @@ static __always_inline void what_for(struct what *w, struct tracked *t, struct t
 		return;
 	w->timed = shape.limit == SHAPE_ALWAYS || (shape.limit && (int64_t)entry_arg(&e, shape.limit) > 0);
 	w->what.bytes = entry_arg(&e, shape.bytes);
-	if (!shape.fd || !(file = file_of(task, (uint32_t)entry_arg(&e, shape.fd))) || !(inode = BPF_CORE_READ(file, f_inode)))
+	fd = shape.fd == SHAPE_POLL ? (uint32_t)t->poll_fd : (uint32_t)entry_arg(&e, shape.fd);
+	if (!shape.fd || !(file = file_of(task, fd)) || !(inode = BPF_CORE_READ(file, f_inode)))
 		return;
 	what_file(w, t, inode);
 	if (w->what.fd_kind == GST_FD_FILE)
 		w->what.offset = shape.offset == SHAPE_F_POS ? BPF_CORE_READ(file, f_pos) :
 				 shape.offset ? entry_arg(&e, shape.offset) : ~0ull;
-	path_tell_file(t, file, &w->what, w->generation, (uint32_t)entry_arg(&e, shape.fd));
+	path_tell_file(t, file, &w->what, w->generation, fd);
 }

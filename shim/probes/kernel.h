@@ -78,7 +78,7 @@ struct request {
 
 /* ---- tasks ---- */
 struct rq { unsigned nr_running; };
-struct cfs_rq { struct rq *rq; int throttle_count; };
+struct cfs_rq { struct rq *rq; int throttle_count; unsigned long long throttled_clock_self_time; };
 struct sched_entity { struct cfs_rq *cfs_rq; };
 struct thread_info { int preempt_count; /* not on x86 */ };
 

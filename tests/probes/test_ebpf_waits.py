@@ -110,6 +110,14 @@ told("port", server.getsockname()[1])
     assert run.trace.file(wait) == f"tcp:127.0.0.1:{run.told['port']}"
 
 
+def test_poll_of_one_socket_names_it(follow):
+    """What Python's sockets do that have a time limit."""
+    run = follow(SOCKET.format(make="a, b = socket.socketpair(); a.settimeout(5)"))
+    wait = run.only(longer_ms=30, syscall=CALLS["poll"])
+    assert (wait.by, wait.waker) == (TASK, run.tid("child"))
+    assert run.trace.file(wait) == f"unix:[{run.told['own']}]:[{run.told['other']}]"
+
+
 def test_preempted_by_another_on_its_cpu(follow):
     cpu = min(os.sched_getaffinity(0))
     run = follow(f"""
