@@ -179,6 +179,9 @@ static void say_end(const struct target *t, bool went_on, const struct collector
 	if (s->dropped)
 		fprintf(stderr, "gpushim: %" PRIu64 " records were lost%s%s\n", s->dropped,
 			s->dropped_errno ? ": " : "", s->dropped_errno ? strerror((int)s->dropped_errno) : "");
+	if (s->move_errno)
+		fprintf(stderr, "gpushim: it stays there, as it cannot be moved to the run directory: %s\n",
+			strerror(s->move_errno));
 	if (s->recycled)
 		fprintf(stderr, "gpushim: the first %" PRIu64 " records were given up for later ones (GPUSHIM_LIMIT)\n",
 			s->recycled);

@@ -46,17 +46,20 @@ static bool is_ours_to_move(const struct staged *s, int trace)
 	       st.st_ino == s->inode;
 }
 
-/* "x.gst.elsewhere" -> "x.gst", "x-2.gst" … */
+/* "x.gst.elsewhere" -> "x.gst", "x-2.gst" …; "x.host.gst.elsewhere" -> "x-2.host.gst" */
 static int publish(int dir, const char *temporary, const char *note)
 {
 	int stem = (int)(strlen(note) - strlen(STAGED_END));
+	bool host = stem > 5 && strncmp(note + stem - 5, ".host", 5) == 0;
+	const char *end = host ? ".host.gst" : ".gst";
 	char name[NAME_MAX + 32];
 
+	stem -= host ? 5 : 0;
 	for (unsigned n = 1; n < NAMES_TRIED; n++) {
 		if (n == 1)
-			snprintf(name, sizeof(name), "%.*s.gst", stem, note);
+			snprintf(name, sizeof(name), "%.*s%s", stem, note, end);
 		else
-			snprintf(name, sizeof(name), "%.*s-%u.gst", stem, note, n);
+			snprintf(name, sizeof(name), "%.*s-%u%s", stem, note, n, end);
 		if (rename_new(dir, temporary, name))
 			return 0;
 		if (errno != EEXIST)

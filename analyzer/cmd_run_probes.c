@@ -25,7 +25,6 @@
 struct told {
 	bool follows, ended;
 	char how[8];
-	char file[128];
 	char why[256];
 	struct collector_sums sums;
 };
@@ -89,7 +88,6 @@ static void collect(const struct run_probes *h, pid_t program, int told)
 	collector_drop_privileges();
 	if (t.follows) {
 		snprintf(t.how, sizeof(t.how), "%s", c.backend->name);
-		snprintf(t.file, sizeof(t.file), "%s", text_base(host_file_path(c.file)));
 		snprintf(t.why, sizeof(t.why), "%s", c.n_refused ? c.refused[0].why : "");
 	}
 	tell(told, &t);
@@ -172,7 +170,6 @@ bool run_probes_begin(pid_t program, void *run_probes)
 	if (h->pid > 0 && hear(h->told, &t, START_MS)) {
 		h->follows = t.follows;
 		memcpy(h->how, t.how, sizeof(h->how));
-		memcpy(h->file, t.file, sizeof(h->file));
 		memcpy(h->why, t.why, sizeof(h->why));
 	} else {
 		no_collector(h, h->pid < 0 ? strerror(errno) : "the collector did not start");
@@ -204,7 +201,8 @@ void run_probes_discard(const struct run_probes *h)
 {
 	char path[PATH_MAX];
 
-	if (h->file[0] && snprintf(path, sizeof(path), "%s/%s", h->settings.dir, h->file) < (int)sizeof(path))
+	if (h->ended && h->sums.file[0] && !h->sums.move_errno &&
+	    snprintf(path, sizeof(path), "%s/%s", h->settings.dir, h->sums.file) < (int)sizeof(path))
 		unlink(path);
 	if (h->made_dir)
 		rmdir(h->settings.dir); /* if nobody else put anything there */
@@ -223,6 +221,8 @@ void run_probes_say(const struct run_probes *h)
 	if (h->why[0])
 		fprintf(stderr, " (not by ebpf: %s)", text_clean(clean, sizeof(clean), h->why, sizeof(clean)));
 	fputc('\n', stderr);
+	if (h->ended && h->sums.move_errno)
+		fprintf(stderr, "gpushim: host probes stay on this machine: %s\n", strerror(h->sums.move_errno));
 	if (!h->ended)
 		fputs("gpushim: the host probes' collector was ended before its time: what it wrote is there\n",
 		      stderr);

@@ -17,7 +17,6 @@ struct run_probes {
 	pid_t pid;        /* of the collector, 0 none */
 	int told;         /* what it says, -1 none */
 	bool made_dir;    /* the run directory was not there before */
-	char file[128];   /* its name there */
 	bool follows;
 	char how[8];      /* "ebpf", "perf", "proc"; "" none */
 	char why[256];    /* why not in a better way, or not at all; "" none */

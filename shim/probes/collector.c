@@ -36,7 +36,7 @@ static enum tried try(struct collector *c, const struct backend *b, const struct
 	rc = host_file_create(&c->file, s->dir, s->root, s->limit);
 	if (rc) {
 		snprintf(why, 256, "cannot record into %.150s: %s", s->dir,
-			 rc == EREMOTE ? "it is on a network file system" : strerror(rc));
+			 rc == ENODEV ? "no local directory has room for it (GPUSHIM_LOCAL)" : strerror(rc));
 		return TRIED_NO_FILE;
 	}
 	if (b->start(&c->state, s, c->file, why)) {
@@ -109,22 +109,29 @@ bool collector_follow(struct collector *c, const volatile sig_atomic_t *stop)
 	return goes_on;
 }
 
-struct collector_sums collector_sums(const struct collector *c)
+static struct collector_sums sum_up(const struct collector *c)
 {
 	const struct gst_counters *n = host_file_counters(c->file);
+	const char *slash = strrchr(host_file_path(c->file), '/');
+	struct collector_sums sums = { .dropped = n->records_dropped,
+				       .dropped_errno = n->drop_errno,
+				       .recycled = n->records_recycled,
+				       .own_cpu_ns = n->own_cpu_ns };
 
-	return (struct collector_sums){ .dropped = n->records_dropped,
-					.dropped_errno = n->drop_errno,
-					.recycled = n->records_recycled,
-					.own_cpu_ns = n->own_cpu_ns };
+	snprintf(sums.file, sizeof(sums.file), "%s", slash ? slash + 1 : "");
+	return sums;
 }
 
 void collector_finish(struct collector *c, struct collector_sums *sums)
 {
+	int rc;
+
 	c->backend->stop(c->state);
-	host_file_beat(c->file);
-	if (sums)
-		*sums = collector_sums(c);
+	rc = host_file_end(c->file);
+	if (sums) {
+		*sums = sum_up(c);
+		sums->move_errno = rc;
+	}
 	host_file_finish(c->file);
 	memset(c, 0, sizeof(*c));
 }

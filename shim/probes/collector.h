@@ -35,9 +35,9 @@ struct collector_sums {
 	uint64_t dropped_errno; /* why, 0 none */
 	uint64_t recycled;   /* records given up to stay within the limit */
 	uint64_t own_cpu_ns;
+	int move_errno;      /* it stays on this machine, as its run directory's server refused it; 0 not so */
+	char file[128];      /* its name there, or here */
 };
-/* What it cost and lost so far. */
-struct collector_sums collector_sums(const struct collector *c);
 
 /* Ends the file regularly. */
 void collector_finish(struct collector *c, struct collector_sums *sums);

@@ -13,8 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../elsewhere.h"
 #include "../file_system.h"
 #include "../layout.h"
+#include "../local_dir.h"
 #include "../process_info.h"
 #include "../run_dir.h"
 #include "host_names.h"
@@ -33,7 +35,10 @@ struct host_file {
 	uint8_t *head;
 	struct host_segments segments;
 	struct host_names *names;
-	char path[PATH_MAX + 128];
+	char path[PATH_MAX + 256];
+	char run_dir[PATH_MAX];
+	bool staged, noted; /* it is in a local directory until it ends; the run directory says where */
+	struct elsewhere elsewhere;
 };
 
 static struct gst_counters *counters(const struct host_file *f)
@@ -157,27 +162,72 @@ static void discard(struct host_file *f)
 	free(f);
 }
 
+/* A page fault in a file of a network file system may wait for a server for ever, and ends us where that is gone. The server is asked only
+ * where the list of mounts does not say. */
+static bool wants_local(const char *run_dir, int *at)
+{
+	const char *local = getenv("GPUSHIM_LOCAL");
+	struct statfs fs;
+
+	if ((local && *local) || file_system_stalls_at("/proc/self/mountinfo", run_dir))
+		return true;
+	*at = run_dir_open(run_dir);
+	if (*at < 0 || fstatfs(*at, &fs) != 0 || !file_system_stalls((uint64_t)fs.f_type))
+		return false;
+	close(*at);
+	return true;
+}
+
+/* -1: errno. */
+static int open_folder(struct host_file *f, char *folder, size_t size, uint64_t *limit)
+{
+	const char *const places[] = { getenv("GPUSHIM_LOCAL"), getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm" };
+	uint64_t bytes;
+	int at = -1;
+
+	f->staged = wants_local(f->run_dir, &at);
+	if (!f->staged) {
+		snprintf(folder, size, "%s", f->run_dir);
+		return at;
+	}
+	at = local_dir_open(places, sizeof(places) / sizeof(places[0]), folder, size, &bytes);
+	if (at >= 0 && *limit > bytes)
+		*limit = bytes;
+	return at;
+}
+
+static void note_elsewhere(struct host_file *f)
+{
+	const struct gst_file_header *h = (const struct gst_file_header *)(const void *)f->head;
+	struct stat st;
+
+	f->elsewhere = (struct elsewhere){ .end = ".host.gst",
+					   .pid = h->pid,
+					   .start_ticks = h->start_ticks,
+					   .begin_real_ns = h->start_real_ns,
+					   .run_id = h->run_id };
+	if (fstat(f->segments.fd, &st) == 0)
+		f->elsewhere.inode = st.st_ino;
+	snprintf(f->elsewhere.local, sizeof(f->elsewhere.local), "%s", f->path);
+}
+
 int host_file_create(struct host_file **out, const char *dir, pid_t root, uint64_t limit)
 {
 	struct host_file *f = calloc(1, sizeof(*f));
-	char folder[PATH_MAX];
-	struct statfs fs;
+	char folder[PATH_MAX + 64];
 	int at, rc;
 
 	if (!f)
 		return ENOMEM;
 	f->segments.fd = -1;
-	rc = make_absolute(folder, dir);
-	at = rc ? -1 : run_dir_open(folder);
-	if (!rc && at < 0)
-		rc = errno;
-	/* A page fault in a file there may wait for a server for ever, and ends us where that is gone. */
-	if (!rc && fstatfs(at, &fs) == 0 && file_system_stalls((uint64_t)fs.f_type))
-		rc = EREMOTE;
+	rc = make_absolute(f->run_dir, dir);
+	at = rc ? -1 : open_folder(f, folder, sizeof(folder), &limit);
 	if (!rc)
-		rc = create_in(f, at, folder, root, limit);
+		rc = at < 0 ? errno : create_in(f, at, folder, root, limit);
 	if (at >= 0)
 		close(at);
+	if (!rc && f->staged)
+		note_elsewhere(f);
 	if (rc)
 		discard(f);
 	else
@@ -282,12 +332,31 @@ void host_file_beat(struct host_file *f)
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	__atomic_store_n(&c->own_cpu_ns, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->last_ticks, host_now_ns(), __ATOMIC_RELAXED);
+	/* Not before the program was let go: the server may not answer. */
+	if (f->staged && !f->noted) {
+		f->noted = true;
+		elsewhere_leave_note(&f->elsewhere, f->run_dir);
+	}
+}
+
+int host_file_end(struct host_file *f)
+{
+	char name[128];
+	int rc;
+
+	host_file_beat(f);
+	__atomic_store_n(&counters(f)->exited, 1, __ATOMIC_RELEASE);
+	rc = f->staged ? elsewhere_move(&f->elsewhere, f->run_dir, name) : 0;
+	if (f->staged && !rc)
+		snprintf(f->path, sizeof(f->path), "%s/%s", f->run_dir, name);
+	f->staged = false;
+	return rc;
 }
 
 void host_file_finish(struct host_file *f)
 {
-	host_file_beat(f);
-	__atomic_store_n(&counters(f)->exited, 1, __ATOMIC_RELEASE);
+	if (!counters(f)->exited)
+		host_file_end(f);
 	discard(f);
 }
 

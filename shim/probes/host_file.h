@@ -33,7 +33,10 @@ void host_file_count_dropped(struct host_file *f, uint64_t records);
 void host_file_beat(struct host_file *f);
 /* The live counters, to be read. */
 const struct gst_counters *host_file_counters(const struct host_file *f);
-/* Ends it regularly, and frees f. */
+/* Ends it regularly; where its run directory is on a network file system, it was written on this machine and is moved there now, which is its path
+ * then. 0, or an errno: it stays where it is, and a note in the run directory says so. Nothing more is written. */
+int host_file_end(struct host_file *f);
+/* The same, where that was not done, and frees f. */
 void host_file_finish(struct host_file *f);
 /* As if it had never been made: nobody follows. Frees f. */
 void host_file_discard(struct host_file *f);

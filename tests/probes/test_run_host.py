@@ -165,3 +165,21 @@ def test_a_gpushim_with_capabilities_gives_the_program_all_of_its_environment(ru
     assert seen["LD_PRELOAD"] == f"{library}:libm.so.6"
     assert seen["CapPrm"] == seen["CapEff"] == seen["CapAmb"] == "0" * 16
     assert f"recorded in {run.out}" in done.stderr and len(host_files(run.out)) == 1
+
+
+def test_written_here_where_the_run_directory_is_elsewhere(run):
+    """As for a run directory on a network file system; a collector that was killed has its file moved by gpushim."""
+    local = run.folder / "local"
+    local.mkdir()
+    for killed in (False, True):
+        gpushim = subprocess.Popen(run.command(READY), env=run.environment(GPUSHIM_LOCAL=local), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        assert gpushim.stdout.readline() == "ready\n"
+        (file,) = until(lambda: list(local.glob("gpushim-*/*.host.gst")))
+        (note,) = until(lambda: list(run.out.glob("*.host.gst.elsewhere")))
+        assert str(file) in note.read_text() and note.name == f"{file.name}.elsewhere"
+        if killed:
+            os.kill(named_child(gpushim.pid, "gpushim-host"), signal.SIGKILL)
+        gpushim.communicate("\n", timeout=60)
+        assert gpushim.returncode == 7 and not note.exists() and not file.exists()
+        assert has_exited(run.out / file.name) != killed and header(run.out / file.name)["kind"] == 1
