@@ -4,11 +4,16 @@
  * fit equally well there is no answer. When it was woken is not known either: at the latest when who woke it went to sleep. */
 #include "chain_parts.h"
 
+#include <string.h>
+
 #include "alloc.h"
 #include "ns.h"
 
-#define JUST_BEFORE_NS 1000000 /* who gave a lock up may have gone to sleep before its waiter was seen to run */
-#define SOON_NS 5000000        /* one that hands over the last it had leaves its CPU soon */
+#define JUST_BEFORE_NS 1000000 /* that much nearer than any other is near enough */
+#define NEAR_NS \
+	100000 /* who goes to sleep that close to it had to do with it rather than one that only happens to run */
+#define LATE_NS 20000000 /* for so long may a task wait for a CPU; who slept before that did not wake it */
+#define SOON_NS 5000000  /* one that hands over the last it had leaves its CPU soon */
 
 struct seen {             /* a task about the instant at which another was on a CPU again */
 	bool ran;         /* it was on a CPU then, or to be, or had been since that one began to wait */
@@ -22,25 +27,39 @@ static bool same_pipe(const struct host_wait *wait, const struct host_wait *othe
 	return wait->what.inode && other->what.inode == wait->what.inode && other->what.fd_kind == wait->what.fd_kind;
 }
 
+/* The recorder's own threads: they look now and then, and never hold what the program waits for. */
+static bool is_own(const struct host_task *task)
+{
+	static const char own[] = "gpushim";
+
+	return !strncmp(task->name, own, sizeof(own) - 1);
+}
+
 /* Until when the task was on a CPU, if it was at that instant. */
 static int64_t leaves_at(const struct host_trace *h, const struct host_task *task, const struct host_wait *next)
 {
 	return next ? next->out_ns : task->ended ? task->end_ns : h->end_ns;
 }
 
+/* By when it had been woken. Without eBPF even a wake that is on record is but an estimate from how long the task had no CPU. */
+static int64_t latest(const struct host_trace *h, const struct host_wait *wait)
+{
+	return wait->wake_known && h->probes.how == GST_PROBES_EBPF ? wait->wake_ns : wait->in_ns;
+}
+
 static struct seen look(const struct host_trace *h, const struct host_task *task, const struct host_wait *wait)
 {
-	int64_t at_ns = wait->wake_ns, since_ns = wait->out_ns;
+	int64_t at_ns = latest(h, wait), since_ns = wait->out_ns;
 	size_t i = host_wait_after(task, at_ns - 1);
 	const struct host_wait *now = i < task->n_waits ? &task->waits[i] : NULL;
 	struct seen s = { .apart_ns = INT64_MAX, .slept_ns = INT64_MAX };
 	int64_t left_ns;
 
-	if (task->begin_ns >= at_ns || task->end_ns <= since_ns || task->flags & GST_TASK_KERNEL)
+	if (task->begin_ns >= at_ns || task->end_ns <= since_ns || task->flags & GST_TASK_KERNEL || is_own(task))
 		return s;
 	if (now && now->out_ns < at_ns && !(now->what.flags & GST_WAIT_PREEMPTED)) {
 		left_ns = s.slept_ns = now->out_ns;
-		s.ran = now->out_ns > since_ns;
+		s.ran = now->out_ns > since_ns && now->out_ns >= at_ns - LATE_NS;
 	} else {
 		left_ns = leaves_at(h, task, now);
 		s.ran = true;
@@ -55,6 +74,7 @@ static struct seen look(const struct host_trace *h, const struct host_task *task
 struct guess {
 	uint32_t best;
 	struct seen seen;
+	int64_t next_ns; /* how far the second best was apart */
 	size_t fits;
 };
 
@@ -65,10 +85,14 @@ static bool is_better(const struct seen *a, const struct seen *b)
 
 static void consider(struct guess *g, uint32_t task, const struct seen *s)
 {
-	if (s->ran && (!g->fits++ || is_better(s, &g->seen))) {
+	if (!s->ran)
+		return;
+	if (!g->fits++ || is_better(s, &g->seen)) {
+		g->next_ns = g->fits > 1 ? g->seen.apart_ns : INT64_MAX;
 		g->best = task;
 		g->seen = *s;
-	}
+	} else
+		g->next_ns = min64(g->next_ns, s->apart_ns);
 }
 
 /* ---- locks ---- */
@@ -78,11 +102,11 @@ static bool same_process(const struct host_task *a, const struct host_task *b)
 	return a->pid == b->pid && (a->leader == b->leader || a->leader == HOST_NOBODY || b->leader == HOST_NOBODY);
 }
 
-/* One that has a CPU or is to have one; else one that has just gone to sleep. */
+/* One that goes to sleep right then; else the only one that has a CPU or is to have one; else the last that went to sleep. */
 static struct guess holder(const struct host_trace *h, const struct host_task *task, const struct host_wait *wait,
 			   size_t *left)
 {
-	struct guess awake = { .best = HOST_NOBODY }, before = awake;
+	struct guess all = { .best = HOST_NOBODY }, awake = all;
 
 	for (size_t i = 0; i < h->n_tasks && *left; i++, --*left) {
 		struct seen s;
@@ -90,14 +114,17 @@ static struct guess holder(const struct host_trace *h, const struct host_task *t
 		if (&h->tasks[i] == task || !same_process(task, &h->tasks[i]))
 			continue;
 		s = look(h, &h->tasks[i], wait);
+		consider(&all, (uint32_t)i, &s);
 		if (s.slept_ns == INT64_MAX)
 			consider(&awake, (uint32_t)i, &s);
-		else if (s.apart_ns <= JUST_BEFORE_NS)
-			consider(&before, (uint32_t)i, &s);
 	}
-	if (!awake.fits)
-		awake = before;
-	return awake.fits == 1 ? awake : (struct guess){ .best = HOST_NOBODY };
+	if (all.fits && all.seen.apart_ns <= NEAR_NS && all.next_ns - all.seen.apart_ns >= NEAR_NS)
+		return all;
+	if (awake.fits == 1)
+		return awake;
+	if (!awake.fits && all.fits && all.next_ns - all.seen.apart_ns >= JUST_BEFORE_NS)
+		return all;
+	return (struct guess){ .best = HOST_NOBODY };
 }
 
 /* For how much of that time it had a CPU or was to have one. */
@@ -105,7 +132,7 @@ static int64_t awake_ns(const struct host_task *task, int64_t begin_ns, int64_t 
 {
 	int64_t awake = end_ns - begin_ns;
 
-	if (task->begin_ns > begin_ns || task->end_ns < end_ns || task->flags & GST_TASK_KERNEL)
+	if (task->begin_ns > begin_ns || task->end_ns < end_ns || task->flags & GST_TASK_KERNEL || is_own(task))
 		return 0;
 	for (size_t i = host_wait_after(task, begin_ns); i < task->n_waits && task->waits[i].out_ns < end_ns && *left;
 	     i++, --*left) {
@@ -259,7 +286,7 @@ uint32_t chain_guess(const struct host_trace *h, const struct host_task *task, c
 		g = ended_child(h, task, wait, left);
 	else if (pipe)
 		g = other_end(h, task, wait, state == CHAIN_PIPE_WRITE || state == CHAIN_SOCKET_WRITE, left);
-	if (g.best != HOST_NOBODY && !wait->wake_known && g.seen.slept_ns < *woken_ns)
-		*woken_ns = g.seen.slept_ns;
+	if (g.best != HOST_NOBODY && g.seen.slept_ns < latest(h, wait))
+		*woken_ns = max64(g.seen.slept_ns, wait->wake_known ? wait->wake_ns : wait->out_ns);
 	return g.best;
 }

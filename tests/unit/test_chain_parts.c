@@ -166,10 +166,47 @@ static void test_a_holder_without_a_cpu(void **state)
 	holder->waits[0].what.flags = 0;
 	assert_string_equal(walked(t, 100, 500), "100-200 1 lock < 2 on-cpu ?\n200-500 1 queued ?\n");
 	/* too long ago */
-	t->waits[0].in_ns = t->waits[0].wake_ns = 2000000;
-	holder->waits[0].in_ns = holder->waits[0].wake_ns = 3000000;
-	b.trace.end_ns = t->end_ns = holder->end_ns = 4000000;
+	t->waits[0].in_ns = t->waits[0].wake_ns = 30000000;
+	holder->waits[0].in_ns = holder->waits[0].wake_ns = 31000000;
+	b.trace.end_ns = t->end_ns = holder->end_ns = 40000000;
 	assert_string_equal(walked(t, 100, 500), "100-500 1 lock\n");
+}
+
+/* Two have gone to sleep: the last, if that is clear. The recorder's own threads have no part in it. */
+static void test_the_last_that_went_to_sleep(void **state)
+{
+	struct host_task *t = built_task(&b, 1, 1), *one = built_task(&b, 2, 1), *two = built_task(&b, 3, 1),
+			 *own = built_task(&b, 4, 1);
+
+	(void)state;
+	strcpy(own->name, "gpushim-look");
+	b.trace.end_ns = t->end_ns = one->end_ns = two->end_ns = own->end_ns = 40000000;
+	built_wait(&b, t, 100, 9000000, 9000000, SYS_futex, GST_WOKEN_UNKNOWN, NULL)->wake_known = false;
+	built_wait(&b, one, 7000000, 20000000, 20000000, SYS_futex, GST_WOKEN_UNKNOWN, NULL);
+	built_wait(&b, two, 8500000, 20000000, 20000000, SYS_futex, GST_WOKEN_UNKNOWN, NULL);
+	assert_string_equal(walked(t, 8000000, 9000000),
+			    "8000000-8500000 1 lock < 3 on-cpu ?\n8500000-9000000 1 queued ?\n");
+	one->waits[0].out_ns = 8000000;
+	assert_string_equal(walked(t, 8000000, 9000000), "8000000-9000000 1 lock\n");
+}
+
+/* One that hands over and sleeps at once, while another runs as it did before. An estimate of the wake, as without eBPF, is no bound. */
+static void test_who_sleeps_right_then(void **state)
+{
+	struct host_task *t = built_task(&b, 1, 1), *one = built_task(&b, 2, 1), *other = built_task(&b, 3, 1);
+
+	(void)state;
+	(void)other;
+	b.trace.end_ns = t->end_ns = one->end_ns = other->end_ns = 40000000;
+	b.trace.probes.how = GST_PROBES_PERF;
+	built_wait(&b, t, 100, 8000000, 9000000, SYS_futex, GST_WOKEN_UNKNOWN, NULL);
+	built_wait(&b, one, 50, 8500000, 8500000, SYS_pread64, GST_WOKEN_UNKNOWN, NULL)->what.fd_kind = GST_FD_FILE;
+	built_wait(&b, one, 8999000, 20000000, 20000000, SYS_futex, GST_WOKEN_UNKNOWN, NULL);
+	assert_string_equal(walked(t, 100, 9000000),
+			    "100-8500000 1 lock < 2 file-read ?\n8500000-8999000 1 lock < 2 on-cpu ?\n"
+			    "8999000-9000000 1 queued\n");
+	one->waits[1].out_ns = 20000000; /* both run on */
+	assert_string_equal(walked(t, 100, 9000000), "100-8000000 1 lock\n8000000-9000000 1 queued\n");
 }
 
 /* Its time limit ended it while the holder was on its way back to a CPU; another thread ran for a moment at that time. */
@@ -276,7 +313,8 @@ int main(void)
 		TEST(test_short_waits_of_two_kinds),  TEST(test_short_waits_of_a_waker),
 		TEST(test_looking_for_memory),        TEST(test_the_only_thread_that_can_hold_the_lock),
 		TEST(test_the_writing_end),           TEST(test_when_it_was_woken),
-		TEST(test_a_holder_without_a_cpu),    TEST(test_who_kept_the_lock),
+		TEST(test_a_holder_without_a_cpu),    TEST(test_the_last_that_went_to_sleep),
+		TEST(test_who_sleeps_right_then),     TEST(test_who_kept_the_lock),
 		TEST(test_the_other_end_of_a_socket), TEST(test_the_child_that_ended),
 		TEST(test_looks_are_inferred),        TEST(test_states),
 	};
