@@ -196,6 +196,8 @@ static void losses(struct json *j, const struct summary *s)
 {
 	json_key_map(j, "losses");
 	json_key_int(j, "records_dropped", (int64_t)s->records_dropped);
+	json_key_int(j, "host_records_lost", (int64_t)s->host_lost);
+	json_key_int(j, "host_tasks_lost", (int64_t)s->host_tasks_lost);
 	json_key_int(j, "operations_unlinked", (int64_t)s->operations_unlinked);
 	json_key_int(j, "operations_lost", (int64_t)s->operations_lost);
 	json_key_int(j, "activities_dropped", (int64_t)s->activities_dropped);

@@ -37,6 +37,17 @@ def flip(path, offset):
     path.write_bytes(data)
 
 
+@pytest.mark.parametrize("name, words", [
+    ("host-lost", "host probes records lost: 3, threads not followed: 1; what a chain says of such a moment may be incomplete losses none"),
+    ("host-lost", "host side every wait of the program's threads, who ended it, and what those had been waiting for (eBPF)"),
+    ("host-killed", "host side looks at /proc: waits of a few milliseconds and more; who ended them is inferred"),
+])
+def test_the_report_says_how_far_to_trust_it(name, words, build, gpushim, tmp_path):
+    subprocess.run([build / "tools/gst_write", HERE / name / "trace.txt", tmp_path / "run"], check=True)
+    done = subprocess.run([gpushim, "report", tmp_path / "run"], capture_output=True, text=True)
+    assert done.returncode == 0 and words in " ".join(done.stdout.split()), done.stdout
+
+
 def test_a_flip_in_a_record_ends_what_is_known(run, gpushim):
     """One error line with file, byte and fact; the report is there, and the damage is that of the host's file."""
     wait = SEGMENT + 2 * PROBES + 2 * TASK
