@@ -73,7 +73,7 @@ static bool start(void **state, const struct probes_settings *s, struct host_fil
 		return false;
 	}
 	e->file = f;
-	e->flush_fd = e->stats_fd = -1;
+	e->flush_fd = -1;
 	e->probes.how = GST_PROBES_EBPF;
 	e->probes.root = (uint32_t)s->root;
 	e->probes.wait_ns = s->wait_ns;
@@ -155,7 +155,7 @@ bool ebpf_can(char why[256])
 
 	if (!e)
 		return false;
-	e->flush_fd = e->stats_fd = -1;
+	e->flush_fd = -1;
 	can = ebpf_load(e, &s, why);
 	discard(e);
 	return can;

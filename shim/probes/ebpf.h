@@ -21,7 +21,6 @@ struct ebpf {
 	struct ebpf_names *names;
 	struct gst_probes probes;
 	int flush_fd;  /* reading it writes what is pending; opened while that was allowed; -1 not yet */
-	int stats_fd;  /* as long as it is open the kernel takes the programs' time; -1 not allowed */
 	unsigned n_samples;
 	struct bpf_link *samples[EBPF_CPUS];
 	uint64_t lost_told;
@@ -37,7 +36,8 @@ void ebpf_unload(struct ebpf *e);
 struct ebpf_state *ebpf_state(const struct ebpf *e);
 int ebpf_events_fd(const struct ebpf *e);
 int ebpf_iterate(int fd); /* 0, or -1 with errno; closes fd */
-uint64_t ebpf_kernel_ns(const struct ebpf *e); /* 0: not measured */
+/* 0: not measured, which costs everybody's programs: who wants it sets kernel.bpf_stats_enabled. */
+uint64_t ebpf_kernel_ns(const struct ebpf *e);
 
 /* ebpf_events.c: one event; ctx is a struct ebpf. */
 int ebpf_event(void *ctx, void *event, size_t size);

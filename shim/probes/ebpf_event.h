@@ -90,5 +90,6 @@ struct ebpf_state {
 	int64_t strangers;  /* now followed */
 	int64_t live;       /* tasks of the tree */
 	int64_t in_disk;    /* of which wait for a disk */
+	uint64_t missed_in, missed_out; /* switches that were not told of */
 	uint64_t fast_from, fast; /* quick block requests since then */
 };

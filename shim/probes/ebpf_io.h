@@ -172,6 +172,7 @@ int BPF_PROG(on_fault, struct address_space *mapping, unsigned long index)
 	t->fault_ip = e.ip;
 	t->fault_syscall = e.syscall;
 	t->fault_index = index;
+	t->fault_ran = me->se.sum_exec_runtime;
 	t->fault_inode = BPF_CORE_READ(mapping, host);
 	t->fault = bpf_ktime_get_ns();
 	return 0;

@@ -290,7 +290,6 @@ bool ebpf_attach(struct ebpf *e, const struct probes_settings *s, char why[256])
 {
 	int rc;
 
-	e->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	for (const struct program *p = programs; p < programs + PROGRAMS; p++) {
 		struct bpf_link **link = (struct bpf_link **)((char *)e->programs + p->link);
 
@@ -320,8 +319,6 @@ void ebpf_unload(struct ebpf *e)
 		bpf_link__destroy(e->samples[i]);
 	if (e->flush_fd >= 0)
 		close(e->flush_fd);
-	if (e->stats_fd >= 0)
-		close(e->stats_fd);
 	host_bpf__destroy(e->programs);
 	e->programs = NULL;
 }
@@ -341,8 +338,6 @@ uint64_t ebpf_kernel_ns(const struct ebpf *e)
 	struct bpf_program *p;
 	uint64_t sum = 0;
 
-	if (e->stats_fd < 0)
-		return 0;
 	bpf_object__for_each_program(p, e->programs->obj)
 	{
 		struct bpf_prog_info info = { 0 };

@@ -31,10 +31,13 @@ struct stalls {
 
 struct tracked {
 	uint64_t in;          /* it was given a CPU; 0 not known */
+	uint64_t ran, waits;  /* by then: time on CPUs, times that it left one of its own will */
 	uint64_t out;         /* it left its CPU; 0: it has one */
+	uint64_t out_ran;     /* … having been on CPUs for so long */
 	uint64_t wake;        /* since out; 0 not yet */
 	uint64_t early;       /* a wake while it still had a CPU: it may have been on its way out */
 	uint64_t fault;       /* mm_filemap_fault, and the entry into the kernel it was in */
+	uint64_t fault_ran;   /* … having been on CPUs for so long, to within a tick */
 	uint64_t fault_ip;
 	uint64_t fault_index;
 	struct inode *fault_inode; /* by address, may be gone */
@@ -95,7 +98,11 @@ static __always_inline void event_output(void *e, uint64_t size)
 
 static __always_inline struct tracked *tracked_of(struct task_struct *task)
 {
-	struct tracked *t = bpf_task_storage_get(&tasks, task, 0, 0);
+	struct tracked *t;
 
+	/* Nearly all tasks of a machine are nobody's: they are to pay for a look at a pointer, no call. */
+	if (bpf_core_field_exists(task->bpf_storage) && !task->bpf_storage)
+		return 0;
+	t = bpf_task_storage_get(&tasks, task, 0, 0);
 	return t && t->kind != TRACKED_GONE ? t : 0;
 }

@@ -4,8 +4,7 @@
 
 #include "ebpf_what.h"
 
-#define FAULT_GOES_ON_NS 2000000 /* on a CPU since the fault was told of */
-#define HELD_NS 50000            /* … since it was told that too much is dirty */
+#define HELD_NS 50000 /* since it was told that too much is dirty */
 
 static __always_inline bool throttled_by_quota(struct task_struct *task)
 {
@@ -168,25 +167,72 @@ static __always_inline void disk_wait(struct tracked *t, bool begins)
 	__sync_fetch_and_add(&state.in_disk, begins ? 1 : -1);
 }
 
-/* It had a CPU again and we were not told: it left one twice. What is known is kept: it ran from its wake on. */
-static __always_inline void missed_in(struct tracked *t)
+/* ---- switches that were not told of: a hypervisor's agent, or another's program, may be in the way --------------------- */
+
+static __always_inline void task_is_in(struct tracked *t, struct task_struct *task, uint64_t now)
 {
-	struct wait w = { .out = t->out, .wake = t->wake, .in = t->wake, .waker = t->waker, .context = t->context };
+	t->in = now;
+	t->ran = task->se.sum_exec_runtime;
+	t->waits = task->nvcsw;
+}
+
+/* Time on a CPU since it last was given one. */
+static __always_inline uint64_t ran_since(struct tracked *t, struct task_struct *task)
+{
+	return task->se.sum_exec_runtime - t->ran;
+}
+
+/* It leaves a CPU that it was not told to have: it has had it for as long as it has run since it left the last one. */
+static __always_inline void missed_in(struct tracked *t, struct task_struct *task, uint64_t now)
+{
+	struct wait w = { .out = t->out, .wake = t->wake, .waker = t->waker, .context = t->context };
 	struct what what = {};
 
-	if (!t->wake || t->kind != TRACKED_TREE || t->wake - t->out < set.wait_ns)
+	__sync_fetch_and_add(&state.missed_in, 1);
+	w.in = now - (task->se.sum_exec_runtime - t->out_ran);
+	if (w.in < w.wake)
+		w.in = w.wake;
+	if (t->kind != TRACKED_TREE || w.in < w.out + set.wait_ns)
 		return;
+	if (t->flags & GST_WAIT_PREEMPTED)
+		w.wake = w.out;
 	what.what.offset = ~0ull;
 	what.what.syscall = -2;
 	what.what.flags = t->flags | GST_WAIT_LOOKED;
 	write_wait(t, &w, &what);
 }
 
+/* It is given a CPU and was not told to have left the last: it did when it had run as long as it has since. */
+static __always_inline bool missed_out(struct tracked *t, struct task_struct *task, uint64_t now)
+{
+	uint64_t out = t->in + ran_since(t, task);
+
+	if (!t->in || out + set.wait_ns > now)
+		return 0;
+	__sync_fetch_and_add(&state.missed_out, 1);
+	t->out = out;
+	t->out_ran = task->se.sum_exec_runtime;
+	t->wake = t->early > out ? t->early : 0;
+	t->waker = t->early_waker;
+	t->context = t->wake ? t->early_context : WAKE_UNKNOWN;
+	t->throttled = 0;
+	t->poll_fd = -1;
+	t->flags = GST_WAIT_LOOKED;
+	if (task->nvcsw == t->waits)
+		t->flags |= GST_WAIT_PREEMPTED;
+	else if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		t->flags |= GST_WAIT_DISK | GST_WAIT_IOWAIT;
+	else if (BPF_CORE_READ_BITFIELD(task, sched_contributes_to_load))
+		t->flags |= GST_WAIT_DISK;
+	return 1;
+}
+
 static __always_inline void task_leaves(struct tracked *t, struct task_struct *task, bool runnable, uint32_t task_state, uint64_t now)
 {
 	if (t->out)
-		missed_in(t);
+		missed_in(t, task, now);
 	t->out = now;
+	t->out_ran = task->se.sum_exec_runtime;
 	t->wake = 0;
 	t->throttled = 0;
 	t->waker = 0;
@@ -214,6 +260,7 @@ static __always_inline void task_leaves(struct tracked *t, struct task_struct *t
 
 static __always_inline void task_enters(struct tracked *t, struct task_struct *task, uint64_t now)
 {
+	bool known = t->out || missed_out(t, task, now);
 	struct wait w = { .out = t->out, .wake = t->wake, .in = now, .waker = t->waker, .context = t->context };
 	struct what what = {};
 	uint64_t early = t->early;
@@ -221,8 +268,8 @@ static __always_inline void task_enters(struct tracked *t, struct task_struct *t
 	t->early = 0;
 	t->out = 0;
 	disk_wait(t, 0);
-	if (!w.out || (t->kind == TRACKED_STRANGER && now - w.out < set.wait_ns)) {
-		t->in = now;
+	if (!known || (t->kind == TRACKED_STRANGER && now - w.out < set.wait_ns)) {
+		task_is_in(t, task, now);
 		return;
 	}
 	if (t->flags & GST_WAIT_PREEMPTED) {
@@ -235,8 +282,8 @@ static __always_inline void task_enters(struct tracked *t, struct task_struct *t
 	}
 	if (t->throttled)
 		w.throttled = throttle_ends(t, task, now - w.wake);
-	what_for(&what, t, task, w.out);
-	t->in = now;
+	what_for(&what, t, task);
+	task_is_in(t, task, now);
 	if (now - w.out >= set.wait_ns)
 		write_wait(t, &w, &what);
 	else
@@ -271,7 +318,7 @@ static __always_inline void task_flush(struct tracked *t, struct task_struct *ta
 		return;
 	if (t->flags & GST_WAIT_PREEMPTED)
 		w.wake = w.out;
-	what_for(&what, t, task, w.out);
+	what_for(&what, t, task);
 	what.what.flags |= GST_WAIT_LAST;
 	write_wait(t, &w, &what);
 }

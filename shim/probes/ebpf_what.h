@@ -5,6 +5,8 @@
 
 #include "ebpf_path.h"
 
+#define FAULT_GOES_ON_NS 20000000 /* on a CPU since the fault was told of, and as much as a tick before */
+
 struct entry { /* how the task came into the kernel */
 	uint64_t ip, args[6];
 	int32_t syscall; /* -1 none: a fault, or an interrupt */
@@ -90,13 +92,11 @@ static __always_inline void what_file(struct what *w, struct tracked *t, struct 
 	w->generation = t->key.generation;
 }
 
-/* A fault's file is the one that mm_filemap_fault told of in the same entry into the kernel. Long ago it was in another: loops fault at
- * one instruction. */
-static __always_inline bool fault_known(struct tracked *t, const struct entry *e, uint64_t out)
+/* A fault's file is the one that mm_filemap_fault told of in the same entry into the kernel. Long ago it was in another: loops fault at one
+ * instruction. */
+static __always_inline bool fault_known(struct tracked *t, const struct entry *e)
 {
-	uint64_t since = t->fault > t->in ? t->fault : t->in;
-
-	return t->fault && t->fault_ip == e->ip && t->fault_syscall == e->syscall && out - since < 2000000;
+	return t->fault && t->fault_ip == e->ip && t->fault_syscall == e->syscall && t->out_ran - t->fault_ran < FAULT_GOES_ON_NS;
 }
 
 /* A program's own memory can be read while it still has its CPU, and no later: one descriptor that is polled is what most connections with a
@@ -114,8 +114,8 @@ static __always_inline int32_t poll_fd(struct task_struct *task)
 	return bpf_probe_read_user(&fd, sizeof(fd), (void *)e.args[0]) ? -1 : fd;
 }
 
-/* t->flags are those of the wait; out its begin. names: the file's name is told, if it was not. */
-static __always_inline void what_for(struct what *w, struct tracked *t, struct task_struct *task, uint64_t out)
+/* t->flags are those of the wait. */
+static __always_inline void what_for(struct what *w, struct tracked *t, struct task_struct *task)
 {
 	struct syscall_shape shape;
 	struct entry e = {};
@@ -131,7 +131,7 @@ static __always_inline void what_for(struct what *w, struct tracked *t, struct t
 	entry_read(&e, task);
 	w->what.syscall = e.syscall < 0 ? -1 : e.syscall;
 	w->what.arg = e.syscall < 0 ? 0 : e.args[0];
-	if (t->flags & GST_WAIT_DISK && fault_known(t, &e, out)) {
+	if (t->flags & GST_WAIT_DISK && fault_known(t, &e)) {
 		w->what.flags |= GST_WAIT_FAULT;
 		w->what.offset = t->fault_index << set.page_shift;
 		what_file(w, t, t->fault_inode);

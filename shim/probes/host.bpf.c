@@ -67,7 +67,7 @@ static __always_inline void adopt(struct task_struct *task, uint32_t tid, uint64
 	if (!t)
 		return;
 	t->tid = tid;
-	t->in = now;
+	task_is_in(t, task, now);
 	t->kind = TRACKED_STRANGER;
 	__sync_fetch_and_add(&state.strangers, 1);
 	write_task(task, now, 0, GST_TASK_STRANGER | GST_TASK_THERE, 0);
@@ -198,7 +198,7 @@ static __always_inline void find(struct task_struct *task)
 	if (task != me && !BPF_CORE_READ(task, on_cpu))
 		task_leaves(t, task, !task_state, task_state, now);
 	else
-		t->in = now;
+		task_is_in(t, task, now);
 	if (leader == tid) {
 		creator = BPF_CORE_READ(task, real_parent, group_leader);
 		leader = tid_of(creator);

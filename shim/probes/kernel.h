@@ -79,7 +79,7 @@ struct request {
 /* ---- tasks ---- */
 struct rq { unsigned nr_running; };
 struct cfs_rq { struct rq *rq; int throttle_count; unsigned long long throttled_clock_self_time; };
-struct sched_entity { struct cfs_rq *cfs_rq; };
+struct sched_entity { struct cfs_rq *cfs_rq; unsigned long long sum_exec_runtime; };
 struct thread_info { int preempt_count; /* not on x86 */ };
 
 struct task_struct {
@@ -88,6 +88,9 @@ struct task_struct {
 	unsigned flags;
 	int on_cpu;
 	unsigned in_iowait : 1;
+	unsigned sched_contributes_to_load : 1; /* it slept uninterruptibly, the last time */
+	unsigned long nvcsw;
+	struct bpf_local_storage *bpf_storage;
 	int pid, tgid;
 	struct task_struct *real_parent, *group_leader;
 	struct pid *thread_pid;
@@ -104,6 +107,7 @@ struct pt_regs___on_x86 { unsigned long di, si, dx, r10, r8, orig_ax, ip; };
 struct pt_regs___on_arm64 { unsigned long long regs[31], pc; int syscallno; unsigned long long orig_x0; };
 struct pt_regs;
 
+struct bpf_local_storage;
 struct seq_file;
 struct linux_binprm;
 struct bpf_iter_meta { struct seq_file *seq; };
