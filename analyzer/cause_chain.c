@@ -36,11 +36,36 @@ static void propose(const struct gap_view *v, struct findings *out, const struct
 	f->way = s;
 }
 
-/* Within the call that submits: what the thread did there is the call's own, but not what it waited for: a copy from a mapped file reads that. */
-static bool holds_up_a_call(enum cause_id cause)
+static bool had_no_cpu(enum cause_id cause)
 {
-	return cause == CAUSE_input_storage || cause == CAUSE_input_network || cause == CAUSE_memory_stall ||
-	       cause == CAUSE_cpu_contention || cause == CAUSE_cpu_throttled;
+	return cause == CAUSE_cpu_contention || cause == CAUSE_cpu_throttled;
+}
+
+/* What a thread does in a driver call is the call's own. Not that it had no CPU there: the call would have been over. Nor, in the call that
+ * submits, what it waited for: a copy from a mapped file reads that. */
+static bool holds_up_a_call(const struct gap_view *v, const struct chain_segment *s, enum cause_id cause)
+{
+	if (had_no_cpu(cause))
+		return true;
+	return s->begin_ns >= v->submit_begin_ns &&
+	       (cause == CAUSE_input_storage || cause == CAUSE_input_network || cause == CAUSE_memory_stall);
+}
+
+static void propose_in_calls(const struct gap_view *v, struct findings *out, struct chain_about about)
+{
+	size_t silence = 0;
+
+	about.whole = &v->through;
+	for (size_t i = 0; i < v->through.n; i++) {
+		const struct chain_segment *s = &v->through.at[i];
+
+		while (silence < v->n_silences && v->silences[silence].end_ns <= s->begin_ns)
+			silence++;
+		if (silence < v->n_silences && v->silences[silence].begin_ns <= s->begin_ns)
+			continue; /* has been proposed */
+		if (s->n_steps == 1 && holds_up_a_call(v, s, chain_cause(s, &about)))
+			propose(v, out, s, &about);
+	}
 }
 
 void cause_chain(const struct gap_view *v, struct findings *out)
@@ -53,8 +78,5 @@ void cause_chain(const struct gap_view *v, struct findings *out)
 		for (size_t k = 0; k < about.whole->n; k++)
 			propose(v, out, &about.whole->at[k], &about);
 	}
-	about.whole = &v->submitting;
-	for (size_t k = 0; k < about.whole->n; k++)
-		if (about.whole->at[k].n_steps == 1 && holds_up_a_call(chain_cause(&about.whole->at[k], &about)))
-			propose(v, out, &about.whole->at[k], &about);
+	propose_in_calls(v, out, about);
 }

@@ -251,7 +251,7 @@ static bool set_chains(struct gap_view *v, const struct run *run)
 		if (!walk(v, &v->chains[v->n_chains], s->begin_ns, s->end_ns))
 			return false;
 	}
-	return walk(v, &v->submitting, v->submit_begin_ns, v->submit->end_ns);
+	return walk(v, &v->through, v->gap->begin_ns, v->submit->end_ns);
 }
 
 /* ---- the view ---- */
@@ -340,7 +340,7 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 	v->calls = NULL;
 	v->n_calls = v->n_silences = v->n_activities = v->n_chains = 0;
 	v->host = (struct host_match){ 0 };
-	v->submitting.n = 0;
+	v->through.n = 0;
 	v->proven = gap->begin_ns + gap->begin_error_ns < gap->end_ns - gap->end_error_ns;
 	v->hostfn = hostfn_op(v);
 	v->memory = threads->memory;
@@ -381,7 +381,7 @@ void gap_view_free(struct gap_view *v)
 	for (size_t i = 0; i < v->cap_chains; i++)
 		chain_free(&v->chains[i]);
 	free(v->chains);
-	chain_free(&v->submitting);
+	chain_free(&v->through);
 	*v = (struct gap_view){ 0 };
 }
 
