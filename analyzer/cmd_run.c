@@ -210,6 +210,23 @@ static int choose_probes(const struct run_opts *o, const char *dir, struct run_p
 	return cmd_probes_settings(&o->probes, "run", dir, &h->settings);
 }
 
+/* The reason, and the one command that would help. */
+static int say_required(const struct run_probes *h)
+{
+	char hint[PATH_MAX + 64], self[PATH_MAX], clean[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char what[48];
+
+	self[n > 0 ? n : 0] = 0;
+	snprintf(what, sizeof(what), "run: host probes by %s", h->way);
+	if (strstr(h->why, "CAP_BPF") && n > 0)
+		snprintf(hint, sizeof(hint), "try: sudo setcap cap_bpf,cap_perfmon+ep '%s'",
+			 text_clean(clean, sizeof(clean), self, sizeof(clean)));
+	else
+		snprintf(hint, sizeof(hint), "try: gpushim doctor");
+	return fail(ERR_SYSTEM, what, h->why, hint);
+}
+
 static bool wants_probes(const struct run_opts *o)
 {
 	const char *all = getenv("GPUSHIM");
@@ -231,7 +248,7 @@ static int run(char *argv[], const struct run_opts *o, char *dir, const char *id
 	secure_drop();
 	if (end.refused) {
 		run_probes_discard(&host);
-		return fail(ERR_SYSTEM, "run: --host require", host.why, NULL);
+		return say_required(&host);
 	}
 	run_probes_end(&host);
 	if (end.error) {

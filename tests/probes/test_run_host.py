@@ -138,7 +138,10 @@ def test_nothing_recorded_leaves_nothing(run):
 def test_require_is_refused_with_the_reason(run, tmp_path):
     open_to_all(tmp_path)
     done = run("open('started', 'w')", "--host", "require", cwd=tmp_path, **ORDINARY)
-    assert done.returncode == 4 and done.stderr.startswith("gpushim: run: --host require: ") and not (tmp_path / "started").exists()
+    assert done.returncode == 4 and not (tmp_path / "started").exists()
+    reason, command = done.stderr.splitlines()
+    assert reason.startswith("gpushim: run: host probes by ebpf: ") and command.startswith("try: ")
+    assert command == f"try: sudo setcap cap_bpf,cap_perfmon+ep '{run.gpushim}'" or "CAP_BPF" not in reason
     assert not run.out.exists() and done.stdout == ""
 
 

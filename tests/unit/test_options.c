@@ -15,7 +15,7 @@ struct values {
 	bool flag;
 	size_t count;
 	const char *text, *word;
-	size_t any;
+	size_t any, maybe;
 	int run;
 };
 
@@ -26,6 +26,7 @@ static const struct option_row rows[] = {
 	{ "run", 'r', OPT_RUN, offsetof(struct values, run), "N|all", "a run", 0, 0 },
 	{ "word", 'w', OPT_WORD, offsetof(struct values, word), "auto|off|require", "a word", 0, 0 },
 	{ "any", 'a', OPT_COUNT, offsetof(struct values, any), "N", "any number", 0, OPTION_ANY },
+	{ "maybe", 0, OPT_MAYBE, offsetof(struct values, maybe), "[=HZ]", "a number, or the usual one", 1, 1000 },
 };
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
@@ -114,6 +115,20 @@ static void test_a_word_is_one_of_the_list(void **state)
 	assert_int_equal(PARSE("path", "-w", "off|require"), ERR_USAGE);
 }
 
+static void test_a_number_may_be_left_out(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("path"), ERR_NONE);
+	assert_int_equal(got.maybe, 0);
+	assert_int_equal(PARSE("--maybe", "path"), ERR_NONE); /* the next word is not its */
+	assert_int_equal(got.maybe, OPTION_USUAL);
+	assert_string_equal(e.text, "");
+	assert_int_equal(PARSE("--maybe=99", "path"), ERR_NONE);
+	assert_int_equal(got.maybe, 99);
+	assert_int_equal(PARSE("--maybe=0", "path"), ERR_USAGE);
+	assert_string_equal(e.text, "cmd: --maybe takes a number from 1 to 1000, not 0");
+}
+
 static void test_another_programs_words_are_left_alone(void **state)
 {
 	(void)state;
@@ -167,6 +182,7 @@ int main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_a_number_without_limits_names_none),
 		cmocka_unit_test(test_a_word_is_one_of_the_list),
+		cmocka_unit_test(test_a_number_may_be_left_out),
 		cmocka_unit_test(test_another_programs_words_are_left_alone),
 		cmocka_unit_test(test_what_is_wrong_is_named),
 		cmocka_unit_test(test_help_has_every_row),
