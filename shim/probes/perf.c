@@ -16,6 +16,7 @@
 
 #define LEAST_MS 4u
 #define MOST_MS 50u
+#define SHARE 33u             /* of a CPU, at most, for reading the buffers and looking */
 #define BEHIND_NS 1000000u    /* events so young may not all be in the buffers yet */
 #define LOOK_NS 500000u       /* a task that is off its CPU for that long is looked at first */
 #define LOOKS_NS 2000000u     /* a round's looks take no longer */
@@ -244,6 +245,7 @@ static bool perf_poll(void *state, int timeout_ms)
 		take_looks(p);
 		census(p);
 		watch_tick(&p->watch);
+		p->watch.probes.period_ns = p->pace.ms * 1000000u;
 		now = mono_ns();
 	} while (now < end && p->tasks.n);
 	return true;
@@ -344,7 +346,7 @@ static bool perf_start(void **state, const struct probes_settings *s, struct hos
 		proc_tasks_tree(&tree, p->watch.probes.root);
 		watch_write_probes(&p->watch, 0);
 		begin_all(p, &tree);
-		pace_begin(&p->pace, LEAST_MS, MOST_MS);
+		pace_begin(&p->pace, LEAST_MS, MOST_MS, SHARE);
 		snprintf(why, 256, "process %d has ended", (int)s->root);
 		good = p->tasks.n > 0;
 	}

@@ -2,12 +2,13 @@
 /* perf_tasks.h: the tasks that perf_event_open follows, each on a CPU or off it. */
 #pragma once
 
+#include "perf_usual.h"
 #include "proc_tasks.h"
-#include "proc_wait.h"
 #include "stalls.h"
 
 struct perf_look { /* at what a task waited for */
 	uint64_t begin, end; /* begin 0: none was taken of this wait */
+	unsigned tries;          /* that did not find whom a socket is connected to */
 	struct proc_sched sched; /* slices 0: not known */
 	struct gst_wait_for what;
 };
@@ -24,9 +25,7 @@ struct perf_task {
 		bool preempted, fault;
 		struct perf_look look;
 	} done;
-	struct gst_wait_for usual; /* what it was last found waiting for */
-	uint64_t usual_ns;
-	unsigned agreed;     /* so many looks in a row found that */
+	struct perf_usual usual;
 	struct stalls stalls;
 	struct perf_task *next; /* in its bucket */
 	size_t index;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "perf_waits.h"
 
+#include <string.h>
+
 #include "proc_text.h"
 
-#define FAULT_NS 2000000u   /* from where the task runs again to the end of the fault that it had waited in */
-#define USUAL_NS 200000000u /* what a task was found at, time and again, holds so long */
-#define USUAL_LOOKS 2u
-#define GUESSED_NS 30000000u /* a wait of that length would have been looked at */
-#define CLOSE_NS 50000u      /* so little time in a run queue is not worth telling apart */
+#define FAULT_NS 2000000u /* from where the task runs again to the end of the fault that it had waited in */
+#define TRIES 10u
+#define CLOSE_NS 50000u /* so little time in a run queue is not worth telling apart */
 
 /* ---- what for ------------------------------------------------------------------------------------------- */
 
@@ -26,10 +26,8 @@ static void what_for(const struct perf_task *task, struct gst_wait_for *what)
 		what->flags = GST_WAIT_PREEMPTED;
 	else if (task->done.fault || is_of(&task->done.look, out, in))
 		*what = task->done.look.what;
-	else if (task->usual_ns + USUAL_NS > in && in - out < GUESSED_NS && task->agreed >= USUAL_LOOKS) {
-		*what = task->usual;
-		what->offset = UINT64_MAX; /* then; not now */
-	}
+	else
+		usual_guess(&task->usual, out, in - out, what);
 }
 
 /* When it was to run again, by the time it has spent in run queues since the look. 0: not known. Switches behind this wait may have added to
@@ -84,6 +82,8 @@ static void write_done(struct watch *w, struct perf_task *task)
 {
 	if (!task->done.in)
 		return;
+	if (!task->done.preempted && !task->done.fault && is_of(&task->done.look, task->done.out, task->done.in))
+		usual_learn(&task->usual, &task->done.look.what, task->done.out, task->done.in - task->done.out);
 	if (task->done.in - task->done.out >= w->settings.wait_ns)
 		write_wait(w, task);
 	else
@@ -134,7 +134,7 @@ void perf_wait_out(struct watch *w, struct perf_task *task, uint64_t at, bool pr
 	task->told = false;
 	/* A look may be of this wait already: it is taken of what is now, while the events come a moment later. */
 	if (task->look.begin < at)
-		task->look.begin = 0;
+		task->look = (struct perf_look){ .begin = 0 };
 }
 
 void perf_wait_in(struct watch *w, struct perf_task *task, uint64_t at)
@@ -149,7 +149,7 @@ void perf_wait_in(struct watch *w, struct perf_task *task, uint64_t at)
 	task->done.look = task->look;
 	task->out = 0;
 	if (task->look.begin < at)
-		task->look.begin = 0;
+		task->look = (struct perf_look){ .begin = 0 };
 }
 
 void perf_wait_fault(struct watch *w, struct perf_task *task, uint64_t at, uint64_t address)
@@ -166,28 +166,23 @@ void perf_wait_fault(struct watch *w, struct perf_task *task, uint64_t at, uint6
 
 /* ---- looks ---------------------------------------------------------------------------------------------- */
 
-static void learn(struct perf_task *task)
+/* The machine's list of sockets is not read at each look. */
+static bool may_learn_more(const struct watch *w, const struct perf_look *look)
 {
-	if (proc_wait_same(&task->usual, &task->look.what))
-		task->agreed++;
-	else
-		task->agreed = 1;
-	task->usual = task->look.what;
-	task->usual_ns = task->look.end;
+	return look->what.fd_kind == GST_FD_SOCKET && !strncmp(w->waits.fd.name, "socket:", 7);
 }
 
 bool perf_wait_look(struct watch *w, struct perf_task *task)
 {
-	if (!task->out || task->preempted || task->look.begin)
+	struct perf_look look = { .begin = mono_ns(), .tries = task->look.tries };
+
+	if (!task->out || task->preempted || (task->look.begin && (!look.tries || look.tries >= TRIES)))
 		return false;
-	task->look.begin = mono_ns();
-	task->look.sched.slices = 0;
-	proc_sched_read(-1, task->id.pid, task->id.tid, &task->look.sched);
-	if (!watch_look(w, task->id.pid, task->id.tid, &task->look.what)) {
-		task->look.begin = 0; /* it runs again */
-		return true;
-	}
-	task->look.end = mono_ns();
-	learn(task);
+	proc_sched_read(-1, task->id.pid, task->id.tid, &look.sched);
+	if (!watch_look(w, task->id.pid, task->id.tid, &look.what))
+		return true; /* it runs again */
+	look.end = mono_ns();
+	look.tries = may_learn_more(w, &look) ? look.tries + 1 : 0;
+	task->look = look;
 	return true;
 }

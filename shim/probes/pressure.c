@@ -10,7 +10,8 @@
 #include "proc_text.h"
 
 #define EVERY_NS 100000000u
-#define GROUP_EVERY_NS 2000000000u /* a quota may be set at any time, and the group changed */
+#define GROUP_EVERY_NS 2000000000u /* a quota may be set at any time */
+#define MOVED_EVERY_NS 20000000u   /* … and the root put into another group, as it is when it has just begun */
 #define HISTORY 256u
 
 enum { CPU, MEMORY, IO, KINDS };
@@ -29,7 +30,8 @@ struct pressure {
 	int fd[KINDS]; /* -1: no such file */
 	struct cgroup_cpu group;
 	bool group_known;
-	uint64_t written_ns, group_ns;
+	uint64_t written_ns, group_ns, moved_ns;
+	uint32_t groups; /* hash of the list of the root's */
 	struct totals before;
 	struct cgroup_throttled group_before;
 	struct moment history[HISTORY]; /* of rounds, n of them so far */
@@ -62,6 +64,41 @@ static void read_totals(const struct pressure *p, struct totals *t)
 	}
 }
 
+static bool has_quota(const struct pressure *p)
+{
+	return p->group_known && p->group.quota;
+}
+
+static void remember(struct pressure *p)
+{
+	struct moment m = { .at = mono_ns() };
+
+	if (has_quota(p) && cgroup_cpu_read(&p->group, &m.throttled))
+		p->history[p->n++ % HISTORY] = m;
+}
+
+static uint32_t groups_of(uint32_t root)
+{
+	char text[8192];
+	ssize_t n = proc_text_read(text, sizeof(text), "/proc/%u/cgroup", root);
+	uint32_t hash = 2166136261u;
+
+	for (ssize_t i = 0; i < n; i++)
+		hash = (hash ^ (uint8_t)text[i]) * 16777619u;
+	return hash;
+}
+
+static bool has_moved(struct pressure *p, uint64_t now)
+{
+	uint32_t before = p->groups;
+
+	if (now - p->moved_ns < MOVED_EVERY_NS)
+		return false;
+	p->moved_ns = now;
+	p->groups = groups_of(p->root);
+	return p->groups != before;
+}
+
 static void find_group(struct pressure *p)
 {
 	char before[PATH_MAX];
@@ -72,6 +109,7 @@ static void find_group(struct pressure *p)
 	if (strcmp(before, p->group.dir) != 0) {
 		p->n = 0; /* another group's times are no continuation */
 		cgroup_cpu_read(&p->group, &p->group_before);
+		remember(p);
 	}
 }
 
@@ -111,11 +149,6 @@ bool pressure_group_is_known(const struct pressure *p)
 	return p->group_known;
 }
 
-static bool has_quota(const struct pressure *p)
-{
-	return p->group_known && p->group.quota;
-}
-
 static uint32_t grown(uint64_t before, uint64_t now)
 {
 	return before == UINT64_MAX || now == UINT64_MAX ? UINT32_MAX : now < before ? 0 : (uint32_t)(now - before);
@@ -145,20 +178,12 @@ static void write_record(struct pressure *p, struct host_file *f, uint64_t now)
 	p->written_ns = now;
 }
 
-static void remember(struct pressure *p)
-{
-	struct moment m = { .at = mono_ns() };
-
-	if (has_quota(p) && cgroup_cpu_read(&p->group, &m.throttled))
-		p->history[p->n++ % HISTORY] = m;
-}
-
 void pressure_tick(struct pressure *p, struct host_file *f)
 {
 	uint64_t now = mono_ns();
 
 	remember(p);
-	if (now - p->group_ns >= GROUP_EVERY_NS)
+	if (has_moved(p, now) || now - p->group_ns >= GROUP_EVERY_NS)
 		find_group(p);
 	if (now - p->written_ns >= EVERY_NS)
 		write_record(p, f, now);

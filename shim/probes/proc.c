@@ -13,6 +13,7 @@
 
 #define LEAST_MS 4u
 #define MOST_MS 100u
+#define SHARE 50u           /* of a CPU, at most, for looking */
 #define TELL_NS 1000000000u /* a wait that goes on for that long is in the file, lest it be lost with us */
 #define CENSUS_SHARE 100u   /* of the time, for who is there */
 #define CENSUS_NS 10000000u /* … no more often than that */
@@ -200,7 +201,7 @@ static bool proc_start(void **state, const struct probes_settings *s, struct hos
 		proc_free(p);
 		return false;
 	}
-	pace_begin(&p->pace, LEAST_MS, MOST_MS);
+	pace_begin(&p->pace, LEAST_MS, MOST_MS, SHARE);
 	*state = p;
 	why[0] = 0;
 	return true;

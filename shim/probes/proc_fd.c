@@ -106,7 +106,7 @@ bool proc_fd_read(struct proc_files *f, uint32_t pid, int fd, struct proc_fd *ou
 		out->kind = GST_FD_OTHER;
 	if (out->kind == GST_FD_FILE || out->kind == GST_FD_OTHER)
 		read_info(f, pid, fd, out);
-	if (out->kind == GST_FD_SOCKET && (socket = proc_sockets_find(&f->sockets, pid, out->inode))) {
+	if (out->kind == GST_FD_SOCKET && (socket = proc_sockets_find(&f->sockets, pid, fd, out->inode))) {
 		snprintf(out->name, sizeof(out->name), "%s", socket->name);
 		out->peer = socket->peer;
 	}

@@ -9,13 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "proc_text.h"
 
-#define UNSURE_NS 200000000u /* until what is not connected, or was not found, is asked about again */
-#define FRESH_NS 20000000u   /* what was read is as good as new */
-#define SOCKETS_MAX 65536u   /* known at a time */
+#define UNSURE_NS 20000000u /* until what is not connected, or was not found, is asked about again */
+#define FRESH_NS 20000000u  /* what was read is as good as new */
+#define SOCKETS_MAX 65536u  /* known at a time */
 #define ESTABLISHED 1u
 
 /* ---- UNIX sockets: sock_diag tells the other end ------------------------------------------------------- */
@@ -170,9 +173,18 @@ static uint64_t net_of(uint32_t pid)
 		       : 0;
 }
 
+/* Not by the clock: on a busy machine that goes on while others run. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static void read_lists(struct proc_sockets *s, uint32_t pid, uint64_t net)
 {
-	uint64_t begin = mono_ns();
+	uint64_t begin = cpu_ns();
 
 	for (int i = 0; i < 4; i++) {
 		free(s->list[i]);
@@ -180,24 +192,82 @@ static void read_lists(struct proc_sockets *s, uint32_t pid, uint64_t net)
 	}
 	s->list_ns = mono_ns();
 	s->net = net;
-	s->not_before_ns = s->list_ns + 50 * (s->list_ns - begin);
+	s->not_before_ns = s->list_ns + 20 * (cpu_ns() - begin);
 }
 
-static void ask(struct proc_sockets *s, uint32_t pid, struct proc_socket *socket)
+static void ask_lists(struct proc_sockets *s, uint32_t pid, struct proc_socket *socket)
 {
 	uint64_t net = net_of(pid), now = mono_ns();
 
 	/* Of what was read a moment ago many are asked for, one by one. */
-	if (ask_unix(s, socket->inode, socket) ||
-	    (net == s->net && now - s->list_ns < FRESH_NS && search_lists(s, socket->inode, socket))) {
-		socket->asked_ns = now;
+	if (net == s->net && now - s->list_ns < FRESH_NS && search_lists(s, socket->inode, socket))
 		return;
-	}
 	if (now < s->not_before_ns)
 		return; /* the next time */
 	read_lists(s, pid, net);
 	search_lists(s, socket->inode, socket);
-	socket->asked_ns = now;
+}
+
+/* ---- TCP and UDP: the socket itself --------------------------------------------------------------------- */
+
+static bool is_local(const struct sockaddr_storage *a)
+{
+	const struct sockaddr_in *four = (const void *)a;
+	const struct sockaddr_in6 *six = (const void *)a;
+
+	return a->ss_family == AF_INET ? (ntohl(four->sin_addr.s_addr) >> 24) == 127
+				       : IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+}
+
+static bool name_peer(int fd, struct proc_socket *socket, bool *local)
+{
+	struct sockaddr_storage a;
+	socklen_t size = sizeof(a), type_size = sizeof(int);
+	char address[INET6_ADDRSTRLEN];
+	int type = 0;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 ||
+	    getpeername(fd, (struct sockaddr *)&a, &size) != 0 || (a.ss_family != AF_INET && a.ss_family != AF_INET6))
+		return false;
+	if (a.ss_family == AF_INET)
+		inet_ntop(AF_INET, &((struct sockaddr_in *)&a)->sin_addr, address, sizeof(address));
+	else
+		inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&a)->sin6_addr, address, sizeof(address));
+	snprintf(socket->name, PROC_SOCKET_NAME, a.ss_family == AF_INET ? "%s:%s:%u" : "%s:[%s]:%u",
+		 type == SOCK_STREAM ? "tcp" : "udp", address, ntohs(((struct sockaddr_in *)&a)->sin_port));
+	*local = is_local(&a);
+	return true;
+}
+
+/* A copy of the descriptor, for a moment, tells it at once, in whatever network namespace. Whoever may see a task's system calls may have it. */
+static bool ask_itself(uint32_t pid, int fd, struct proc_socket *socket, bool *local)
+{
+	int process = (int)syscall(SYS_pidfd_open, pid, 0), copy = -1;
+	struct stat is;
+	bool known;
+
+	if (process >= 0)
+		copy = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+	known = copy >= 0 && fstat(copy, &is) == 0 && is.st_ino == socket->inode && name_peer(copy, socket, local);
+	if (copy >= 0)
+		close(copy);
+	if (process >= 0)
+		close(process);
+	return known;
+}
+
+static void ask(struct proc_sockets *s, uint32_t pid, int fd, struct proc_socket *socket)
+{
+	bool local = false;
+
+	socket->asked_ns = mono_ns();
+	if (ask_unix(s, socket->inode, socket))
+		return;
+	if (!socket->name[0] && ask_itself(pid, fd, socket, &local) && !local) {
+		socket->sure = true;
+		return;
+	}
+	ask_lists(s, pid, socket); /* of a local one there is another end here */
 }
 
 /* ---- what is known -------------------------------------------------------------------------------------- */
@@ -221,14 +291,14 @@ static struct proc_socket *known(struct proc_sockets *s, uint64_t inode)
 	return &s->at[s->n++];
 }
 
-const struct proc_socket *proc_sockets_find(struct proc_sockets *s, uint32_t pid, uint64_t inode)
+const struct proc_socket *proc_sockets_find(struct proc_sockets *s, uint32_t pid, int fd, uint64_t inode)
 {
 	struct proc_socket *socket = known(s, inode);
 
 	if (!socket)
 		return NULL;
 	if (!socket->sure && (!socket->asked_ns || mono_ns() - socket->asked_ns > UNSURE_NS))
-		ask(s, pid, socket);
+		ask(s, pid, fd, socket);
 	return socket->name[0] ? socket : NULL;
 }
 
