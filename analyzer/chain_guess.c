@@ -12,6 +12,7 @@
 #define JUST_BEFORE_NS 1000000 /* that much nearer than any other is near enough */
 #define NEAR_NS \
 	100000 /* who goes to sleep that close to it had to do with it rather than one that only happens to run */
+#define LOOK_NS 10000000 /* between two looks, where a task is looked at often; else the file says */
 #define LATE_NS 20000000 /* for so long may a task wait for a CPU; who slept before that did not wake it */
 #define SOON_NS 5000000  /* one that hands over the last it had leaves its CPU soon */
 
@@ -47,27 +48,39 @@ static int64_t latest(const struct host_trace *h, const struct host_wait *wait)
 	return wait->wake_known && h->probes.how == GST_PROBES_EBPF ? wait->wake_ns : wait->in_ns;
 }
 
+/* Times that are looks' may be off by the time between two. */
+static int64_t tolerance(const struct host_trace *h, const struct host_wait *wait)
+{
+	return wait->what.flags & GST_WAIT_LOOKED ? max64(LOOK_NS, h->probes.period_ns) : 0;
+}
+
 static struct seen look(const struct host_trace *h, const struct host_task *task, const struct host_wait *wait)
 {
 	int64_t at_ns = latest(h, wait), since_ns = wait->out_ns;
 	size_t i = host_wait_after(task, at_ns - 1);
-	const struct host_wait *now = i < task->n_waits ? &task->waits[i] : NULL;
+	const struct host_wait *now = i < task->n_waits ? &task->waits[i] : NULL,
+			       *last = i ? &task->waits[i - 1] : NULL;
 	struct seen s = { .apart_ns = INT64_MAX, .slept_ns = INT64_MAX };
 	int64_t left_ns;
 
 	if (task->begin_ns >= at_ns || task->end_ns <= since_ns || task->flags & GST_TASK_KERNEL || is_own(task))
 		return s;
 	if (now && now->out_ns < at_ns && !(now->what.flags & GST_WAIT_PREEMPTED)) {
-		left_ns = s.slept_ns = now->out_ns;
-		s.ran = now->out_ns > since_ns && now->out_ns >= at_ns - LATE_NS;
+		bool ends = tolerance(h, wait) && now->in_ns <= at_ns + tolerance(h, wait) &&
+			    !(now->what.flags & GST_WAIT_LAST);
+
+		left_ns = ends ? now->in_ns : now->out_ns;
+		s.slept_ns = ends ? INT64_MAX : now->out_ns;
+		s.ran = ends || (now->out_ns > since_ns && now->out_ns >= at_ns - LATE_NS);
 	} else {
 		left_ns = leaves_at(h, task, now);
 		s.ran = true;
 	}
 	s.apart_ns = left_ns > at_ns ? left_ns - at_ns : at_ns - left_ns;
-	s.wrote = s.ran &&
-		  ((now && now->out_ns < at_ns && same_pipe(wait, now)) ||
-		   (i && task->waits[i - 1].in_ns >= at_ns - JUST_BEFORE_NS && same_pipe(wait, &task->waits[i - 1])));
+	if (last && last->in_ns >= at_ns - tolerance(h, wait))
+		s.apart_ns = min64(s.apart_ns, at_ns - last->in_ns);
+	s.wrote = s.ran && ((now && now->out_ns < at_ns && same_pipe(wait, now)) ||
+			    (last && last->in_ns >= at_ns - JUST_BEFORE_NS && same_pipe(wait, last)));
 	return s;
 }
 
@@ -118,7 +131,11 @@ static struct guess holder(const struct host_trace *h, const struct host_task *t
 		if (s.slept_ns == INT64_MAX)
 			consider(&awake, (uint32_t)i, &s);
 	}
-	if (all.fits && all.seen.apart_ns <= NEAR_NS && all.next_ns - all.seen.apart_ns >= NEAR_NS)
+	if (tolerance(h, wait) &&
+	    (all.fits == 1 || (all.fits && all.next_ns / 2 >= all.seen.apart_ns + JUST_BEFORE_NS)))
+		return all; /* half as far as any other, and by more than a moment */
+	if (!tolerance(h, wait) && all.fits && all.seen.apart_ns <= NEAR_NS &&
+	    all.next_ns - all.seen.apart_ns >= NEAR_NS)
 		return all;
 	if (awake.fits == 1)
 		return awake;

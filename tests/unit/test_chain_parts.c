@@ -209,6 +209,32 @@ static void test_who_sleeps_right_then(void **state)
 	assert_string_equal(walked(t, 100, 9000000), "100-8000000 1 lock\n8000000-9000000 1 queued\n");
 }
 
+/* By looks, who hands on and who takes wake between the same two looks, in any order. */
+static void test_by_looks(void **state)
+{
+	struct host_task *t = built_task(&b, 1, 1), *pin = built_task(&b, 2, 1), *idle = built_task(&b, 3, 1),
+			 *worker = built_task(&b, 4, 4);
+	struct host_wait *w;
+
+	(void)state;
+	b.trace.end_ns = t->end_ns = pin->end_ns = idle->end_ns = worker->end_ns = 200000000;
+	b.trace.probes.how = GST_PROBES_PROC;
+	built_wait(&b, t, 10000000, 90000000, 90000000, SYS_futex, GST_WOKEN_UNKNOWN, NULL)->what.flags =
+		GST_WAIT_LOOKED;
+	w = of_file(built_wait(&b, pin, 8000000, 92000000, 92000000, SYS_read, GST_WOKEN_UNKNOWN, NULL), GST_FD_PIPE,
+		    NULL);
+	w->what.flags = GST_WAIT_LOOKED;
+	w->what.inode = 7;
+	built_wait(&b, idle, 0, 150000000, 150000000, SYS_futex, GST_WOKEN_UNKNOWN, NULL)->what.flags = GST_WAIT_LOOKED;
+	w = of_file(built_wait(&b, worker, 9000000, 93000000, 93000000, SYS_pread64, GST_WOKEN_UNKNOWN, NULL),
+		    GST_FD_FILE, NULL);
+	w->what.flags = GST_WAIT_LOOKED;
+	built_pipe(&b, 7, 0, worker, GST_FD_PIPE, GST_PIPE_WRITES);
+	assert_string_equal(walked(t, 10000000, 90000000), "10000000-90000000 1 lock < 2 pipe-read < 4 file-read ?\n");
+	idle->waits[0].wake_ns = idle->waits[0].in_ns = 95000000; /* two that may have */
+	assert_string_equal(walked(t, 10000000, 90000000), "10000000-90000000 1 lock ?\n");
+}
+
 /* Its time limit ended it while the holder was on its way back to a CPU; another thread ran for a moment at that time. */
 static void test_who_kept_the_lock(void **state)
 {
@@ -309,14 +335,23 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_short_waits_are_spread),    TEST(test_short_waits_around_a_long_one),
-		TEST(test_short_waits_of_two_kinds),  TEST(test_short_waits_of_a_waker),
-		TEST(test_looking_for_memory),        TEST(test_the_only_thread_that_can_hold_the_lock),
-		TEST(test_the_writing_end),           TEST(test_when_it_was_woken),
-		TEST(test_a_holder_without_a_cpu),    TEST(test_the_last_that_went_to_sleep),
-		TEST(test_who_sleeps_right_then),     TEST(test_who_kept_the_lock),
-		TEST(test_the_other_end_of_a_socket), TEST(test_the_child_that_ended),
-		TEST(test_looks_are_inferred),        TEST(test_states),
+		TEST(test_short_waits_are_spread),
+		TEST(test_short_waits_around_a_long_one),
+		TEST(test_short_waits_of_two_kinds),
+		TEST(test_short_waits_of_a_waker),
+		TEST(test_looking_for_memory),
+		TEST(test_the_only_thread_that_can_hold_the_lock),
+		TEST(test_the_writing_end),
+		TEST(test_when_it_was_woken),
+		TEST(test_a_holder_without_a_cpu),
+		TEST(test_the_last_that_went_to_sleep),
+		TEST(test_who_sleeps_right_then),
+		TEST(test_by_looks),
+		TEST(test_who_kept_the_lock),
+		TEST(test_the_other_end_of_a_socket),
+		TEST(test_the_child_that_ended),
+		TEST(test_looks_are_inferred),
+		TEST(test_states),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
