@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "cause_chain_file.h"
 #include "cause_chain_leaf.h"
 #include "cause_chain_pressure.h"
 #include "cause_chain_requests.h"
@@ -98,6 +99,15 @@ static void say_file(struct line *l, const struct chain_step *leaf)
 	if (bytes)
 		say(l, " bytes=%" PRIu64, bytes);
 	say(l, ": ");
+}
+
+/* Block requests of this machine can tell of it. */
+static bool is_on_disk(const struct chain_step *leaf)
+{
+	const struct host_what *w = step_what(leaf);
+	enum file_use use = w ? file_use(w) : FILE_DATA;
+
+	return is_file(leaf->state) && !(w && w->flags & GST_WAIT_ANONYMOUS) && (use == FILE_DATA || use == FILE_CODE);
 }
 
 static bool sampled_before(const void *element, const void *key)
@@ -209,7 +219,7 @@ bool chain_keep_evidence(struct arena *arena, struct gap_cause *c, const struct 
 	if (!cause_keep_text(arena, c, line.text))
 		return false;
 	leaf_time(s, &begin, &end);
-	if (is_file(leaf->state) && !(step_what(leaf) && step_what(leaf)->flags & GST_WAIT_ANONYMOUS)) {
+	if (is_on_disk(leaf)) {
 		requests_words(more, sizeof(more), h, leaf, begin, end);
 		if (!cause_keep_text(arena, c, more))
 			return false;

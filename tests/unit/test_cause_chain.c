@@ -428,6 +428,15 @@ static void test_links_and_evidence_of_a_read(void **state)
 		c.evidence[0],
 		"path=/data/a?b offset=4096 bytes=1000: pt_data_worker[2] in pread64, 10.0 ms (run.host.gst byte 4176)");
 	assert_true(chain_same_way(&segment, &segment));
+	host.probes.watched = 1u << GST_PROBE_BLOCK;
+	assert_true(chain_keep_evidence(&arena, &c, &f, &host)); /* what is said already is not said again */
+	assert_int_equal(c.n_evidence, 2);
+	assert_non_null(strstr(c.evidence[1], "no block request"));
+	waits[2].what.fs = NFS;
+	c.n_evidence = 0;
+	assert_true(chain_keep_evidence(&arena, &c, &f, &host)); /* another machine's disk */
+	assert_int_equal(c.n_evidence, 1);
+	host.probes.watched = 0;
 	arena_free(&arena);
 }
 
