@@ -31,24 +31,56 @@ int64_t reader_file_get(const struct reader_file *f, void *to, size_t size, uint
 	return (int64_t)got;
 }
 
-/* A record's payload is whole where its commit is seen: so the commits are taken from before, the rest from after. What was not finished at
- * the first look, its header included, is left as it was then. */
+/* Where the last byte that is not zero lies, and one; in steps of 8. */
+static int64_t last_written(const uint8_t *bytes, int64_t room)
+{
+	uint64_t word = 0;
+
+	while (room >= 8) {
+		memcpy(&word, bytes + room - 8, sizeof(word));
+		if (word)
+			break;
+		room -= 8;
+	}
+	return room;
+}
+
+/* The first copy may have been taken of a page before, and of the next page after, a record was written to both: what looks like empty room in it
+ * need not be. But what is in it anywhere was written before the second copy was begun, and so were the headers before it: these are taken from
+ * the second. A record's payload is whole where its commit is seen: so commits are taken from the first copy, payloads from the second. What
+ * was written behind the end of the first is left for another time. */
+static void merge(uint8_t *first, const uint8_t *second, int64_t end)
+{
+	int64_t known = last_written(first, end);
+
+	for (int64_t i = sizeof(struct gst_segment_header); i + 8 <= known;) {
+		struct gst_record h, before;
+
+		memcpy(&h, second + i, sizeof(h));
+		memcpy(&before, first + i, sizeof(before));
+		if (h.type == 0 && h.size == 0 && h.check == 0) {
+			i += 8; /* room that was left empty */
+			continue;
+		}
+		if (h.size < sizeof(h) || h.size % 8 || h.size > end - i)
+			break;
+		h.commit =
+			before.type == h.type && before.size == h.size && before.check == h.check ? before.commit : 0;
+		memcpy(first + i, &h, sizeof(h));
+		if (h.commit)
+			memcpy(first + i + sizeof(h), second + i + sizeof(h), h.size - sizeof(h));
+		i += h.size;
+	}
+}
+
 static int64_t look_again(const struct reader_file *f, uint64_t at, int64_t room)
 {
 	uint8_t *after = malloc((size_t)room);
 	int64_t got = after ? reader_file_get(f, after, (size_t)room, at) : -1;
 	int64_t end = got < room ? got : room;
 
-	for (int64_t i = sizeof(struct gst_segment_header); i + 8 <= end;) {
-		struct gst_record h;
-
-		memcpy(&h, f->buffer + i, sizeof(h));
-		if (h.size < sizeof(h) || h.size > end - i)
-			break;
-		if (h.commit)
-			memcpy(f->buffer + i + sizeof(h), after + i + sizeof(h), h.size - sizeof(h));
-		i += h.size;
-	}
+	if (end > 0)
+		merge(f->buffer, after, end);
 	free(after);
 	return after ? end : -1;
 }

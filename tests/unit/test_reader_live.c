@@ -115,6 +115,64 @@ static void one_that_is_used_again_is_another_one(void **state)
 	gst_image_free(&later);
 }
 
+/* ---- a record that is written while its segment is copied ---------------------------------------------- */
+
+ssize_t __real_pread(int fd, void *to, size_t size, off_t at);
+ssize_t __wrap_pread(int fd, void *to, size_t size, off_t at);
+
+static struct {
+	size_t from, to; /* of the segment; these bytes were copied before they were written; equal: none */
+	bool torn;       /* it has happened */
+} tear;
+
+ssize_t __wrap_pread(int fd, void *to, size_t size, off_t at)
+{
+	ssize_t got = __real_pread(fd, to, size, at);
+
+	if (tear.from < tear.to && !tear.torn && size == GST_SEGMENT_BYTES &&
+	    at == (off_t)(GST_SEGMENTS_OFFSET + 2 * GST_SEGMENT_BYTES)) {
+		memset((char *)to + tear.from, 0, tear.to - tear.from);
+		tear.torn = true;
+	}
+	return got;
+}
+
+/* What lay in an earlier page was not there when that was copied, what lies in the next one was: no damage, and none of the others is lost. */
+static void what_was_copied_too_early_is_not_finished(void **state)
+{
+	static const struct {
+		size_t from, to, unfinished;
+	} cases[] = {
+		{ 64 + 3 * 64, 64 + 4 * 64, 1 },           /* a record */
+		{ 64 + 3 * 64, 64 + 5 * 64 + 32, 3 },      /* up to the middle of one */
+		{ 64 + 3 * 64 + 8, 64 + 4 * 64 + 16, 1 },  /* from a payload on into the next */
+		{ 64, 64 + 8, 1 },                         /* the first one's header */
+		{ 64 + 8 * 64, GST_SEGMENT_BYTES, 0 },     /* all there was to the end: simply not there yet */
+		{ 64 + 8 * 64 + 8, GST_SEGMENT_BYTES, 0 }, /* … its header was, the payload is taken from later */
+	};
+	static const size_t there[] = { 9, 7, 9, 9, 8, 9 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct gst_image image = make_image();
+		struct reader *r;
+		struct error e;
+
+		write_file(&image);
+		tear.from = cases[i].from;
+		tear.to = cases[i].to;
+		tear.torn = false;
+		assert_int_equal(reader_open(&r, path, &e), ERR_NONE);
+		assert_int_equal(rest(r), 20 + there[i]);
+		assert_true(tear.torn);
+		assert_null(reader_damage(r));
+		assert_int_equal(reader_counts(r).unfinished, cases[i].unfinished);
+		reader_free(r);
+		gst_image_free(&image);
+	}
+	tear.from = tear.to = 0;
+}
+
 /* A mapping would end this program with SIGBUS. */
 static void cut_short_while_it_is_read(bool exited)
 {
@@ -256,6 +314,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_segment_given_up_meanwhile_is_left_out),
 		cmocka_unit_test(one_that_is_used_again_is_another_one),
+		cmocka_unit_test(what_was_copied_too_early_is_not_finished),
 		cmocka_unit_test(a_file_cut_short_while_it_is_read_ends_nobody),
 		cmocka_unit_test(a_file_without_an_end_that_was_cut_short_is_damaged),
 		cmocka_unit_test(what_had_ended_by_then_is_left_out),
