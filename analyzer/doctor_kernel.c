@@ -32,7 +32,7 @@ void check_kernel(const struct doctor_machine *m, struct doctor_row *row)
 void check_btf(const struct doctor_machine *m, struct doctor_row *row)
 {
 	static const char path[] = "/sys/kernel/btf/vmlinux";
-	char head[8];
+	char head[8] = "";
 	const unsigned char *magic = (const unsigned char *)head;
 
 	if (!root_has(m, path)) {

@@ -22,6 +22,7 @@ static __always_inline bool throttled_by_quota(struct task_struct *task)
 /* Where the queue is throttled and not the task, one that is woken waits for its quota at once. */
 static __always_inline bool throttled_when_woken(struct task_struct *task)
 {
+	/* cppcheck-suppress nullPointer ; asked about, not read */
 	if (bpf_core_field_exists(((struct task_struct___throttled *)0)->throttled))
 		return 0;
 	return throttled_by_quota(task);

@@ -249,6 +249,7 @@ static struct proc_mapped *mapping(struct proc_waits *w, uint32_t pid, uint64_t 
 	struct proc_mapped *m = known_mapping(w, pid, address);
 	struct proc_memory memory;
 	uint64_t now = mono_ns();
+	uint32_t dev;
 
 	if (m && now - m->at < MAPPED_NS)
 		return m;
@@ -262,7 +263,7 @@ static struct proc_mapped *mapping(struct proc_waits *w, uint32_t pid, uint64_t 
 	m->fs = 0;
 	snprintf(m->path, sizeof(m->path), "%.511s", w->fd.name);
 	if (memory.inode)
-		proc_path_mount(pid, m->path, &(uint32_t){ 0 }, &m->fs);
+		proc_path_mount(pid, m->path, &dev, &m->fs);
 	return m;
 }
 

@@ -36,7 +36,7 @@ static void *forks_and_waits(void *arg)
 /* A process with two threads, of which the second made a process of its own. Its number and its child's. */
 static pid_t start_family(pid_t *grandchild)
 {
-	char at_work[1 + sizeof(*grandchild)];
+	char at_work[1 + sizeof(*grandchild)] = "";
 	int ends[2];
 	pid_t child;
 
