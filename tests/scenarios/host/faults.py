@@ -18,6 +18,7 @@ class Plan:
     command: list          # program and its arguments; "faults_linked" and the like are found by the runner
     env: dict = field(default_factory=dict)
     groups: list = field(default_factory=list)  # the program puts itself in
+    cpu: int = None        # all of it is on this one
     files: bool = False    # the truth names files and offsets: the report must too
 
 
@@ -131,7 +132,7 @@ def contention(place):
 def quota(place):
     group = rig.quota(place.janitor, 6000, 20000)
     plan = linked(place, "quota", LAB_CPU=CPU, LAB_CPU_STAT=group.path / "cpu.stat")
-    plan.groups = [group]
+    plan.groups, plan.cpu = [group], CPU  # one queue: the group's account of throttled time adds them up
     return plan
 
 

@@ -56,11 +56,13 @@ def program(build, command):
     return [str(build / "host" / name), *args]
 
 
-def into_groups(groups, command):
-    """The program alone is in them: the recorder and the probes are not what is slowed down."""
-    if not groups:
+def placed(plan, command):
+    """The program alone is in its groups: the recorder and the probes are not what is slowed down."""
+    if plan.cpu is not None:
+        command = ["taskset", "-c", str(plan.cpu), *command]
+    if not plan.groups:
         return command
-    enter = "".join(f"echo $$ >{shlex.quote(group.procs())} && " for group in groups)
+    enter = "".join(f"echo $$ >{shlex.quote(group.procs())} && " for group in plan.groups)
     return ["/bin/sh", "-c", f'{enter}exec "$@"', "sh", *command]
 
 
@@ -88,7 +90,7 @@ def become(user):
 
 def run_recorded(build, plan, how):
     """One command."""
-    return [str(build / "gpushim"), "run", "--host", "off" if how == "none" else how, "--", *into_groups(plan.groups, program(build, plan.command))]
+    return [str(build / "gpushim"), "run", "--host", "off" if how == "none" else how, "--", *placed(plan, program(build, plan.command))]
 
 
 def until_stopped(process):
@@ -107,7 +109,7 @@ def run_followed(build, folder, plan, how, user):
     begin = ["/bin/sh", "-c", 'kill -STOP $$; LD_PRELOAD=$0 exec "$@"', str(build / "libgpushim.so"), *program(build, plan.command)]
     options = {"cwd": folder, "env": env, "stdin": subprocess.DEVNULL, "text": True, "errors": "replace", "preexec_fn": become(user)}
     with open(folder / "output.txt", "w") as out:
-        process = subprocess.Popen(into_groups(plan.groups, begin), stdout=out, stderr=out, **options)
+        process = subprocess.Popen(placed(plan, begin), stdout=out, stderr=out, **options)
         collector = None
         try:
             until_stopped(process)
@@ -150,7 +152,8 @@ def report(build, folder):
 
 def run_fault(build, name, folder, how, user=None, steps=STEPS, follow=False, **env):
     """env: more of the program's variables. -> (score, report, spans). Missing, Failed."""
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)  # an earlier run's
+    folder.mkdir(parents=True)
     folder.chmod(0o777)
     with Janitor() as janitor:
         plan = FAULTS[name](Place(folder, build, janitor, steps))

@@ -3,6 +3,7 @@
 the test (janitor.py). Missing says why something cannot be had here."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -79,6 +80,8 @@ def throttled_disk(janitor, folder, read=None, write=None):
 
 
 def quota(janitor, quota_us, period_us):
+    if not shutil.which("taskset"):
+        raise Missing("needs taskset")
     group = Group(janitor, "cpu")
     if group.version == 1:
         group.set("cpu.cfs_period_us", period_us)

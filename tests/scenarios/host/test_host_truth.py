@@ -28,7 +28,7 @@ def run(build, name, folder):
             plan = FAULTS[name](Place(folder, build, janitor, STEPS))
         except rig.Missing as why:
             pytest.skip(str(why))
-        done = subprocess.run(lab.into_groups(plan.groups, lab.program(build, plan.command)), cwd=folder, stdin=subprocess.DEVNULL,
+        done = subprocess.run(lab.placed(plan, lab.program(build, plan.command)), cwd=folder, stdin=subprocess.DEVNULL,
                               env=lab.environment(build, folder, plan), capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [f"step {i}" for i in range(STEPS)]
