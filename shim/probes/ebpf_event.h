@@ -61,7 +61,8 @@ struct syscall_shape {
 	uint8_t fd;      /* … or SHAPE_POLL: in the array that the first argument points to, if that is of one */
 	uint8_t bytes;
 	uint8_t offset; /* … or SHAPE_F_POS */
-	uint8_t limit;  /* a time limit: a pointer or milliseconds; or SHAPE_ALWAYS */
+	uint8_t limit : 4; /* a time limit: a pointer or milliseconds; or SHAPE_ALWAYS */
+	uint8_t sends : 4;  /* 1: it may deliver a packet to this very machine */
 };
 enum { SHAPE_POLL = 15, SHAPE_F_POS = 15, SHAPE_ALWAYS = 15, SHAPES = 512 };
 

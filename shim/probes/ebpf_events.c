@@ -24,7 +24,7 @@ static void copy(struct ebpf *e, uint16_t type, const void *from, uint16_t size)
 }
 
 /* In an interrupt whoever ran then had no part in it, but where a packet to this very machine is delivered: that is done by its sender, in
- * an interrupt's guise. A limit of time ends in a timer's interrupt. */
+ * an interrupt's guise; the kernel's side names a waker there if it was sending something. A limit of time ends in a timer's interrupt. */
 static enum gst_woken_by woken_by(struct ebpf *e, const struct event_wait *w)
 {
 	if (w->record.what.flags & GST_WAIT_PREEMPTED || !w->record.wake)

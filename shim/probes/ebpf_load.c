@@ -62,7 +62,7 @@ static int keep_words(enum libbpf_print_level level, const char *format, va_list
 static bool refuse(char why[256], int error, const char *doing)
 {
 	said[strcspn(said, "\n")] = 0;
-	if (error == EPERM || error == EACCES)
+	if (error == EPERM) /* EACCES is what the kernel says of a program that it finds fault with */
 		snprintf(
 			why, 256,
 			"%s: not permitted: this program needs CAP_BPF and CAP_PERFMON (setcap cap_bpf,cap_perfmon+ep), or root",

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "ebpf_mounts.h"
+#include "proc_mount_paths.h"
 #include "proc_text.h"
 
 #define SLOTS 32768 /* a power of two, well above what the kernel's own table holds */
@@ -22,7 +22,7 @@ struct name {
 
 struct ebpf_names {
 	struct host_file *file;
-	struct ebpf_mounts mounts;
+	struct mount_paths mounts;
 	struct name at[SLOTS];
 };
 
@@ -33,7 +33,7 @@ struct ebpf_names *ebpf_names_new(struct host_file *f, uint32_t root)
 	if (!n)
 		return NULL;
 	n->file = f;
-	ebpf_mounts_open(&n->mounts, root);
+	mount_paths_open(&n->mounts, root);
 	return n;
 }
 
@@ -41,7 +41,7 @@ void ebpf_names_free(struct ebpf_names *n)
 {
 	if (!n)
 		return;
-	ebpf_mounts_close(&n->mounts);
+	mount_paths_close(&n->mounts);
 	for (unsigned i = 0; i < SLOTS; i++)
 		free(n->at[i].text);
 	free(n);
@@ -115,7 +115,7 @@ void ebpf_names_path(struct ebpf_names *n, const struct event_path *p)
 	if (p->fd >= 0 && proc_text_link(link, sizeof(link), "/proc/%u/fd/%d", p->pid, p->fd) && link[0] == '/' &&
 	    strcmp(strrchr(link, '/'), name) == 0)
 		put(n, &p->key, link);
-	else if (p->whole && ebpf_mounts_path(&n->mounts, path, p->pid, p->key.dev, inside))
+	else if (p->whole && mount_paths_find(&n->mounts, path, p->pid, p->key.dev, inside))
 		put(n, &p->key, path);
 	else
 		put(n, &p->key, inside);

@@ -6,21 +6,21 @@
 /* Numbers differ by machine; not every machine has every call. */
 void ebpf_syscalls_fill(struct syscall_shape shapes[SHAPES])
 {
-#define SHAPE(call, ...)         \
-	if (SYS_##call < SHAPES) \
+#define SHAPE(call, ...)             \
+	if (SYS_##call < SHAPES - 1) \
 		shapes[SYS_##call] = (struct syscall_shape){ __VA_ARGS__ };
 	SHAPE(read, .fd = 1, .bytes = 3, .offset = SHAPE_F_POS)
-	SHAPE(write, .fd = 1, .bytes = 3, .offset = SHAPE_F_POS)
+	SHAPE(write, .fd = 1, .bytes = 3, .offset = SHAPE_F_POS, .sends = 1)
 	SHAPE(readv, .fd = 1, .offset = SHAPE_F_POS)
-	SHAPE(writev, .fd = 1, .offset = SHAPE_F_POS)
+	SHAPE(writev, .fd = 1, .offset = SHAPE_F_POS, .sends = 1)
 	SHAPE(pread64, .fd = 1, .bytes = 3, .offset = 4)
 	SHAPE(pwrite64, .fd = 1, .bytes = 3, .offset = 4)
 	SHAPE(preadv, .fd = 1, .offset = 4)
 	SHAPE(pwritev, .fd = 1, .offset = 4)
 	SHAPE(preadv2, .fd = 1, .offset = 4)
 	SHAPE(pwritev2, .fd = 1, .offset = 4)
-	SHAPE(sendfile, .fd = 2, .bytes = 4, .offset = SHAPE_F_POS)
-	SHAPE(splice, .fd = 1, .bytes = 5, .offset = SHAPE_F_POS)
+	SHAPE(sendfile, .fd = 2, .bytes = 4, .offset = SHAPE_F_POS, .sends = 1)
+	SHAPE(splice, .fd = 1, .bytes = 5, .offset = SHAPE_F_POS, .sends = 1)
 	SHAPE(copy_file_range, .fd = 1, .bytes = 5, .offset = SHAPE_F_POS)
 	SHAPE(readahead, .fd = 1, .bytes = 3, .offset = 2)
 	SHAPE(fadvise64, .fd = 1, .bytes = 3, .offset = 2)
@@ -36,11 +36,11 @@ void ebpf_syscalls_fill(struct syscall_shape shapes[SHAPES])
 	SHAPE(fcntl, .fd = 1)
 	SHAPE(ioctl, .fd = 1)
 	SHAPE(close, .fd = 1)
-	SHAPE(sendto, .fd = 1, .bytes = 3)
+	SHAPE(sendto, .fd = 1, .bytes = 3, .sends = 1)
 	SHAPE(recvfrom, .fd = 1, .bytes = 3)
-	SHAPE(sendmsg, .fd = 1)
+	SHAPE(sendmsg, .fd = 1, .sends = 1)
 	SHAPE(recvmsg, .fd = 1)
-	SHAPE(sendmmsg, .fd = 1)
+	SHAPE(sendmmsg, .fd = 1, .sends = 1)
 	SHAPE(recvmmsg, .fd = 1, .limit = 5)
 	SHAPE(connect, .fd = 1)
 	SHAPE(accept, .fd = 1)

@@ -45,6 +45,15 @@ static __always_inline uint64_t entry_arg(const struct entry *e, uint8_t n)
 	return n == 1 ? e->args[0] : n == 2 ? e->args[1] : n == 3 ? e->args[2] : n == 4 ? e->args[3] : n == 5 ? e->args[4] : 0;
 }
 
+/* The last place stands for all calls beyond. The compiler must not see that the mask changes nothing: the kernel wants to see it. */
+static __always_inline const volatile struct syscall_shape *shape_of(const struct entry *e)
+{
+	uint32_t i = e->syscall >= 0 && e->syscall < SHAPES ? e->syscall : SHAPES - 1;
+
+	barrier_var(i);
+	return &shapes[i & (SHAPES - 1)];
+}
+
 struct what {
 	struct gst_wait_for what;
 	uint32_t generation;
@@ -109,9 +118,20 @@ static __always_inline int32_t poll_fd(struct task_struct *task)
 	if (task != bpf_get_current_task_btf() || task->flags & (PF_KTHREAD | PF_IO_WORKER))
 		return -1;
 	entry_read(&e, task);
-	if (e.syscall < 0 || e.syscall >= SHAPES || shapes[e.syscall & (SHAPES - 1)].fd != SHAPE_POLL || e.args[1] != 1)
+	if (shape_of(&e)->fd != SHAPE_POLL || e.args[1] != 1)
 		return -1;
 	return bpf_probe_read_user(&fd, sizeof(fd), (void *)e.args[0]) ? -1 : fd;
+}
+
+/* Is it in a system call that may deliver a packet on this machine? */
+static __always_inline bool sends(struct task_struct *task)
+{
+	struct entry e;
+
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return 0;
+	entry_read(&e, task);
+	return shape_of(&e)->sends;
 }
 
 /* t->flags are those of the wait. */
@@ -144,9 +164,7 @@ static __always_inline void what_for(struct what *w, struct tracked *t, struct t
 			w->what.flags |= GST_WAIT_FAULT | (set.faults && t->flags & GST_WAIT_IOWAIT ? GST_WAIT_ANONYMOUS : 0);
 		return;
 	}
-	shape = *(struct syscall_shape *)&shapes[e.syscall & (SHAPES - 1)];
-	if (e.syscall >= SHAPES)
-		return;
+	shape = *(struct syscall_shape *)shape_of(&e);
 	w->timed = shape.limit == SHAPE_ALWAYS || (shape.limit && (int64_t)entry_arg(&e, shape.limit) > 0);
 	w->what.bytes = entry_arg(&e, shape.bytes);
 	fd = shape.fd == SHAPE_POLL ? (uint32_t)t->poll_fd : (uint32_t)entry_arg(&e, shape.fd);

@@ -89,10 +89,10 @@ int BPF_PROG(on_waking, struct task_struct *task)
 		return 0;
 	now = bpf_ktime_get_ns();
 	context = context_now(me);
-	if ((context == WAKE_TASK || context == WAKE_SOFT) && me->pid) {
+	if (me->pid && (context == WAKE_TASK || (context == WAKE_SOFT && sends(me)))) {
 		mine = bpf_task_storage_get(&tasks, me, 0, 0);
 		waker = mine ? mine->tid : tid_of(me);
-		if (!mine && waker && context == WAKE_TASK && t->kind == TRACKED_TREE)
+		if (!mine && waker && t->kind == TRACKED_TREE)
 			adopt(me, waker, now);
 	}
 	task_woken(t, task, waker, context, now);

@@ -123,6 +123,7 @@ def disk():
 @pytest.fixture
 def follow(gpushim, disk):
     reason = why_not(gpushim)
+    assert "cannot be loaded" not in (reason or "") or "not permitted" in reason, reason  # programs that a kernel with eBPF finds fault with
     if reason:
         pytest.skip(f"not by eBPF here: {reason}")
     return Follow(gpushim, disk)

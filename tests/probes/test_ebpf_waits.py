@@ -4,6 +4,8 @@
 import os
 import platform
 import signal
+import socket
+import time
 
 import pytest
 from records import DISK, FAULT, INTERRUPT, IOWAIT, LAST, PREEMPTED, TASK, TIMER
@@ -108,6 +110,27 @@ told("port", server.getsockname()[1])
     wait = run.only(longer_ms=30, syscall=CALLS["recvfrom"])
     assert (wait.by, wait.waker) == (TASK, run.tid("child"))
     assert run.trace.file(wait) == f"tcp:127.0.0.1:{run.told['port']}"
+
+
+def test_sender_on_this_machine_that_is_not_of_the_tree(follow):
+    server = socket.create_server(("127.0.0.1", 0))
+    sender = os.fork()
+    if not sender:
+        peer, _ = server.accept()
+        time.sleep(0.1)
+        peer.send(b"x")
+        time.sleep(0.1)
+        peer.send(b"x")
+        os._exit(0)
+    run = follow(f"""
+import socket
+a = socket.create_connection({server.getsockname()})
+a.recv(1)
+a.recv(1)
+""")
+    os.waitpid(sender, 0)
+    assert [(w.by, w.waker) for w in run.waits(longer_ms=50, syscall=CALLS["recvfrom"])] == [(TASK, sender)] * 2
+    assert sender in {t.tid for t in run.trace.tasks}
 
 
 def test_poll_of_one_socket_names_it(follow):

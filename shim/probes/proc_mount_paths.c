@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ebpf_mounts.h"
+#include "proc_mount_paths.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 
 #define OLD_NS 1000000000ull
 
-void ebpf_mounts_open(struct ebpf_mounts *m, uint32_t root)
+void mount_paths_open(struct mount_paths *m, uint32_t root)
 {
 	size_t bytes;
 
-	*m = (struct ebpf_mounts){ .first = proc_text_whole(&bytes, "/proc/%u/mountinfo", root) };
+	*m = (struct mount_paths){ .first = proc_text_whole(&bytes, "/proc/%u/mountinfo", root) };
 }
 
-void ebpf_mounts_close(struct ebpf_mounts *m)
+void mount_paths_close(struct mount_paths *m)
 {
 	free(m->first);
 	free(m->text);
@@ -47,7 +47,7 @@ static const char *below(const char *path, const char *folder)
 }
 
 /* Of several mounts of one file system the one that shows least beside the file; of equals the last: it may hide the others. */
-bool ebpf_mounts_in(const char *list, char out[PATH_MAX], uint32_t dev, const char *inside)
+bool mount_paths_in(const char *list, char out[PATH_MAX], uint32_t dev, const char *inside)
 {
 	char full[PATH_MAX], root[PATH_MAX], point[PATH_MAX];
 	size_t best = 0;
@@ -62,7 +62,7 @@ bool ebpf_mounts_in(const char *list, char out[PATH_MAX], uint32_t dev, const ch
 			continue;
 		field(point, field(root, line + at));
 		rest = below(inside, root);
-		if (!rest || (found && strlen(root) < best))
+		if (!rest || root[0] != '/' || point[0] != '/' || (found && strlen(root) < best))
 			continue;
 		found = true;
 		best = strlen(root);
@@ -74,7 +74,7 @@ bool ebpf_mounts_in(const char *list, char out[PATH_MAX], uint32_t dev, const ch
 	return found;
 }
 
-bool ebpf_mounts_path(struct ebpf_mounts *m, char out[PATH_MAX], uint32_t pid, uint32_t dev, const char *inside)
+bool mount_paths_find(struct mount_paths *m, char out[PATH_MAX], uint32_t pid, uint32_t dev, const char *inside)
 {
 	uint64_t now = mono_ns();
 	size_t bytes;
@@ -85,7 +85,7 @@ bool ebpf_mounts_path(struct ebpf_mounts *m, char out[PATH_MAX], uint32_t pid, u
 		m->pid = pid;
 		m->read_ns = now;
 	}
-	if (m->text && ebpf_mounts_in(m->text, out, dev, inside))
+	if (m->text && mount_paths_in(m->text, out, dev, inside))
 		return true;
-	return m->first && ebpf_mounts_in(m->first, out, dev, inside);
+	return m->first && mount_paths_in(m->first, out, dev, inside);
 }
