@@ -86,9 +86,9 @@ class Host:
         return self.process.returncode, said
 
 
-def can_follow(gpushim, folder, **how):
+def can_follow(gpushim, folder, *options, **how):
     program = subprocess.Popen(["sleep", "60"], **how)
-    host = Host(gpushim, program.pid, folder, **how)
+    host = Host(gpushim, program.pid, folder, *options, **how)
     program.kill()
     program.wait()
     return host.end()[0] == 0

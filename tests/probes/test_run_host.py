@@ -50,6 +50,13 @@ def run(gpushim, recorder, tmp_path):
     return Runs(gpushim, recorder, tmp_path)
 
 
+@pytest.fixture(params=["ebpf", "perf", "proc"])
+def way(request, gpushim, tmp_path):
+    if not can_follow(gpushim, tmp_path / "try-way", "--probes", request.param):
+        pytest.skip("this way to watch is not to be had here")
+    return request.param
+
+
 def test_the_program_is_followed_from_its_first_instruction(run):
     done = run(CALL + "import sys; print('out'); print('err', file=sys.stderr); sys.exit(5)")
     assert done.returncode == 5 and done.stdout == "out\n" and done.stderr.startswith("err\n")
@@ -62,8 +69,8 @@ def test_the_program_is_followed_from_its_first_instruction(run):
     assert done.stderr.splitlines()[-1] == f"gpushim: recorded in {run.out}"
 
 
-def test_the_program_begins_as_without_probes(run):
-    with_probes, without = run(SELF), run(SELF, "--host", "off")
+def test_the_program_begins_as_without_probes(run, way):
+    with_probes, without = run(SELF, "--host", way), run(SELF, "--host", "off")
     assert with_probes.stdout == without.stdout and "CapEff" in without.stdout
     assert len(host_files(run.out)) == 1
 
@@ -90,8 +97,8 @@ def test_a_stopped_collector_holds_nobody_up(run):
     assert gpushim.returncode == 7 and out == "done\n" and "before its time" in err and not is_there(collector)
 
 
-def test_where_gpushim_is_killed_both_go_on(run):
-    gpushim = run.start(READY)
+def test_where_gpushim_is_killed_both_go_on(run, way):
+    gpushim = run.start(READY, "--host", way)
     assert gpushim.stdout.readline() == "ready\n"
     collector = named_child(gpushim.pid, "gpushim-host")
     gpushim.kill()
@@ -119,8 +126,9 @@ def test_ctrl_c_is_the_programs(run):
     assert has_exited(file) and "before its time" not in err
 
 
-def test_what_outlives_the_program_is_not_waited_for(run):
-    gpushim = run.start(CALL + "import subprocess; print(subprocess.Popen(['sleep', '60'], stdout=-3, stderr=-3, start_new_session=True).pid)")
+def test_what_outlives_the_program_is_not_waited_for(run, way):
+    gpushim = run.start(CALL + "import subprocess; print(subprocess.Popen(['sleep', '60'], stdout=-3, stderr=-3, start_new_session=True).pid)",
+                        "--host", way)
     out, err = gpushim.communicate(timeout=30)
     os.kill(int(out), signal.SIGKILL)
     (file,) = host_files(run.out)
