@@ -40,7 +40,7 @@ STAGES = [
     "run run_files staged stacks_name stacks_own",
     "accounts exact exact_* facts facts_* latency bounds carried elsewhere legacy waits links busy sharing slack stretches place place_* depend gaps work_class node_time replay inside estimate estimate_maker estimate_bursts estimate_looks estimate_interval timeline timeline_*",
     "chain chain_* calls threads memory memory_*",
-    "cause cause_* causes findings gap_view estimate_cause held held_*",
+    "cause cause_* causes findings gap_view gap_view_* estimate_cause held held_*",
     "steps step_words range_stacks phases self",
     "summary call_sites",
     "report report_* export export_* diff doctor doctor_*",

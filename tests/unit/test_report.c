@@ -53,10 +53,15 @@ static const char source[] =
 	"sync-context t=1021us..2ms context=7\n"
 	"alloc t=3ms..4ms pointer=4096 bytes=100\n"
 	"sample t=5ms syscall=7 fd=pipe file=pipe:\033[31m\n"
-	"launch t=9ms..9010us stream=1 seq=2 kernel=k\nsync-stream t=9020us..10ms stream=1 seq=2\n";
+	"launch t=9ms..9010us stream=1 seq=2 kernel=k\nsync-stream t=9020us..10ms stream=1 seq=2\n"
+	"host 100 end=40ms\ntask 10 t=0us pid=100 name=a\033[31m flags=root\ntask 20 t=0us pid=20 name=\xffworker\n"
+	"wait 10 t=4100us..8900us waker=20 syscall=0 fd=pipe file=pipe:[\033[2J]\n"
+	"wait 20 t=4ms..8800us by=interrupt syscall=17 fd=file file=/d/\033]0;title\007\xc3( offset=4096 bytes=10\n"
+	"pressure t=0us..20ms io=9000\n";
 
 static struct gst_text text;
 static struct trace *trace;
+static struct host_trace *host;
 static struct run run;
 static struct timeline timeline;
 static struct error err;
@@ -64,6 +69,7 @@ static struct error err;
 static int set_up(void **state)
 {
 	static struct trace *traces[1];
+	static struct host_trace *hosts[1];
 	char error[256];
 
 	(void)state;
@@ -72,8 +78,12 @@ static int set_up(void **state)
 	assert_int_equal(
 		trace_open_mem(&trace, text.files[0].image.bytes, text.files[0].image.len, text.files[0].name, &err),
 		ERR_NONE);
+	assert_int_equal(host_trace_open_mem(&host, text.files[1].image.bytes, text.files[1].image.len,
+					     text.files[1].name, &err),
+			 ERR_NONE);
 	traces[0] = trace;
-	run = (struct run){ .traces = traces, .n_traces = 1, .count = 1 };
+	hosts[0] = host;
+	run = (struct run){ .traces = traces, .n_traces = 1, .count = 1, .hosts = hosts, .n_hosts = 1 };
 	assert_int_equal(timeline_build(&timeline, &run, &err), ERR_NONE);
 	return 0;
 }
@@ -83,6 +93,7 @@ static int tear_down(void **state)
 	(void)state;
 	timeline_free(&timeline);
 	trace_free(trace);
+	host_trace_free(host);
 	gst_text_free(&text);
 	return 0;
 }
@@ -158,6 +169,23 @@ static void test_json_can_be_read(void **state)
 		if (!tree)
 			fail_msg("%s", error);
 		yajl_tree_free(tree);
+		free(out);
+	}
+}
+
+/* Its names are the host's, and as untrusted. */
+static void test_a_chain_is_told(void **state)
+{
+	static const char *const told[] = { [JSON] = "\"file\":\"/d/?]0;title?\?(\"",
+					    [TEXT] = "thread 10 in read pipe:[?[2J] ← ?worker[20] in pread64",
+					    [WHY] = "?worker[20] of process 20: pread64 /d/?]0;title?\?(, woken by an" };
+
+	(void)state;
+	for (enum form form = JSON; form <= WHY; form++) {
+		char *out = printed(form);
+
+		if (!strstr(out, told[form]))
+			fail_msg("%s", out);
 		free(out);
 	}
 }
@@ -247,6 +275,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_steers_the_terminal),
 		cmocka_unit_test(test_json_can_be_read),
+		cmocka_unit_test(test_a_chain_is_told),
 		cmocka_unit_test(test_every_allocation_may_fail),
 		cmocka_unit_test(test_write_errors_stay_in_the_file),
 		cmocka_unit_test(test_why_of_a_gap_that_is_not),
