@@ -16,10 +16,13 @@
 
 #define LEAST_MS 4u
 #define MOST_MS 50u
-#define SHARE 33u             /* of a CPU, at most, for reading the buffers and looking */
-#define BEHIND_NS 1000000u    /* events so young may not all be in the buffers yet */
-#define LOOK_NS 500000u       /* a task that is off its CPU for that long is looked at first */
-#define LOOKS_NS 2000000u     /* a round's looks take no longer */
+#define SHARE 33u          /* of a CPU, at most, for reading the buffers and looking */
+#define BEHIND_NS 1000000u /* events so young may not all be in the buffers yet */
+#define LOOK_NS 500000u    /* a task that is off its CPU for that long is looked at first */
+#define LOOKS_MS_NS 25000u /* a round's looks take no longer than that for each millisecond of rest */
+#define PLAIN_EVERY \
+	4u /* where time is short: so many waits of a thread that always waits for the same share one look */
+#define PLAIN_NS 100000000u   /* a wait that long is looked at in any case */
 #define TELL_NS 1000000000u   /* a wait that goes on for that long is in the file, lest it be lost with us */
 #define CENSUS_NS 1000000000u /* who has ended unseen is found that often */
 #define ATTACH_ROUNDS 10
@@ -31,7 +34,8 @@ struct perf {
 	struct perf_tasks tasks;
 	struct pace pace;
 	uint64_t lost, census_ns;
-	size_t turn; /* whose looks come first */
+	size_t turn;     /* whose looks come first */
+	uint64_t rounds; /* of looks */
 };
 
 /* ---- tasks ---------------------------------------------------------------------------------------------- */
@@ -194,20 +198,31 @@ static void take_events(struct perf *p, uint64_t until)
 
 /* ---- rounds --------------------------------------------------------------------------------------------- */
 
-/* First those that wait long, then others in turn: what short waits are for is learnt from the few that are met. */
+static bool is_worth_it(const struct perf *p, const struct perf_task *task, uint64_t now)
+{
+	if (p->pace.ms <= 2 * LEAST_MS || now - task->out >= PLAIN_NS)
+		return true;
+	return (p->rounds + task->index) % PLAIN_EVERY == 0 || !usual_is_plain(&task->usual, now);
+}
+
+/* First those that wait long, then others: what short waits are for is learnt from the few that are met. Whose turn did not come is first the
+ * next time. */
 static void take_looks(struct perf *p)
 {
-	uint64_t begin = mono_ns(), now = begin;
+	uint64_t begin = mono_ns(), now = begin, most = p->pace.ms * LOOKS_MS_NS;
+	size_t first = p->turn;
 
 	for (int pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < p->tasks.n && now - begin < LOOKS_NS; i++) {
-			struct perf_task *task = p->tasks.at[(p->turn + i) % p->tasks.n];
-			if (task->out && (pass || now - task->out >= LOOK_NS) && perf_wait_look(&p->watch, task))
+		for (size_t i = 0; i < p->tasks.n && now - begin < most; i++) {
+			struct perf_task *task = p->tasks.at[(first + i) % p->tasks.n];
+			bool due = task->out && (pass || now - task->out >= LOOK_NS) && is_worth_it(p, task, now);
+			if (due && perf_wait_look(&p->watch, task))
 				now = mono_ns();
 			if (task->out && !task->told && now > task->out + TELL_NS)
 				perf_wait_last(&p->watch, task, now);
+			p->turn = first + i + 1;
 		}
-	p->turn++;
+	p->rounds++;
 }
 
 /* Its number is there until somebody asks for its status. */

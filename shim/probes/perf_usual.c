@@ -3,6 +3,7 @@
 
 #define HOLDS_NS 1000000000u /* a thread does something else by then */
 #define SEEN_LEAST 2u
+#define PLAIN 8u
 #define OTHERS 4u /* of so many waits of that length one may have been for something else */
 
 static struct usual_kind *kind_of(struct perf_usual *u, const struct gst_wait_for *what)
@@ -51,4 +52,18 @@ bool usual_guess(const struct perf_usual *u, uint64_t at, uint64_t ns, struct gs
 	*what = best->what;
 	what->offset = UINT64_MAX; /* then; not now */
 	return true;
+}
+
+bool usual_is_plain(const struct perf_usual *u, uint64_t at)
+{
+	const struct usual_kind *only = NULL;
+
+	for (const struct usual_kind *k = u->kind; k < u->kind + USUAL_KINDS; k++) {
+		if (!k->at || at - k->at > HOLDS_NS)
+			continue;
+		if (only)
+			return false;
+		only = k;
+	}
+	return only && only->count >= PLAIN && only->what.fd_kind != GST_FD_FILE;
 }

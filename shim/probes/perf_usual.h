@@ -19,3 +19,5 @@ struct perf_usual {
 void usual_learn(struct perf_usual *u, const struct gst_wait_for *what, uint64_t at, uint64_t ns);
 /* One that was not. False: it may have been for several things, or for something new. */
 bool usual_guess(const struct perf_usual *u, uint64_t at, uint64_t ns, struct gst_wait_for *what);
+/* Is there one thing alone that it waits for lately, and no place in a file that another look would tell? */
+bool usual_is_plain(const struct perf_usual *u, uint64_t at);
