@@ -20,3 +20,5 @@ LDFLAGS_test_symbols = -Wl,--wrap=object_open,--wrap=object_places
 LDFLAGS_test_probes_host_file = -Wl,--wrap=posix_fallocate
 # … and copies a file in the middle of a write.
 LDFLAGS_test_reader_live = -Wl,--wrap=pread
+# It writes with the collector what it reads with the analyzer.
+$(BUILD)/unit/test_host_live: $(BUILD)/libprobes.a
