@@ -13,9 +13,7 @@
 #include "alloc.h"
 #include "ns.h"
 
-#define AGAIN_NS 2000000        /* between two waits of one loop */
 #define PATIENCE_NS 10000000    /* a lock's waiter looks again after that; a single longer wait may be meant to last */
-#define SAME_LOCK 64            /* bytes: a condition variable's futexes, which it uses in turn */
 #define LOOKS_AHEAD (1u << 20)  /* in a walk */
 #define LOOKS_AROUND (1u << 22) /* at tasks, for guesses, in a walk */
 
@@ -149,14 +147,6 @@ static void enter(struct walk *w, const struct host_task *task, int64_t until_ns
 
 /* ---- who ended a wait ---- */
 
-static bool is_same_wait(const struct host_wait *a, const struct host_wait *b, enum chain_state state)
-{
-	uint64_t apart = a->what.arg < b->what.arg ? b->what.arg - a->what.arg : a->what.arg - b->what.arg;
-
-	return b->out_ns - a->in_ns <= AGAIN_NS && a->what.syscall == b->what.syscall &&
-	       a->what.inode == b->what.inode && apart < (state == CHAIN_LOCK ? SAME_LOCK : 1);
-}
-
 /* The last of the waits in a row from that one on, all but it ended by their time limits, for one thing. */
 static size_t last_part(struct walk *w, struct visit *f, size_t from, enum chain_state state)
 {
@@ -166,7 +156,7 @@ static size_t last_part(struct walk *w, struct visit *f, size_t from, enum chain
 	if (f->again_from <= from && from <= f->again)
 		return f->again;
 	while (t->waits[i].by == GST_WOKEN_TIMER && i + 1 < t->n_waits && w->ahead &&
-	       is_same_wait(&t->waits[i], &t->waits[i + 1], state)) {
+	       chain_same_wait(&t->waits[i], &t->waits[i + 1], state)) {
 		w->ahead--;
 		i++;
 	}
@@ -267,7 +257,7 @@ static bool between_parts(struct walk *w, struct visit *f, int64_t *until_ns)
 	if ((!queues && !f->wait) || part + 1 >= t->n_waits || t->waits[part].by != GST_WOKEN_TIMER)
 		return false;
 	step = step_of(w, f, &t->waits[part]);
-	return !chain_state_is_leaf(step.state) && is_same_wait(&t->waits[part], &t->waits[part + 1], step.state) &&
+	return !chain_state_is_leaf(step.state) && chain_same_wait(&t->waits[part], &t->waits[part + 1], step.state) &&
 	       follow(w, f, part, *until_ns, &step, until_ns);
 }
 
@@ -297,18 +287,43 @@ static bool in_wait(struct walk *w, struct visit *f, const struct host_wait *wai
 	return answer(w, min64(until_ns, wait->in_ns), step);
 }
 
+/* Into whoever may have ended it; false: nobody is known. */
+static bool follow_part(struct walk *w, struct visit *f, const struct chain_part *part)
+{
+	int64_t until_ns = f->at_ns + part->ns, woken_ns;
+	struct host_wait wait = { .out_ns = f->at_ns,
+				  .wake_ns = until_ns,
+				  .in_ns = until_ns,
+				  .waker = HOST_NOBODY,
+				  .what = part->stalls->what };
+	uint32_t waker = chain_guess(w->h, f->task, &wait, part->state, &w->around, &woken_ns);
+
+	if (waker >= w->h->n_tasks || w->depth == CHAIN_DEPTH || is_on_path(w, &w->h->tasks[waker]) ||
+	    silent_until(&w->h->tasks[waker], until_ns) > f->at_ns)
+		return false;
+	enter(w, &w->h->tasks[waker], until_ns,
+	      (struct chain_step){ .state = part->state, .stalls = part->stalls, .by = GST_WOKEN_TASK }, true);
+	return true;
+}
+
+static bool answer_part(struct walk *w, struct visit *f, const struct chain_part *part)
+{
+	return answer(w, f->at_ns + part->ns, (struct chain_step){ .state = part->state, .stalls = part->stalls });
+}
+
+/* In what order the parts come is not known: one that leads to another task comes last, so that the others are done with. */
 static bool on_cpu(struct walk *w, struct visit *f, int64_t until_ns)
 {
 	struct chain_part parts[CHAIN_PARTS];
-	size_t n = 0;
+	size_t n = 0, one;
 
-	chain_parts(&f->cursor, w->h, f->task, f->at_ns, until_ns, parts, &n);
+	until_ns = chain_parts(&f->cursor, w->h, f->task, f->at_ns, until_ns, parts, &n);
+	one = chain_parts_one(parts, n, until_ns - f->at_ns);
 	for (size_t i = 0; i < n; i++) {
-		if (!answer(w, f->at_ns + parts[i].ns,
-			    (struct chain_step){ .state = parts[i].state, .stalls = parts[i].stalls }))
+		if (i != one && !answer_part(w, f, &parts[i]))
 			return false;
 	}
-	return true;
+	return one == n || follow_part(w, f, &parts[one]) || answer_part(w, f, &parts[one]);
 }
 
 /* It was not there yet, or not watched. */

@@ -40,7 +40,7 @@ struct chain_step {
 	int64_t begin_ns, end_ns; /* the part of the stretch in which it was in this state: a link's holds those of the links behind it */
 	enum chain_state state;
 	const struct host_wait *wait; /* NULL: on a CPU, or not known. A link's, where a wait is in several parts: the last of them */
-	const struct host_stalls *stalls; /* a leaf's, where the time is of several short waits */
+	const struct host_stalls *stalls; /* where the time is of several short waits; of a link, by looks alone: of one that none fell into */
 	uint8_t by;               /* enum gst_woken_by: what ended it. A link: TASK, the next step's. A leaf: TASK where that is no answer (a
 	                           * kernel thread, a stranger of whom nothing was known yet, two that wait for each other): wait->waker */
 };

@@ -10,6 +10,8 @@
 enum chain_state chain_state_of(const struct gst_file_header *header, const struct host_what *what, bool kernel);
 /* No matter who ended it, the wait is the answer: the device's, a disk's, its own. */
 bool chain_state_is_leaf(enum chain_state state);
+/* Is b, the next one, a's wait again: at once, in the same system call, for the same thing? */
+bool chain_same_wait(const struct host_wait *a, const struct host_wait *b, enum chain_state state);
 
 /* ---- chain_stalls.c: time on a CPU, less short waits ---- */
 
@@ -33,6 +35,9 @@ struct chain_cursor { /* a place in a task's stalls and reclaims, moved forwards
  * time is spread evenly over what of its stretch is no long wait: which instants were its own is not on record. */
 int64_t chain_parts(struct chain_cursor *c, const struct host_trace *h, const struct host_task *task, int64_t at_ns, int64_t end_ns,
 		    struct chain_part parts[CHAIN_PARTS], size_t *n_parts);
+/* By looks alone, most of a stretch of short waits for another task may be one wait that no two looks fell into: its length is what the
+ * accounts say. Which part; n: none. */
+size_t chain_parts_one(const struct chain_part *parts, size_t n, int64_t whole_ns);
 
 /* ---- chain_guess.c: who may have woken it, where nobody saw that ---- */
 

@@ -149,3 +149,14 @@ int64_t chain_parts(struct chain_cursor *c, const struct host_trace *h, const st
 	*n_parts = p.n;
 	return end_ns;
 }
+
+size_t chain_parts_one(const struct chain_part *parts, size_t n, int64_t whole_ns)
+{
+	size_t i = 1;
+
+	while (i < n && (parts[i].ns <= whole_ns / 2 || !(parts[i].stalls->what.flags & GST_WAIT_LOOKED) ||
+			 parts[i].state == CHAIN_QUEUED || parts[i].state == CHAIN_THROTTLED ||
+			 chain_state_is_leaf(parts[i].state)))
+		i++;
+	return i;
+}

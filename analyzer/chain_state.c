@@ -8,6 +8,9 @@
 #include "syscall_names.h"
 #include "text.h"
 
+#define AGAIN_NS 2000000 /* between two waits of one loop */
+#define SAME_LOCK 64     /* bytes: a condition variable's futexes, which it uses in turn */
+
 static const char *const names[CHAIN_STATES] = {
 	[CHAIN_UNKNOWN] = "unknown",
 	[CHAIN_ON_CPU] = "on-cpu",
@@ -181,6 +184,14 @@ bool chain_state_is_leaf(enum chain_state state)
 	default:
 		return false;
 	}
+}
+
+bool chain_same_wait(const struct host_wait *a, const struct host_wait *b, enum chain_state state)
+{
+	uint64_t apart = a->what.arg < b->what.arg ? b->what.arg - a->what.arg : a->what.arg - b->what.arg;
+
+	return b->out_ns - a->in_ns <= AGAIN_NS && a->what.syscall == b->what.syscall &&
+	       a->what.inode == b->what.inode && apart < (state == CHAIN_LOCK ? SAME_LOCK : 1);
 }
 
 /* ---- words ---- */

@@ -235,6 +235,30 @@ static void test_by_looks(void **state)
 	assert_string_equal(walked(t, 10000000, 90000000), "10000000-90000000 1 lock ?\n");
 }
 
+/* By looks, a wait that none fell into is in the accounts alone. */
+static void test_a_wait_between_looks(void **state)
+{
+	struct host_task *t = built_task(&b, 1, 1), *worker = built_task(&b, 2, 1);
+	struct host_stalls *s;
+
+	(void)state;
+	b.trace.probes.how = GST_PROBES_PROC;
+	s = built_stalls(&b, t, 100, 200, 60, 20);
+	s->what = (struct host_what){ .syscall = SYS_futex, .flags = GST_WAIT_LOOKED };
+	assert_string_equal(walked(t, 100, 200),
+			    "100-120 1 on-cpu ?\n120-140 1 queued ?\n140-200 1 lock < 2 on-cpu ?\n");
+	assert_null(chain.at[2].steps[0].wait);
+	assert_ptr_equal(chain.at[2].steps[0].stalls, s);
+	s->blocked_ns = 40; /* not most of it */
+	assert_string_equal(walked(t, 100, 200), "100-140 1 on-cpu ?\n140-180 1 lock ?\n180-200 1 queued ?\n");
+	s->blocked_ns = 60;
+	s->what.flags = 0; /* seen one by one: many */
+	assert_string_equal(walked(t, 100, 200), "100-120 1 on-cpu ?\n120-180 1 lock ?\n180-200 1 queued ?\n");
+	s->what.flags = GST_WAIT_LOOKED;
+	built_wait(&b, worker, 0, 100000000, 100000000, SYS_nanosleep, GST_WOKEN_TIMER, NULL); /* nobody */
+	assert_string_equal(walked(t, 100, 200), "100-120 1 on-cpu ?\n120-140 1 queued ?\n140-200 1 lock ?\n");
+}
+
 /* Its time limit ended it while the holder was on its way back to a CPU; another thread ran for a moment at that time. */
 static void test_who_kept_the_lock(void **state)
 {
@@ -335,23 +359,15 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_short_waits_are_spread),
-		TEST(test_short_waits_around_a_long_one),
-		TEST(test_short_waits_of_two_kinds),
-		TEST(test_short_waits_of_a_waker),
-		TEST(test_looking_for_memory),
-		TEST(test_the_only_thread_that_can_hold_the_lock),
-		TEST(test_the_writing_end),
-		TEST(test_when_it_was_woken),
-		TEST(test_a_holder_without_a_cpu),
-		TEST(test_the_last_that_went_to_sleep),
-		TEST(test_who_sleeps_right_then),
-		TEST(test_by_looks),
-		TEST(test_who_kept_the_lock),
-		TEST(test_the_other_end_of_a_socket),
-		TEST(test_the_child_that_ended),
-		TEST(test_looks_are_inferred),
-		TEST(test_states),
+		TEST(test_short_waits_are_spread),    TEST(test_short_waits_around_a_long_one),
+		TEST(test_short_waits_of_two_kinds),  TEST(test_short_waits_of_a_waker),
+		TEST(test_looking_for_memory),        TEST(test_the_only_thread_that_can_hold_the_lock),
+		TEST(test_the_writing_end),           TEST(test_when_it_was_woken),
+		TEST(test_a_holder_without_a_cpu),    TEST(test_the_last_that_went_to_sleep),
+		TEST(test_who_sleeps_right_then),     TEST(test_by_looks),
+		TEST(test_a_wait_between_looks),      TEST(test_who_kept_the_lock),
+		TEST(test_the_other_end_of_a_socket), TEST(test_the_child_that_ended),
+		TEST(test_looks_are_inferred),        TEST(test_states),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
