@@ -40,6 +40,7 @@ def test_bench_host(build, tmp_path, ebpf):
     assert 0 < rows["collector_share_of_cpu"]["value"] < 1
     assert 0.2 < rows["tree_cpu_ratio"]["value"] < 5
     assert 200 < rows["bystander_yield_alone_ns"]["value"] < rows["bystander_pipe_alone_ns"]["value"] < 100000
+    assert 10 < rows["bystander_run_ns"]["value"] < 20000
     assert 0 < rows["anonymous_bytes"]["value"] <= 30e6 and rows["anonymous_bytes"]["held"] is True
     assert {key: row["limit"] for key, row in rows.items() if row["limit"] is not None} == {
         "ebpf_share_of_cpu": 0.01, "bystander_ns": 60, "flood_records_per_s": 500000, "flood_dropped": 0, "anonymous_bytes": 30000000}
