@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd_recorder.h"
+#include "cmd_secure.h"
 #include "doctor_trials.h"
 #include "shim/probes/ebpf.h"
 
@@ -37,12 +38,12 @@ static const struct option_set options = {
 
 static const char *environment(const char *name)
 {
-	return getenv(name);
+	return secure_getenv_given(name);
 }
 
 static const char *run_directory(const char *wanted)
 {
-	const char *set = getenv("GPUSHIM_OUT");
+	const char *set = environment("GPUSHIM_OUT");
 
 	return wanted ? wanted : set && *set ? set : "gpushim-out";
 }
@@ -57,6 +58,7 @@ int cmd_doctor(int argc, char *argv[])
 
 	if (status >= 0)
 		return status;
+	machine.driver.become_ordinary = secure_become_ordinary;
 	machine.ebpf.can = backend_ebpf ? ebpf_can : NULL;
 	if (!recorder_find(machine.recorder))
 		machine.recorder[0] = 0;

@@ -36,13 +36,15 @@ struct doctor_trial {
 	bool timeout; /* it was given up */
 };
 
-struct doctor_driver {       /* what a child of ours saw when it loaded libcuda.so.1 */
-	bool can_load;       /* this program can load libraries at all: a static one cannot */
-	char path[PATH_MAX]; /* "" none */
-	char why[256];       /* the loader's word, where it has none */
-	int version;         /* 12040 is 12.4; 0 not known */
-	int init;            /* cuInit's result; -1 not called */
-	int devices;         /* -1 not known */
+struct doctor_driver {                 /* what a child of ours saw when it loaded libcuda.so.1 */
+	void (*become_ordinary)(void); /* for that child; NULL: nothing to do */
+	const char *search;            /* folders to look in before the loader does, with : between them; NULL none */
+	bool can_load;                 /* this program can load libraries at all: a static one cannot */
+	char path[PATH_MAX];           /* "" none */
+	char why[256];                 /* the loader's word, where it has none */
+	int version;                   /* 12040 is 12.4; 0 not known */
+	int init;                      /* cuInit's result; -1 not called */
+	int devices;                   /* -1 not known */
 	char cupti[PATH_MAX];
 };
 
@@ -63,12 +65,11 @@ struct doctor_machine {
 	const char *(*env)(const char *name); /* NULL: not set */
 	struct utsname uts;
 	struct doctor_ebpf ebpf;
-	bool secure;              /* the loader took variables out of our environment: this file has capabilities */
-	char self[PATH_MAX];      /* this program; "" not known */
-	char collector[PATH_MAX]; /* the file that wants the capabilities: self, or gpushim-host beside it */
-	char recorder[PATH_MAX];  /* libgpushim.so; "" not found */
+	bool secure;             /* the loader took variables out of our environment: this file has capabilities */
+	char self[PATH_MAX];     /* this program; "" not known */
+	char recorder[PATH_MAX]; /* libgpushim.so; "" not found */
 	bool caps_known;
-	uint64_t caps, caps_bounding, caps_file; /* of this process; of collector, permitted */
+	uint64_t caps, caps_bounding, caps_file; /* of this process; of its file, permitted */
 	uint32_t uid;
 	struct doctor_trial bpf, probes, perf, memory, load, write;
 	struct doctor_driver driver;

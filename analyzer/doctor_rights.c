@@ -40,8 +40,8 @@ static void setcap(struct doctor_row *row, const struct doctor_machine *m)
 {
 	char word[PATH_MAX];
 
-	if (m->collector[0])
-		row_command(row, "sudo setcap cap_bpf,cap_perfmon+ep %s", shell_word(word, sizeof(word), m->collector));
+	if (m->self[0])
+		row_command(row, "sudo setcap cap_bpf,cap_perfmon+ep %s", shell_word(word, sizeof(word), m->self));
 }
 
 /* How capabilities are to be had here, if at all. */
@@ -79,12 +79,6 @@ void check_capabilities(const struct doctor_machine *m, struct doctor_row *row)
 	} else if (in_user_namespace(m)) {
 		row_fact(row, DOCTOR_MISSING, "gpushim has %s in its user namespace only", cap_words(m->caps));
 		how_to_get_caps(row, m);
-	} else if (m->secure) {
-		row_fact(row, DOCTOR_LIMITED, "gpushim has %s%s", cap_words(m->caps), file);
-		row_means(
-			row,
-			"as its file has capabilities, the loader takes LD_LIBRARY_PATH and LD_PRELOAD out of its environment, and so out of a program's "
-			"that it runs: for such a program use `env LD_LIBRARY_PATH=... PROGRAM`");
 	} else {
 		row_fact(row, DOCTOR_OK, "gpushim has %s%s", cap_words(m->caps), file);
 	}

@@ -101,7 +101,7 @@ static void read_caps(struct doctor_machine *m)
 static void read_file_caps(struct doctor_machine *m)
 {
 	struct vfs_ns_cap_data data;
-	ssize_t n = m->collector[0] ? getxattr(m->collector, "security.capability", &data, sizeof(data)) : -1;
+	ssize_t n = m->self[0] ? getxattr(m->self, "security.capability", &data, sizeof(data)) : -1;
 
 	if (n >= (ssize_t)sizeof(struct vfs_cap_data))
 		m->caps_file = data.data[0].permitted | (uint64_t)data.data[1].permitted << 32;
@@ -117,27 +117,12 @@ static void find_self(struct doctor_machine *m)
 		snprintf(m->self, sizeof(m->self), "%s", run);
 }
 
-/* A copy of this program that has the capabilities alone, so that the loader leaves the environment of this one as it is. */
-static void find_collector(struct doctor_machine *m)
-{
-	char *slash;
-
-	strcpy(m->collector, m->self);
-	slash = strrchr(m->collector, '/');
-	if (!slash || (size_t)(slash - m->collector) + sizeof("/gpushim-host") > sizeof(m->collector))
-		return;
-	strcpy(slash, "/gpushim-host");
-	if (access(m->collector, X_OK))
-		strcpy(m->collector, m->self);
-}
-
 void doctor_trials(struct doctor_machine *m, const char *dir)
 {
 	uname(&m->uts);
 	m->uid = geteuid();
 	m->secure = getauxval(AT_SECURE) != 0;
 	find_self(m);
-	find_collector(m);
 	read_caps(m);
 	read_file_caps(m);
 	doctor_child(&m->bpf, load_program, NULL, 0, SECONDS);

@@ -13,6 +13,29 @@
 
 #define SECONDS 20 /* cuInit takes some where many devices wake up */
 
+/* Where the loader would look for this user's program: where our file has capabilities it keeps off LD_LIBRARY_PATH for us. Those are given up
+ * before, for whoever named a folder there may not have them. */
+static void *open_library(const struct doctor_driver *d, const char *name)
+{
+	const char *folders = d->search ? d->search : "";
+	char path[PATH_MAX];
+	void *handle = NULL;
+
+	for (size_t n; !handle && *folders; folders += n + (folders[n] == ':')) {
+		n = strcspn(folders, ":");
+		if (n && snprintf(path, sizeof(path), "%.*s/%s", (int)n, folders, name) < (int)sizeof(path))
+			handle = doctor_loader->open(path, RTLD_NOW | RTLD_LOCAL);
+	}
+	return handle ? handle : doctor_loader->open(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void be_ordinary(const struct doctor_driver *d)
+{
+	if (d->become_ordinary)
+		d->become_ordinary();
+	unsetenv("CUDA_INJECTION64_PATH"); /* cuInit would load that tool */
+}
+
 static bool path_of(void *handle, char *out, size_t size)
 {
 	struct link_map *map;
@@ -30,7 +53,7 @@ static void find_cupti(struct doctor_driver *d)
 					     "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		void *handle = doctor_loader->open(names[i], RTLD_LAZY | RTLD_LOCAL);
+		void *handle = open_library(d, names[i]);
 
 		if (handle && path_of(handle, d->cupti, sizeof(d->cupti)))
 			return;
@@ -41,10 +64,11 @@ static void find_cupti(struct doctor_driver *d)
 static int ask_driver(void *answer)
 {
 	struct doctor_driver *d = answer;
-	void *handle = doctor_loader->open("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	int (*init)(unsigned), (*count)(int *);
+	void *handle;
 
-	unsetenv("CUDA_INJECTION64_PATH"); /* cuInit would load that tool */
+	be_ordinary(d);
+	handle = open_library(d, "libcuda.so.1");
 	if (!handle)
 		return ENOENT;
 	*(void **)&init = doctor_loader->symbol(handle, "cuInit");
@@ -66,7 +90,8 @@ static int load_driver(void *answer)
 	if (!doctor_loader)
 		return 0;
 	d->can_load = true;
-	handle = doctor_loader->open("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	be_ordinary(d);
+	handle = open_library(d, "libcuda.so.1");
 	if (!handle) {
 		const char *why = doctor_loader->error();
 
@@ -83,19 +108,25 @@ static int load_driver(void *answer)
 
 static int load_cupti(void *answer)
 {
-	if (doctor_loader)
-		find_cupti(answer);
+	if (!doctor_loader)
+		return 0;
+	be_ordinary(answer);
+	find_cupti(answer);
 	return 0;
 }
 
 void doctor_try_driver(struct doctor_machine *m)
 {
+	struct doctor_driver *d = &m->driver;
 	struct doctor_trial ignored;
 
-	m->driver.init = m->driver.devices = -1;
-	doctor_child(&m->load, load_driver, &m->driver, sizeof(m->driver), SECONDS);
-	if (!m->load.done || !m->driver.path[0])
+	d->search = m->secure ? m->env("LD_LIBRARY_PATH") : NULL;
+	d->init = d->devices = -1;
+	doctor_child(&m->load, load_driver, d, sizeof(*d), SECONDS);
+	if (!m->load.done || !d->path[0])
 		return;
-	doctor_child(&ignored, ask_driver, &m->driver, sizeof(m->driver), SECONDS);
-	doctor_child(&ignored, load_cupti, &m->driver, sizeof(m->driver), SECONDS);
+	doctor_child(&ignored, ask_driver, d, sizeof(*d), SECONDS);
+	doctor_child(&ignored, load_cupti, d, sizeof(*d), SECONDS);
+	/* A library may have written anything anywhere: texts end. */
+	d->path[sizeof(d->path) - 1] = d->why[sizeof(d->why) - 1] = d->cupti[sizeof(d->cupti) - 1] = 0;
 }

@@ -216,18 +216,35 @@ def test_its_own_command_helps(doctor, for_all):
     assert command[0] == "sudo"
     if subprocess.run(command[1:], capture_output=True).returncode:
         pytest.skip("setcap is not to be had, or not on this file system")
-    after = doctor("-o", "/tmp/x", under=NOBODY, program=program, cwd="/")["checks"]
-    assert after["capabilities"]["state"] == "limited" and "its file has them" in after["capabilities"]["fact"]
-    assert "LD_LIBRARY_PATH" in after["capabilities"]["means"]  # which the loader has taken away: the driver is not found now
-    assert after["ebpf-load"]["state"] == "ok" or "Operation not permitted" not in after["ebpf-load"]["fact"]
+    after = doctor("-o", "/tmp/x", under=NOBODY, program=program, cwd="/", LD_LIBRARY_PATH=str(for_all))["checks"]
+    assert after["capabilities"]["state"] == "ok" and "its file has them" in after["capabilities"]["fact"]
+    assert after["ebpf-load"]["state"] == "ok" and after["driver"]["fact"].startswith(f"{for_all}/libcuda.so.1, CUDA ")
+
+
+SHOWS_CAPABILITIES = """
+#include <stdio.h>
+__attribute__((constructor)) static void begin(void)
+{
+	char line[256];
+	FILE *in = fopen("/proc/self/status", "r"), *out = fopen("%s", "w");
+	while (fgets(line, sizeof(line), in)) fputs(line, out);
+	fclose(out);
+}
+"""
 
 
 @root_only
-def test_a_copy_for_the_collector(doctor, for_all):
-    """Where gpushim-host stands beside gpushim, capabilities go there: this program's environment stays whole."""
-    shutil.copy(for_all / "gpushim", for_all / "gpushim-host")
-    found = doctor(under=NOBODY, program=for_all / "gpushim", cwd="/")
-    assert found["checks"]["capabilities"]["command"] == f"sudo setcap cap_bpf,cap_perfmon+ep {for_all}/gpushim-host"
+def test_a_users_library_gets_no_capabilities(doctor, for_all):
+    """What LD_LIBRARY_PATH leads to is loaded by a child that has given up what the file of gpushim has."""
+    program, seen = for_all / "gpushim", for_all / "open/status"
+    if subprocess.run(["setcap", "cap_bpf,cap_perfmon+ep", program], capture_output=True).returncode:
+        pytest.skip("setcap is not to be had, or not on this file system")
+    (for_all / "spy.c").write_text(SHOWS_CAPABILITIES % seen)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", for_all / "libcuda.so.1", for_all / "spy.c"], check=True)
+    checks = doctor("-o", "/tmp/x", under=NOBODY, program=program, cwd="/", LD_LIBRARY_PATH=str(for_all))["checks"]
+    assert checks["capabilities"]["state"] == "ok" and checks["driver"]["fact"].startswith(f"{for_all}/libcuda.so.1")
+    status = seen.read_text()
+    assert re.findall(r"^Cap(?:Prm|Eff|Amb):\s*(\S+)", status, re.M) == ["0" * 16] * 3
 
 
 @root_only
