@@ -21,6 +21,15 @@ static void set_life(struct host_decoder *d, int64_t now_ns)
 		d->until_ns = now_ns;
 }
 
+/* What is on record behind the cut proves nothing of what was lost before it: a task may have waited since. */
+static void until_damage(struct host_decoder *d)
+{
+	const struct damage *damage = reader_damage(d->reader);
+
+	if (damage)
+		d->until_ns = min64(d->until_ns, host_ns(damage->cut_ticks));
+}
+
 static enum err_kind take_counts(struct host_decoder *d, struct error *e)
 {
 	struct host_trace *t = d->t;
@@ -71,27 +80,6 @@ static void set_lifetime(struct host_decoder *d)
 	}
 }
 
-/* What began after the cut; lists by task, and those by time, are in no order yet. */
-static void apply_cut(struct host_trace *t)
-{
-#define CUT(list, n_list, field)                           \
-	do {                                               \
-		size_t n = 0;                              \
-		for (size_t i = 0; i < t->n_list; i++)     \
-			if (t->list[i].field <= t->cut_ns) \
-				t->list[n++] = t->list[i]; \
-		t->n_list = n;                             \
-	} while (0)
-	CUT(waits, n_waits, out_ns);
-	CUT(stalls, n_stalls, begin_ns);
-	CUT(reclaims, n_reclaims, begin_ns);
-	CUT(on_cpu, n_on_cpu, at_ns);
-	CUT(requests, n_requests, done_ns);
-	CUT(pipe_ends, n_pipe_ends, at_ns);
-	CUT(pressure, n_pressure, begin_ns);
-#undef CUT
-}
-
 /* ---- by the numbers that tasks have for themselves ---------------------------------------------------- */
 
 struct own {
@@ -140,11 +128,12 @@ static enum err_kind decode(struct host_decoder *d, int64_t now_ns, struct error
 		return err_set(e, ERR_FORMAT, t->path, offsetof(struct gst_file_header, clock),
 			       "host probes with clock %u, not CLOCK_MONOTONIC", t->header.clock);
 	set_life(d, now_ns);
-	if ((kind = names_new(&d->names, e)) || (kind = host_trace_describe(d, e)) ||
-	    (kind = host_trace_events(d, e)) || (kind = take_counts(d, e)))
+	if ((kind = names_new(&d->names, e)) || (kind = host_trace_describe(d, e)))
+		return kind;
+	until_damage(d);
+	if ((kind = host_trace_events(d, e)) || (kind = take_counts(d, e)))
 		return kind;
 	set_lifetime(d);
-	apply_cut(t);
 	host_trace_settle(t);
 	return index_own(t) ? ERR_NONE : host_no_memory(t, e);
 }

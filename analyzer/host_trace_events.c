@@ -221,11 +221,14 @@ enum err_kind host_trace_events(struct host_decoder *d, struct error *e)
 	struct host_trace *t = d->t;
 	struct record_view v;
 
-	for (size_t i = 0; i < t->n_tasks; i++)
+	for (size_t i = 0; i < t->n_tasks; i++) {
+		t->tasks[i].ended &= t->tasks[i].end_ns <= d->until_ns;
 		if (!t->tasks[i].ended)
 			t->tasks[i].end_ns = t->tasks[i].begin_ns;
+	}
 	for (size_t i = 0; i < t->n_tasks; i++)
-		ran(t, t->tasks[i].creator, t->tasks[i].begin_ns);
+		if (t->tasks[i].begin_ns <= d->until_ns)
+			ran(t, t->tasks[i].creator, t->tasks[i].begin_ns);
 	reader_rewind(d->reader);
 	while (reader_next(d->reader, &v))
 		if (host_ns(record_ticks(v.record)) <= d->until_ns && !add(d, &v))

@@ -366,6 +366,31 @@ static void test_damage_cuts(void **state)
 	done(t);
 }
 
+/* Behind the damage the task is seen to run again; it waited when the rest was cut, and that is not on record. */
+static void test_damage_proves_no_computing(void **state)
+{
+	struct host_trace *t;
+	struct error e;
+	struct gst_image *image;
+	size_t wait = GST_SEGMENTS_OFFSET + 64 + 2 * 72 + 3 * 72 + 3 * 112;
+
+	(void)state;
+	parse("host 100 end=9ms\ntask 100 t=0us flags=root,there\ntask 101 t=0us creator=100\ntask 102 t=0us creator=100\n"
+	      "wait 100 t=1ms..2ms\nwait 102 t=1ms..2.5ms\nwait 101 t=3ms..4ms\nwait 100 t=2.2ms..5ms\nsegment\n"
+	      "wait 100 t=5.5ms..6ms waker=101\nwait 101 t=3.9ms..7ms\ntask-end 102 t=8ms\ntask 103 t=6ms creator=100\n");
+	image = &text.files[0].image;
+	image->bytes[wait + 2] ^= 1;
+	assert_int_equal(host_trace_open_mem(&t, image->bytes, image->len, "x.host.gst", &e), ERR_NONE);
+	assert_int_equal(t->damage.byte, wait);
+	assert_int_equal(t->cut_ns, US(4000));
+	assert_int_equal(task_of(t, 100, 5)->end_ns, US(2000));
+	assert_int_equal(task_of(t, 101, 5)->end_ns, US(4000));
+	assert_int_equal(task_of(t, 101, 5)->n_waits, 1);
+	assert_int_equal(task_of(t, 102, 5)->end_ns, US(2500));
+	assert_false(task_of(t, 102, 5)->ended);
+	done(t);
+}
+
 static void test_every_length_is_survived(void **state)
 {
 	struct host_trace *t;
@@ -549,6 +574,7 @@ int main(void)
 		cmocka_unit_test(test_numbers_beyond_all_bounds),
 		cmocka_unit_test(test_a_killed_collector_proves_no_computing),
 		cmocka_unit_test(test_damage_cuts),
+		cmocka_unit_test(test_damage_proves_no_computing),
 		cmocka_unit_test(test_every_length_is_survived),
 		cmocka_unit_test(test_a_recycled_file_begins_later),
 		cmocka_unit_test(test_a_file_without_probes),
