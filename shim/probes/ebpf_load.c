@@ -175,13 +175,13 @@ static uint32_t choose(struct ebpf *e, const struct btf *btf, uint32_t off)
 	return watched;
 }
 
-static void set_up(struct ebpf *e, const struct probes_settings *s, const struct btf *btf)
+static void set_up(struct ebpf *e, const struct probes_settings *s, uint32_t off, const struct btf *btf)
 {
 	struct ebpf_settings *set = &e->programs->rodata->set;
 	uint32_t *watched = &e->probes.watched;
 
-	*watched = choose(e, btf, s->off);
-	bpf_program__set_autoload(e->programs->progs.on_sample, s->sample_hz && !(s->off & 1u << GST_PROBE_ON_CPU));
+	*watched = choose(e, btf, off);
+	bpf_program__set_autoload(e->programs->progs.on_sample, s->sample_hz && !(off & 1u << GST_PROBE_ON_CPU));
 	*set = (struct ebpf_settings){
 		.root = (uint32_t)s->root,
 		.uid = geteuid() == 0 ? UINT32_MAX : getuid(),
@@ -190,10 +190,10 @@ static void set_up(struct ebpf *e, const struct probes_settings *s, const struct
 		.max_strangers = MAX_STRANGERS,
 		.page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE)),
 		.preempt_offset = preempt_offset(btf),
-		.interrupts = !(s->off & 1u << GST_PROBE_INTERRUPT),
+		.interrupts = !(off & 1u << GST_PROBE_INTERRUPT),
 		.old_switch = tracepoint_args(btf, "sched_switch") < 5,
 		.faults = *watched >> GST_PROBE_FAULT & 1,
-		.throttle = !(s->off & 1u << GST_PROBE_THROTTLE),
+		.throttle = !(off & 1u << GST_PROBE_THROTTLE),
 	};
 	if (set->interrupts && (set->preempt_offset || has_member(btf, "thread_info", "preempt_count")))
 		*watched |= 1u << GST_PROBE_INTERRUPT;
@@ -203,13 +203,41 @@ static void set_up(struct ebpf *e, const struct probes_settings *s, const struct
 	ebpf_syscalls_fill(e->programs->rodata->shapes);
 }
 
+#define OPTIONAL                                                                                                   \
+	(1u << GST_PROBE_BLOCK | 1u << GST_PROBE_FAULT | 1u << GST_PROBE_RECLAIM | 1u << GST_PROBE_MEMCG_RECLAIM | \
+	 1u << GST_PROBE_WRITE_BACK | 1u << GST_PROBE_ON_CPU)
+
+static bool load(struct ebpf *e, const struct probes_settings *s, uint32_t off, const struct btf *btf, char why[256])
+{
+	int rc;
+
+	said[0] = 0;
+	e->programs = host_bpf__open();
+	if (!e->programs)
+		return refuse(why, errno, "eBPF programs cannot be opened");
+	set_up(e, s, off, btf);
+	if (!(e->probes.watched & 1u << GST_PROBE_SWITCH)) {
+		snprintf(why, 256, "sched_switch cannot be watched by eBPF: %s",
+			 off & 1u << GST_PROBE_SWITCH ? "it is switched off" : "this kernel has no such tracepoint");
+		return false;
+	}
+	rc = host_bpf__load(e->programs);
+	if (!rc)
+		return true;
+	refuse(why, -rc, "eBPF programs cannot be loaded");
+	if (rc == -EPERM || (off & OPTIONAL) == OPTIONAL)
+		return false;
+	/* A kernel that has changed under one of them: the others tell most of it. */
+	host_bpf__destroy(e->programs);
+	return load(e, s, off | OPTIONAL, btf, why);
+}
+
 bool ebpf_load(struct ebpf *e, const struct probes_settings *s, char why[256])
 {
 	struct btf *btf;
-	int rc;
+	bool loaded;
 
 	libbpf_set_print(keep_words);
-	said[0] = 0;
 	btf = btf__load_vmlinux_btf();
 	if (!btf) {
 		snprintf(
@@ -218,20 +246,9 @@ bool ebpf_load(struct ebpf *e, const struct probes_settings *s, char why[256])
 			strerror(errno));
 		return false;
 	}
-	e->programs = host_bpf__open();
-	if (!e->programs) {
-		btf__free(btf);
-		return refuse(why, errno, "eBPF programs cannot be opened");
-	}
-	set_up(e, s, btf);
+	loaded = load(e, s, s->off, btf, why);
 	btf__free(btf);
-	if (!(e->probes.watched & 1u << GST_PROBE_SWITCH)) {
-		snprintf(why, 256, "sched_switch cannot be watched by eBPF: %s",
-			 s->off & 1u << GST_PROBE_SWITCH ? "it is switched off" : "this kernel has no such tracepoint");
-		return false;
-	}
-	rc = host_bpf__load(e->programs);
-	return rc ? refuse(why, -rc, "eBPF programs cannot be loaded") : true;
+	return loaded;
 }
 
 /* ---- attach ---------------------------------------------------------------------------------------------------------- */
