@@ -15,7 +15,7 @@
 
 #define PATIENCE_NS 10000000    /* a lock's waiter looks again after that; a single longer wait may be meant to last */
 #define LOOKS_AHEAD (1u << 20)  /* in a walk */
-#define LOOKS_AROUND (1u << 22) /* at tasks, for guesses, in a walk */
+#define LOOKS_AROUND (1u << 20) /* at tasks, for guesses, in a walk */
 
 struct visit {
 	const struct host_task *task;
