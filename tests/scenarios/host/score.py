@@ -183,9 +183,13 @@ def score_piece(result, span, others, begin, end, claims):
             result.files_said.append((span.path, span.offset, [file for _, cause, _ in claims for file in files_of(cause.get("chain", []))]))
 
 
-def machine_is_too_busy(result, fault):
-    """Next to nothing of the fault is left: others had the CPUs. Where a CPU is the fault, that is no matter."""
-    return fault not in QUEUED and result.queued > 0.4 * (result.true + result.queued)
+def machine_is_too_busy(result, fault, most=0.4):
+    """Others had the CPUs for much of it. Where a CPU is the fault, that is no matter."""
+    return fault not in QUEUED and result.queued > most * (result.true + result.queued)
+
+
+def cause_of(spans):
+    return next(span.cause for span in spans if span.role == "main")
 
 
 def control_share(spans, report):

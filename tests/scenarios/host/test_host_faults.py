@@ -26,13 +26,9 @@ def run(build, disk, name, how, user=None):
             result, report, spans = lab.run_fault(build, name, folder, how, user, STEPS)
         except Missing as why:
             pytest.skip(str(why))
-        if not score.machine_is_too_busy(result, name_of_cause(spans)):
+        if not score.machine_is_too_busy(result, score.cause_of(spans)):
             return result, report, spans
     pytest.skip(f"the machine is too busy: {result.queued / 1e6:.0f} ms without a CPU, {result.true / 1e6:.0f} ms of the fault")
-
-
-def name_of_cause(spans):
-    return next(span.cause for span in spans if span.role == "main")
 
 
 @pytest.mark.parametrize("name", CAUSED)
