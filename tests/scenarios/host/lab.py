@@ -204,13 +204,13 @@ def complaints(name, result, how):
         yield f"{name}: said to be observed: {dict(result.confidence)}"
 
 
-def overall(results, how):
+def overall(results, how, most_wrong=INFERRED_WRONG):
     true = sum(result.true for result in results.values()) or 1
     right, wrong = (sum(getattr(result, what) for result in results.values()) / true for what in ("right", "wrong"))
     print(f"{'overall':14} {true / 1e6:6.0f} ms {right:7.1%} {wrong:7.1%} {1 - right - wrong:7.1%}")
     if how == "ebpf" and right < OVERALL:
         yield f"overall: {right:.1%} right"
-    if how in ("perf", "proc") and (right < INFERRED_OVERALL or wrong > INFERRED_WRONG):
+    if how in ("perf", "proc") and (right < INFERRED_OVERALL or wrong > most_wrong):
         yield f"overall: {right:.1%} right, {wrong:.1%} wrong"
 
 
