@@ -1,179 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The checks of `gpushim doctor`, on machines that are folders. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "doctor.h"
-#include "doctor_child.h"
-#include "doctor_trials.h"
-
-#define CAPS (1ull << DOCTOR_CAP_BPF | 1ull << DOCTOR_CAP_PERFMON)
-
-static char root[64];
-static struct doctor_machine m;
-static struct doctor d;
-
-/* ---- the machine ------------------------------------------------------------------------------------ */
-
-static const char *names[8], *values[8];
-static size_t n_env;
-
-static const char *env(const char *name)
-{
-	for (size_t i = 0; i < n_env; i++)
-		if (strcmp(names[i], name) == 0)
-			return values[i];
-	return NULL;
-}
-
-static void set_env(const char *name, const char *value)
-{
-	names[n_env] = name;
-	values[n_env++] = value;
-}
-
-static void folders_of(char *path)
-{
-	for (char *slash = path + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = 0;
-		mkdir(path, 0755);
-		*slash = '/';
-	}
-}
-
-static void put(const char *path, const char *text)
-{
-	char whole[256];
-	FILE *f;
-
-	snprintf(whole, sizeof(whole), "%s%s", root, path);
-	folders_of(whole);
-	f = fopen(whole, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
-}
-
-static void put_link(const char *path, const char *target)
-{
-	char whole[256];
-
-	snprintf(whole, sizeof(whole), "%s%s", root, path);
-	folders_of(whole);
-	unlink(whole);
-	assert_int_equal(symlink(target, whole), 0);
-}
-
-static void take(const char *path)
-{
-	char whole[256];
-
-	snprintf(whole, sizeof(whole), "%s%s", root, path);
-	assert_int_equal(remove(whole), 0);
-}
-
-static bool can(char why[256])
-{
-	(void)why;
-	return true;
-}
-
-/* Everything is there and allowed. */
-static int good_machine(void **state)
-{
-	(void)state;
-	strcpy(root, "/tmp/test_doctor-XXXXXX");
-	assert_non_null(mkdtemp(root));
-	n_env = 0;
-	memset(&m, 0, sizeof(m));
-	m.root = root;
-	m.env = env;
-	m.uid = 1000;
-	strcpy(m.uts.release, "6.1.0-18-amd64");
-	m.caps_known = true;
-	m.ebpf.can = can;
-	strcpy(m.self, "/opt/gpushim/bin/gpushim");
-	strcpy(m.recorder, "/opt/gpushim/lib/libgpushim.so");
-	m.caps = m.caps_file = CAPS;
-	m.caps_bounding = UINT64_MAX;
-	m.bpf.done = m.probes.done = m.perf.done = m.memory.done = m.load.done = m.write.done = true;
-	m.driver = (struct doctor_driver){ .can_load = true, .version = 12040, .init = 0, .devices = 8 };
-	strcpy(m.driver.path, "/usr/lib/libcuda.so.550.54.15");
-	strcpy(m.driver.cupti, "/usr/lib/libcupti.so.12");
-	m.place = (struct doctor_place){ .stat_done = true, .type = 0xef53, .free_bytes = 100ull << 30 };
-	strcpy(m.place.dir, "/home/u/gpushim-out");
-	put("/sys/kernel/btf/vmlinux", "\x9f\xeb\x01");
-	put("/sys/kernel/security/lockdown", "[none] integrity confidentiality\n");
-	put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
-	put("/sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc hpet acpi_pm \n");
-	put("/proc/self/status", "Name:\tgpushim\nTgid:\t12\nNoNewPrivs:\t0\nSeccomp:\t0\nSeccomp_filters:\t0\n");
-	put("/proc/self/uid_map", "         0          0 4294967295\n");
-	put("/proc/self/cgroup", "0::/user.slice/user-1000.slice\n");
-	put("/proc/self/mounts", "proc /proc proc rw,nosuid 0 0\n");
-	put_link("/proc/self/ns/pid", "pid:[4026531836]");
-	put("/proc/1/cgroup", "0::/init.scope\n");
-	put("/proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1\n");
-	put("/proc/sys/kernel/perf_event_paranoid", "2\n");
-	put("/proc/sys/kernel/unprivileged_bpf_disabled", "2\n");
-	put("/proc/driver/nvidia/version",
-	    "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC version: gcc 12.2\n");
-	put("/proc/driver/nvidia/params", "ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n");
-	return 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
-}
-
-static int remove_machine(void **state)
-{
-	(void)state;
-	return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-/* ---- what is asserted ------------------------------------------------------------------------------- */
-
-static const struct doctor_row *examine(const char *id)
-{
-	const struct doctor_row *row;
-
-	doctor_examine(&d, &m);
-	row = doctor_row(&d, id);
-	assert_non_null(row);
-	return row;
-}
-
-static void expect(const char *id, enum doctor_state state, const char *fact, const char *command)
-{
-	const struct doctor_row *row = examine(id);
-
-	if (row->state != state || !strstr(row->fact, fact) || strcmp(row->command, command) != 0)
-		fail_msg("%s: %s, \"%s\", \"%s\"; expected %s, \"%s\", \"%s\"", id, doctor_state_names[row->state],
-			 row->fact, row->command, doctor_state_names[state], fact, command);
-}
-
-#define SETCAP "sudo setcap cap_bpf,cap_perfmon+ep /opt/gpushim/bin/gpushim"
-
-static void no_caps(void)
-{
-	m.caps = m.caps_file = 0;
-	m.bpf.error = EPERM;
-}
+/* The checks of `gpushim doctor`: what confines host probes. */
+#include "doctor_machine.h"
 
 static void test_a_good_machine(void **state)
 {
@@ -188,7 +15,7 @@ static void test_a_good_machine(void **state)
 	assert_string_equal(d.probes_why, "");
 	expect("driver", DOCTOR_OK, "/usr/lib/libcuda.so.550.54.15, CUDA 12.4, kernel module 550.54.15", "");
 	assert_string_equal(doctor_row(&d, "driver")->means, "8 devices");
-	expect("run-directory", DOCTOR_OK, "/home/u/gpushim-out: ext4, 100.0 GiB free", "");
+	expect("run-directory", DOCTOR_OK, "/data/gpushim-out: ext4, 100.0 GiB free", "");
 }
 
 static void test_nothing_to_read(void **state)
@@ -262,9 +89,9 @@ static void test_a_path_that_a_shell_would_take_apart(void **state)
 {
 	(void)state;
 	no_caps();
-	strcpy(m.self, "/home/a user/it's/gpushim");
+	strcpy(m.self, "/opt/a user/it's/gpushim");
 	expect("capabilities", DOCTOR_MISSING, "neither",
-	       "sudo setcap cap_bpf,cap_perfmon+ep '/home/a user/it'\\''s/gpushim'");
+	       "sudo setcap cap_bpf,cap_perfmon+ep '/opt/a user/it'\\''s/gpushim'");
 }
 
 static void test_capabilities_in_containers(void **state)
@@ -461,170 +288,6 @@ static void test_control_groups(void **state)
 	expect("cgroup", DOCTOR_LIMITED, "not known", "");
 }
 
-static void test_the_driver(void **state)
-{
-	(void)state;
-	put("/proc/driver/nvidia/version",
-	    "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.10  Release Build\n");
-	m.driver.init = 803;
-	expect("driver", DOCTOR_LIMITED, "CUDA 12.4, kernel module 570.86.10", "");
-	m.driver.path[0] = 0;
-	strcpy(m.driver.why, "libcuda.so.1: file too short");
-	expect("driver", DOCTOR_MISSING, "libcuda.so.1 cannot be loaded: file too short", "sudo ldconfig");
-	assert_false(d.can_record);
-	m.load = (struct doctor_trial){ .signal = SIGSEGV };
-	expect("driver", DOCTOR_MISSING, "was killed by Segmentation fault", "sudo ldconfig");
-	m.load = (struct doctor_trial){ .done = true };
-	m.driver.can_load = false;
-	expect("driver", DOCTOR_LIMITED, "static", "");
-	assert_true(d.can_record);
-}
-
-static void test_levels(void **state)
-{
-	(void)state;
-	set_env("CUDA_DEVICE_MAX_CONNECTIONS", "1");
-	expect("device-level", DOCTOR_LIMITED, "level host", "unset CUDA_DEVICE_MAX_CONNECTIONS");
-	assert_string_equal(d.level, "host");
-	n_env = 0;
-	set_env("GPUSHIM_DEVICE", "edges");
-	expect("device-level", DOCTOR_OK, "edges", "");
-	assert_string_equal(d.level, "edges");
-	n_env = 0;
-	set_env("GPUSHIM_DEVICE", "best");
-	expect("device-level", DOCTOR_LIMITED, "GPUSHIM_DEVICE=best is no level", "unset GPUSHIM_DEVICE");
-	assert_string_equal(d.level, "bursts");
-	n_env = 0;
-	set_env("GPUSHIM_DEVICE", "cupti");
-	examine("device-level");
-	assert_string_equal(d.level, "cupti");
-	set_env("CUDA_INJECTION64_PATH", "/opt/nsight/libToolsInjection64.so");
-	expect("other-tools", DOCTOR_LIMITED, "/opt/nsight/libToolsInjection64.so", "unset CUDA_INJECTION64_PATH");
-	assert_string_equal(d.level, "bursts");
-	set_env("GPUSHIM", "off");
-	expect("device-level", DOCTOR_MISSING, "GPUSHIM=off", "unset GPUSHIM");
-	assert_string_equal(d.level, "off");
-	assert_false(d.can_record);
-}
-
-static void test_other_tools(void **state)
-{
-	char path[128];
-	int fd;
-
-	(void)state;
-	set_env("NVTX_INJECTION64_PATH", "/opt/gpushim/lib/libgpushim.so");
-	expect("other-tools", DOCTOR_OK, "none", "");
-	n_env = 0;
-	set_env("NVTX_INJECTION64_PATH", "/opt/other.so");
-	expect("other-tools", DOCTOR_LIMITED, "NVTX_INJECTION64_PATH is /opt/other.so", "unset NVTX_INJECTION64_PATH");
-	put("/tmp/nsight-compute-lock", "");
-	expect("other-tools", DOCTOR_LIMITED, "NVTX_INJECTION64_PATH", "unset NVTX_INJECTION64_PATH");
-	snprintf(path, sizeof(path), "%s/tmp/nsight-compute-lock", root);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	assert_int_equal(flock(fd, LOCK_EX), 0);
-	expect("other-tools", DOCTOR_LIMITED, "Nsight Compute is at work", "");
-	close(fd);
-}
-
-static void test_the_run_directory(void **state)
-{
-	(void)state;
-	m.place.type = 0x6969;
-	expect("run-directory", DOCTOR_LIMITED, "nfs", "export GPUSHIM_OUT=/local/dir/gpushim-out");
-	m.place.type = 0xef53;
-	m.place.free_bytes = 1ull << 30;
-	expect("run-directory", DOCTOR_LIMITED, "1.0 GiB free", "export GPUSHIM_LIMIT=512M");
-	m.place.free_bytes = 1000000;
-	expect("run-directory", DOCTOR_MISSING, "free", "export GPUSHIM_OUT=/dir/with/more/room");
-	assert_false(d.can_record);
-	m.write = (struct doctor_trial){ .done = true, .error = EROFS };
-	m.place.step = "to make a file";
-	expect("run-directory", DOCTOR_MISSING, "to make a file was refused: Read-only file system",
-	       "export GPUSHIM_OUT=/tmp/gpushim-out");
-	m.write = (struct doctor_trial){ .timeout = true };
-	expect("run-directory", DOCTOR_MISSING, "did not come back", "export GPUSHIM_OUT=/tmp/gpushim-out");
-}
-
-static void test_python(void **state)
-{
-	(void)state;
-	set_env("PATH", "/none:relative:/usr/bin:/venv/bin");
-	expect("python", DOCTOR_OK, "none found", "");
-	put("/usr/bin/python3.11", "");
-	put("/usr/bin/python3.11-config", "");
-	put_link("/usr/bin/python3", "python3.11");
-	expect("python", DOCTOR_OK, "3.11 in PATH", "");
-	put("/opt/cpython/python3.9", "");
-	put_link("/venv/bin/python", "../../opt/cpython/python3.9");
-	expect("python", DOCTOR_LIMITED, "3.9, 3.11 in PATH", "");
-	put("/usr/bin/python3.99999999999", "");
-	expect("python", DOCTOR_LIMITED, "3.9, 3.11 in PATH", "");
-}
-
-/* ---- the trials ------------------------------------------------------------------------------------- */
-
-static int dies(void *answer)
-{
-	(void)answer;
-	raise(SIGSYS);
-	return 0;
-}
-
-static int hangs(void *answer)
-{
-	*(int *)answer = 7;
-	pause();
-	return 0;
-}
-
-static int answers(void *answer)
-{
-	puts("a library's own words");
-	*(int *)answer += 1;
-	return ENOENT;
-}
-
-static void test_a_child_that_dies_or_hangs(void **state)
-{
-	struct doctor_trial trial;
-	int value = 41;
-
-	(void)state;
-	doctor_child(&trial, answers, &value, sizeof(value), 10);
-	assert_true(trial.done);
-	assert_int_equal(trial.error, ENOENT);
-	assert_int_equal(value, 42);
-	doctor_child(&trial, dies, NULL, 0, 10);
-	assert_false(trial.done);
-	assert_int_equal(trial.signal, SIGSYS);
-	doctor_child(&trial, hangs, &value, sizeof(value), 1);
-	assert_true(trial.timeout && !trial.done);
-	assert_int_equal(value, 42);
-}
-
-static void test_a_place_is_left_as_it_was(void **state)
-{
-	char dir[128];
-	struct stat before, after;
-
-	(void)state;
-	snprintf(dir, sizeof(dir), "%s/proc/new/deeper", root);
-	doctor_try_place(&m, dir);
-	assert_true(m.write.done && m.write.error == 0);
-	assert_string_equal(m.place.dir, dir);
-	assert_int_equal(access(dir, F_OK), -1);
-	assert_int_equal(strlen(m.place.there), strlen(root) + strlen("/proc"));
-	assert_int_equal(stat(root, &before), 0);
-	doctor_try_place(&m, root);
-	assert_true(m.write.done && m.write.error == 0 && m.place.stat_done && m.place.free_bytes > 0);
-	assert_int_equal(stat(root, &after), 0);
-	assert_int_equal(before.st_nlink, after.st_nlink);
-	snprintf(dir, sizeof(dir), "%s/proc/self/status/under-a-file", root);
-	doctor_try_place(&m, dir);
-	assert_int_equal(m.write.error, ENOTDIR);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, good_machine, remove_machine)
 
 int main(void)
@@ -649,13 +312,6 @@ int main(void)
 		TEST(test_pressure),
 		TEST(test_containers),
 		TEST(test_control_groups),
-		TEST(test_the_driver),
-		TEST(test_levels),
-		TEST(test_other_tools),
-		TEST(test_the_run_directory),
-		TEST(test_python),
-		TEST(test_a_child_that_dies_or_hangs),
-		TEST(test_a_place_is_left_as_it_was),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
