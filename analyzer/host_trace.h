@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* host_trace.h: a file of host probes, decoded: tasks, and for each what it waited for, when, and who woke it.
- * Times are CLOCK_MONOTONIC nanoseconds in [0, CLOCK_MAX_NS]. A task is known between its begin_ns and end_ns, and the whole between the trace's:
- * where it is in none of its waits then, it was on a CPU. */
+ * Times are CLOCK_MONOTONIC nanoseconds in [0, CLOCK_MAX_NS]. A task is known between its begin_ns and end_ns, and the whole between the
+ * trace's: where it is in none of its waits then, it was on a CPU. */
 #pragma once
 
 #include "../shim/format_host.h"

@@ -45,10 +45,10 @@ static int64_t last_written(const uint8_t *bytes, int64_t room)
 	return room;
 }
 
-/* The first copy may have been taken of a page before, and of the next page after, a record was written to both: what looks like empty room in it
- * need not be. But what is in it anywhere was written before the second copy was begun, and so were the headers before it: these are taken from
- * the second. A record's payload is whole where its commit is seen: so commits are taken from the first copy, payloads from the second. What
- * was written behind the end of the first is left for another time. */
+/* The first copy may have been taken of a page before, and of the next page after, a record was written to both: what looks like empty
+ * room in it need not be. But what is in it anywhere was written before the second copy was begun, and so were the headers before it:
+ * these are taken from the second. A record's payload is whole where its commit is seen: so commits are taken from the first copy,
+ * payloads from the second. What was written behind the end of the first is left for another time. */
 static void merge(uint8_t *first, const uint8_t *second, int64_t end)
 {
 	int64_t known = last_written(first, end);

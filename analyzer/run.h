@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* run.h: paths -> the processes of one run. A directory may hold several runs (a second run never mixes with the first):
- * processes with the same GPUSHIM_RUN, or without one and with overlapping lifetimes, are one run. A file of host probes belongs to the run of its
- * GPUSHIM_RUN, or, where it or the processes have none, to that of a process it watched. */
+ * processes with the same GPUSHIM_RUN, or without one and with overlapping lifetimes, are one run. A file of host probes belongs to the run of
+ * its GPUSHIM_RUN, or, where it or the processes have none, to that of a process it watched. */
 #pragma once
 
 #include "run_files.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A file of host probes is read while its collector writes it as fast as it can, and gives up its oldest records for that: what is read is whole. */
+/* A file of host probes is read while its collector writes it as fast as it can, and gives up its oldest records for that: what is
+ * read is whole. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
