@@ -11,9 +11,9 @@ import pytest
 from records import DISK, FAULT, INTERRUPT, IOWAIT, LAST, PREEMPTED, TASK, TIMER
 
 CALLS = {"x86_64": {"read": 0, "pread64": 17, "poll": 7, "futex": 202, "recvfrom": 45, "clock_nanosleep": 230, "epoll_wait": 232, "wait4": 61,
-                    "fsync": 74},
+                    "fsync": 74, "fadvise64": 221},
          "aarch64": {"read": 63, "pread64": 67, "poll": 73, "futex": 98, "recvfrom": 207, "clock_nanosleep": 115, "epoll_wait": 22, "wait4": 260,
-                     "fsync": 82}}[platform.machine()]
+                     "fsync": 82, "fadvise64": 223}}[platform.machine()]
 NS = 1000000  # a millisecond
 
 

@@ -35,5 +35,6 @@ def test_training(recorder, options):
         if blind * 100 > 2 * device["span_ns"]:
             yield f"idle_error + unresolved is {blind} of {device['span_ns']}: more than 2 %"
 
-    # Its loader workers take the CPU from the training thread in the middle of calls: there a wide bound is the true one.
-    truth.agree(lambda: recorder.run(recorder.command("train.py", "--steps", 30, *options)), too_wide, excused=0.1)
+    # Its loader workers take the CPU from the training thread in the middle of calls: there a wide bound is the true one. Of few long gaps
+    # one is more than a tenth.
+    truth.agree(lambda: recorder.run(recorder.command("train.py", "--steps", 30, *options)), too_wide, excused=0.25)

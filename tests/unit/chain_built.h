@@ -9,6 +9,17 @@
 
 #include "chain.h"
 
+#ifndef SYS_poll /* aarch64 has the newer ones alone */
+#define SYS_poll SYS_ppoll
+#define SYS_select SYS_pselect6
+#endif
+
+#ifdef __aarch64__
+#define BUILT_MACHINE GST_MACHINE_AARCH64
+#else
+#define BUILT_MACHINE GST_MACHINE_X86_64
+#endif
+
 #define BUILT_TASKS 64
 
 struct built {
@@ -21,7 +32,7 @@ struct built {
 static inline void built_begin(struct built *b, int64_t begin_ns, int64_t end_ns)
 {
 	memset(b, 0, sizeof(*b));
-	b->trace.header.machine = GST_MACHINE_X86_64;
+	b->trace.header.machine = BUILT_MACHINE;
 	b->trace.begin_ns = begin_ns;
 	b->trace.end_ns = end_ns;
 	b->trace.cut_ns = INT64_MAX;

@@ -24,6 +24,12 @@
 #include "doctor_child.h"
 #include "doctor_trials.h"
 
+#ifdef __aarch64__ /* the clock that the processor counts by */
+#define COUNTER "arch_sys_counter"
+#else
+#define COUNTER "tsc"
+#endif
+
 #define CAPS (1ull << DOCTOR_CAP_BPF | 1ull << DOCTOR_CAP_PERFMON)
 
 static char root[64];
@@ -121,8 +127,8 @@ MAYBE static int good_machine(void **state)
 	strcpy(m.place.dir, "/data/gpushim-out");
 	put("/sys/kernel/btf/vmlinux", "\x9f\xeb\x01");
 	put("/sys/kernel/security/lockdown", "[none] integrity confidentiality\n");
-	put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
-	put("/sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc hpet acpi_pm \n");
+	put("/sys/devices/system/clocksource/clocksource0/current_clocksource", COUNTER "\n");
+	put("/sys/devices/system/clocksource/clocksource0/available_clocksource", COUNTER " hpet acpi_pm \n");
 	put("/proc/self/status", "Name:\tgpushim\nTgid:\t12\nNoNewPrivs:\t0\nSeccomp:\t0\nSeccomp_filters:\t0\n");
 	put("/proc/self/uid_map", "         0          0 4294967295\n");
 	put("/proc/self/cgroup", "0::/user.slice/user-1000.slice\n");

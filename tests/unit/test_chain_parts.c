@@ -339,7 +339,7 @@ static void test_states(void **state)
 	assert_int_equal(state_of(SYS_write, GST_FD_PIPE, 0), CHAIN_PIPE_WRITE);
 	assert_int_equal(state_of(SYS_sendto, GST_FD_SOCKET, 0), CHAIN_SOCKET_WRITE);
 	assert_int_equal(state_of(SYS_sendfile, GST_FD_SOCKET, GST_WAIT_IOWAIT), CHAIN_FILE_READ);
-	assert_int_equal(state_of(SYS_epoll_wait, GST_FD_OTHER, 0), CHAIN_POLL);
+	assert_int_equal(state_of(SYS_epoll_pwait, GST_FD_OTHER, 0), CHAIN_POLL);
 	assert_int_equal(state_of(SYS_flock, GST_FD_FILE, 0), CHAIN_LOCK);
 	assert_int_equal(state_of(SYS_wait4, GST_FD_NONE, 0), CHAIN_CHILD);
 	assert_int_equal(state_of(SYS_ftruncate, GST_FD_FILE, GST_WAIT_IOWAIT), CHAIN_FILE_WRITE);

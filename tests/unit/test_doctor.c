@@ -229,7 +229,7 @@ static void test_clock_source(void **state)
 	(void)state;
 	put(now, "hpet\n");
 	expect("clock-source", DOCTOR_LIMITED, "hpet",
-	       "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource");
+	       "echo " COUNTER " | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource");
 	put(all, "hpet acpi_pm\n");
 	expect("clock-source", DOCTOR_LIMITED, "hpet", "");
 	put(now, "\033[2Jtsc\n");

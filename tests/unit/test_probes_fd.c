@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,16 @@ static void test_the_ends_of_a_pipe(void **unused)
 	close(ends[1]);
 }
 
+/* An emulator may have no way to ask the kernel about sockets. */
+static bool can_ask(void)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static void test_a_unix_socket_knows_its_peer(void **unused)
 {
 	int pair[2];
@@ -106,6 +117,8 @@ static void test_a_unix_socket_knows_its_peer(void **unused)
 	struct proc_fd *f;
 
 	(void)unused;
+	if (!can_ask())
+		skip();
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	snprintf(name, sizeof(name), "unix:[%llu]:[%llu]", (unsigned long long)inode_of(pair[0]),
 		 (unsigned long long)inode_of(pair[1]));
@@ -156,7 +169,7 @@ static void test_a_tcp_connection(void **unused)
 	unsigned port = connected(AF_INET, (struct sockaddr *)&four, sizeof(four), ends);
 
 	(void)unused;
-	if (!port)
+	if (!port || !can_ask())
 		skip();
 	check_connection(port, ends, "tcp:127.0.0.1:%u");
 }

@@ -11,9 +11,9 @@
 
 static const char list[] = "22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n"
 			   "30 22 8:2 / /data rw - xfs /dev/sdb rw\n"
-			   "31 22 8:2 /sets/a /mnt/with\\040space rw - xfs /dev/sdb rw\n"
+			   "31 22 8:2 /sets/a /disk/with\\040space rw - xfs /dev/sdb rw\n"
 			   "32 22 0:45 / /merged rw - overlay overlay rw\n"
-			   "33 22 0:50 /@home /home rw - btrfs /dev/sdc rw\n";
+			   "33 22 0:50 /@sets /sets-of rw - btrfs /dev/sdc rw\n";
 
 static void expect(uint32_t dev, const char *inside, const char *path)
 {
@@ -40,9 +40,9 @@ static void below_its_mount(void **state)
 static void narrower_mount(void **state)
 {
 	(void)state;
-	expect(DEV(8, 2), "/sets/a/x.tar", "/mnt/with space/x.tar");
+	expect(DEV(8, 2), "/sets/a/x.tar", "/disk/with space/x.tar");
 	expect(DEV(8, 2), "/sets/ab/x.tar", "/data/sets/ab/x.tar");
-	expect(DEV(8, 2), "/sets/a", "/mnt/with space");
+	expect(DEV(8, 2), "/sets/a", "/disk/with space");
 }
 
 static void subvolume(void **state)
@@ -50,7 +50,7 @@ static void subvolume(void **state)
 	char out[PATH_MAX];
 	(void)state;
 
-	expect(DEV(0, 50), "/@home/me/x", "/home/me/x");
+	expect(DEV(0, 50), "/@sets/me/x", "/sets-of/me/x");
 	assert_false(mount_paths_in(list, out, DEV(0, 50), "/@other/x")); /* of the same file system, mounted nowhere */
 }
 

@@ -176,9 +176,11 @@ static void test_json_can_be_read(void **state)
 /* Its names are the host's, and as untrusted. */
 static void test_a_chain_is_told(void **state)
 {
-	static const char *const told[] = { [JSON] = "\"file\":\"/d/?]0;title?\?(\"",
-					    [TEXT] = "thread 10 in read pipe:[?[2J] ← ?worker[20] in pread64",
-					    [WHY] = "?worker[20] of process 20: pread64 /d/?]0;title?\?(, woken by an" };
+	static const char *const told[] = {
+		[JSON] = "\"file\":\"/d/?]0;title?\?(\"",
+		[TEXT] = "thread 10 in read pipe:[?[2J] ← ?worker[20] in pread64",
+		[WHY] = "?worker[20] of process 20: pread64 /d/?]0;title?\?(, woken by an"
+	};
 
 	(void)state;
 	for (enum form form = JSON; form <= WHY; form++) {
