@@ -46,20 +46,20 @@ def host(gpushim, tmp_path):
 
 @pytest.mark.parametrize("way", ["ebpf", "perf", "proc"])
 def test_it_ends_when_the_tree_has(host, program, way):
-    target = program("sh", "-c", "read line; sleep 2 &", stdin=subprocess.PIPE)
+    target = program("sh", "-c", "read line; sleep 2 & sleep 0.5", stdin=subprocess.PIPE)
     follower = host(target.pid, "--probes", way)
     if f"by {way} into" not in follower.first:
         pytest.skip(follower.first)
     target.stdin.close()
     until(lambda: not is_there(target.pid))  # nobody has asked for its status: it is dead all the same
-    assert follower.process.poll() is None  # its child lives
+    assert follower.process.poll() is None  # its child lives, and was there for long enough to be met by looks
     status_, said = follower.end()
     assert status_ == 0
     assert said.startswith(f"gpushim: following process {target.pid} (sh) by ") and f" into {follower.file}\n" in said
     assert f"gpushim: ended: process {target.pid}; it took " in said and "lost" not in said
     top = header(follower.file)
     assert top["kind"] == 1 and top["clock"] == 2 and top["version"] == 1
-    assert top["pid"] == target.pid and top["ppid"] == os.getpid() and top["cmdline"] == "sh -c read line; sleep 2 &"
+    assert top["pid"] == target.pid and top["ppid"] == os.getpid() and top["cmdline"] == "sh -c read line; sleep 2 & sleep 0.5"
     assert has_exited(follower.file) and follower.file.stat().st_mode & 0o777 == 0o600
     assert follower.file.name == f"{os.uname().nodename}-{target.pid}.host.gst"
 
