@@ -86,14 +86,6 @@ class Host:
         return self.process.returncode, said
 
 
-def can_follow(gpushim, folder, *options, **how):
-    program = subprocess.Popen(["sleep", "60"], **how)
-    host = Host(gpushim, program.pid, folder, *options, **how)
-    program.kill()
-    program.wait()
-    return host.end()[0] == 0
-
-
 def environment_of(text):
     return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 

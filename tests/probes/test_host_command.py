@@ -8,7 +8,8 @@ import sys
 import time
 
 import pytest
-from collecting import NOBODY, ORDINARY, Host, can_follow, counters, has_exited, header, host_files, is_there, open_to_all, status, until
+from collecting import NOBODY, ORDINARY, Host, counters, has_exited, header, host_files, is_there, open_to_all, status, until
+from watching import why_not
 
 CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE = 1 << 2, 1 << 19
 
@@ -30,8 +31,6 @@ def program():
 
 @pytest.fixture
 def host(gpushim, tmp_path):
-    if not can_follow(gpushim, tmp_path / "try"):
-        pytest.skip("there is no way to watch here")
     started = []
 
     def start(pid, *options, out=tmp_path / "out", **how):
@@ -45,11 +44,13 @@ def host(gpushim, tmp_path):
 
 
 @pytest.mark.parametrize("way", ["ebpf", "perf", "proc"])
-def test_it_ends_when_the_tree_has(host, program, way):
+def test_it_ends_when_the_tree_has(host, program, build, way):
+    reason = why_not(build, way)
+    if reason:
+        pytest.skip(reason)
     target = program("sh", "-c", "read line; sleep 2 & sleep 0.5", stdin=subprocess.PIPE)
     follower = host(target.pid, "--probes", way)
-    if f"by {way} into" not in follower.first:
-        pytest.skip(follower.first)
+    assert f"by {way} into" in follower.first
     target.stdin.close()
     until(lambda: not is_there(target.pid))  # nobody has asked for its status: it is dead all the same
     assert follower.process.poll() is None  # its child lives, and was there for long enough to be met by looks

@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from collecting import ORDINARY, can_follow, children, environment_of, has_exited, header, host_files, is_there, named_child, open_to_all, until
+from collecting import ORDINARY, children, environment_of, has_exited, header, host_files, is_there, named_child, open_to_all, until
+from watching import why_not
 
 CALL = 'import ctypes; ctypes.CDLL("libcuda.so.1").cuInit(0)\n'
 READY = CALL + 'import sys; print("ready", flush=True); sys.stdin.readline(); print("done", flush=True); sys.exit(7)'
@@ -45,15 +46,14 @@ class Runs:
 
 @pytest.fixture
 def run(gpushim, recorder, tmp_path):
-    if not can_follow(gpushim, tmp_path / "try"):
-        pytest.skip("there is no way to watch here")
     return Runs(gpushim, recorder, tmp_path)
 
 
 @pytest.fixture(params=["ebpf", "perf", "proc"])
-def way(request, gpushim, tmp_path):
-    if not can_follow(gpushim, tmp_path / "try-way", "--probes", request.param):
-        pytest.skip("this way to watch is not to be had here")
+def way(request, build):
+    reason = why_not(build, request.param)
+    if reason:
+        pytest.skip(reason)
     return request.param
 
 

@@ -10,9 +10,10 @@ import subprocess
 import sys
 
 import pytest
-from conftest import Follow
+from following import Follow
 from records import DISK, FAULT, LAST, LOOKED, PREEMPTED
 from test_ebpf_waits import CALLS
+from watching import why_not
 
 MS = 1000000
 READS, WRITES = 1, 2
@@ -22,24 +23,16 @@ SWITCH, SYSCALL, PIPES, PRESSURE = 0, 10, 11, 12
 NOBODY = 65534
 
 
-def refused(gpushim, how, folder):
-    """None, or why this way is closed here."""
-    with subprocess.Popen(["sleep", "0.2"]) as program:
-        done = subprocess.run([gpushim, "host", "-p", str(program.pid), "-o", folder, "--probes", how], capture_output=True, text=True, timeout=60)
-    return None if done.returncode == 0 else done.stderr.strip()
-
-
 @pytest.fixture(params=["perf", "proc"])
 def how(request):
     return request.param
 
 
 @pytest.fixture
-def follow(gpushim, tmp_path, how):
+def follow(gpushim, build, tmp_path, how):
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)  # ordinary users record below it
-    (tmp_path / "try").mkdir()
-    why = refused(gpushim, how, tmp_path / "try")
+    why = why_not(build, how)
     if why:
         pytest.skip(why)
     runs = Follow(gpushim, tmp_path)

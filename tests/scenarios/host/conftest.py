@@ -1,30 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What tests of host probes share: whether this machine has a way to watch, a folder on its disk, and the programs run under it."""
 
-import functools
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
-
-
-@functools.cache
-def why_not(gpushim, shim, how):
-    """None, or one line: this machine, or this build, cannot be watched that way."""
-    with tempfile.TemporaryDirectory(prefix="gpushim-way-") as folder:
-        Path(folder).chmod(0o777)
-        done = subprocess.run([str(gpushim), "run", "--host", how, "--out", f"{folder}/out", "--", "/bin/true"], cwd=folder,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-    return None if done.returncode == 0 else (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0]
+from watching import why_not
 
 
 @pytest.fixture
-def needs(gpushim, shim):
-    """needs("ebpf"): skips where that way is not to be had."""
+def needs(build):
+    """needs("ebpf"): skips where this machine lacks what that way is made of."""
     def insist(how):
-        reason = why_not(gpushim, shim, how)
+        reason = why_not(build, how)
         if reason:
             pytest.skip(f"--host {how}: {reason}")
     return insist
