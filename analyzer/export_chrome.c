@@ -170,7 +170,7 @@ static void head(struct chrome *x)
 {
 	const struct summary *s = x->s;
 	const struct trace *t = s->run->n_traces ? s->run->traces[0] : NULL;
-	int64_t base = t ? (int64_t)t->header.start_real_ns + (x->zero_ns - (int64_t)t->header.start_mono_ns) : 0;
+	int64_t base = t ? (int64_t)(t->header.start_real_ns + ((uint64_t)x->zero_ns - t->header.start_mono_ns)) : 0;
 
 	/* Readers look for "rank": with the space; the generator writes none. */
 	fputs("{\"schemaVersion\": 1,\n\"distributedInfo\": {\"backend\": \"none\", \"rank\": 0, \"world_size\": 1},\n",

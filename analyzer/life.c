@@ -129,7 +129,7 @@ static bool lives_since(uint32_t pid, uint64_t start_mono_ns)
 		return false;
 	if (state == 'Z' || state == 'X') /* dead; nobody has asked for its status yet */
 		return false;
-	start = (int64_t)ticks * (1000000000 / sysconf(_SC_CLK_TCK)) - asleep - (int64_t)start_mono_ns;
+	start = (int64_t)(ticks * (uint64_t)(1000000000 / sysconf(_SC_CLK_TCK)) - (uint64_t)asleep - start_mono_ns);
 	return start < 2 * START_STEP_NS && start > -2 * START_STEP_NS;
 }
 

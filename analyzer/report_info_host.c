@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ns.h"
 #include "report_info.h"
 #include "report_words.h"
 #include "text.h"
@@ -41,7 +42,7 @@ static void recorded(struct words *w, const struct host_trace *h)
 	uint64_t processes, threads, strangers;
 
 	count_tasks(h, &processes, &threads, &strangers);
-	report_time_of_day(when, header->start_real_ns + (uint64_t)(h->begin_ns - (int64_t)header->start_mono_ns));
+	report_time_of_day(when, header->start_real_ns + ((uint64_t)h->begin_ns - header->start_mono_ns));
 	text_clean(command, sizeof(command),
 		   header->cmdline[0]        ? text_command(header->cmdline)
 		   : *text_base(header->exe) ? text_base(header->exe)
@@ -116,7 +117,7 @@ static void dropped(struct words *w, const struct host_trace *h)
 static void lost(struct words *w, const struct host_trace *h)
 {
 	char n[48], gone[TEXT_SHORT];
-	int64_t front_ns = h->begin_ns - (int64_t)h->probes.begin;
+	int64_t front_ns = since64(h->begin_ns, h->probes.begin);
 
 	w->label = "lost";
 	w->any = false;

@@ -38,9 +38,7 @@ int64_t words_until_ns(const struct trace *t)
 
 char *words_time_of_day(char buf[64], const struct trace *t, int64_t ns, const char *day)
 {
-	int64_t since = ns - (int64_t)t->header.start_mono_ns;
-
-	report_time_of_day(buf, t->header.start_real_ns + (uint64_t)since);
+	report_time_of_day(buf, t->header.start_real_ns + ((uint64_t)ns - t->header.start_mono_ns));
 	if (day && strlen(buf) > 11 && strncmp(buf, day, 11) == 0)
 		memmove(buf, buf + 11, strlen(buf + 11) + 1);
 	return buf;

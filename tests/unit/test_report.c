@@ -240,6 +240,39 @@ static void test_why_of_a_gap_that_is_not(void **state)
 	summary_free(&s);
 }
 
+/* A file may claim to have begun at any time: what is later than its own records is no time ago, and no sum overflows. */
+static void test_times_of_any_size(void **state)
+{
+	const struct gst_file_header header = trace->header, host_header = host->header;
+	const struct gst_counters counters = host->counters;
+	const struct gst_probes probes = host->probes;
+	const struct report_style style = { .columns = 80 };
+	char *page = NULL;
+	size_t size;
+	FILE *out = open_memstream(&page, &size);
+
+	(void)state;
+	trace->header.start_mono_ns = host->header.start_mono_ns = (uint64_t)INT64_MAX + 1;
+	for (enum form form = 0; form < FORMS; form++)
+		free(printed(form));
+	host->probes.begin = (uint64_t)INT64_MAX + 1;
+	host->counters.recycled_until = 1;
+	report_info_host(out, host, &style);
+	fclose(out);
+	assert_null(strstr(page, "given up"));
+	free(page);
+	out = open_memstream(&page, &size);
+	host->probes.begin = (uint64_t)host->begin_ns - 3000000;
+	report_info_host(out, host, &style);
+	fclose(out);
+	assert_non_null(strstr(page, "The first 3.0 ms were given up"));
+	free(page);
+	trace->header = header;
+	host->header = host_header;
+	host->counters = counters;
+	host->probes = probes;
+}
+
 static void test_text_for_people(void **state)
 {
 	char buf[TEXT_SHORT], clean[16];
@@ -281,6 +314,7 @@ int main(void)
 		cmocka_unit_test(test_every_allocation_may_fail),
 		cmocka_unit_test(test_write_errors_stay_in_the_file),
 		cmocka_unit_test(test_why_of_a_gap_that_is_not),
+		cmocka_unit_test(test_times_of_any_size),
 		cmocka_unit_test(test_text_for_people),
 	};
 
