@@ -3,20 +3,11 @@
 
 #include <sched.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "proc_text.h"
 
 #define RECKON_NS 200000000u /* the kernel's account of CPU time is no finer than a tick, in places */
-
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* A time slice of the shortest kind, for which Linux 6.12 gives an ordinary task its turn the sooner; older ones take no notice. */
 static void ask_for_turns(void)
@@ -38,7 +29,7 @@ static void ask_for_turns(void)
 void pace_begin(struct pace *p, uint32_t least_ms, uint32_t most_ms, uint32_t share)
 {
 	ask_for_turns();
-	*p = (struct pace){ own_cpu_ns(), mono_ns(), least_ms, least_ms, most_ms, share };
+	*p = (struct pace){ thread_cpu_ns(), mono_ns(), least_ms, least_ms, most_ms, share };
 }
 
 uint32_t pace_next(struct pace *p)
@@ -47,7 +38,7 @@ uint32_t pace_next(struct pace *p)
 
 	if (now - p->wall_ns < RECKON_NS)
 		return p->ms;
-	cpu = own_cpu_ns();
+	cpu = thread_cpu_ns();
 	used = (cpu - p->cpu_ns) * p->share;
 	/* What a round costs is the same whatever the rest: the period that makes it that share is this one by the share that was used. */
 	ms = (p->ms * used + (now - p->wall_ns) - 1) / (now - p->wall_ns);

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* proc_sockets.h: whom a socket is connected to: sock_diag for UNIX sockets; others are asked themselves (pidfd_getfd(2), where we may), or
- * looked up in /proc/<pid>/net/tcp and its like, which takes the kernel milliseconds, however short the list is. */
+/* proc_sockets.h: whom a socket is connected to. UNIX sockets: sock_diag tells. Others are asked themselves (pidfd_getfd(2), where we may) and
+ * sock_diag for the other end; or they are looked up in lists. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "socket_diag.h"
+#include "socket_lists.h"
+
 #define PROC_SOCKET_NAME 80
 
 struct proc_socket {
 	uint64_t inode, peer; /* peer: the other end's, where it is on this machine; 0 not known */
-	uint64_t asked_ns;
+	uint64_t asked_ns;    /* 0: not yet */
 	bool sure;            /* connected: it will not change any more */
 	char name[PROC_SOCKET_NAME]; /* "tcp:10.0.0.1:443", "unix:[1]:[2]", "udp:[::1]:53"; "" not known */
 };
 
 struct proc_sockets {
-	struct proc_socket *at; size_t n, cap;
-	char *list[4];          /* as last read, of this network namespace */
-	uint64_t list_ns, net;
-	uint64_t not_before_ns; /* they may be long: no more than a twentieth of the time is spent in reading them */
-	int diag;               /* netlink socket + 1, 0 not opened yet, -1 none to be had */
+	struct proc_socket *at; /* each may be at a few places; of these the one asked about longest ago makes room; NULL: none yet */
+	struct socket_diag diag;
+	struct socket_lists lists;
+	uint64_t own_net;       /* network namespace that sock_diag speaks of; 0 not known */
 };
 
 /* pid: a process that has it as fd, in whose network namespace it is looked for. NULL: nothing is known, or no memory. Valid until the next call. */

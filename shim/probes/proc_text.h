@@ -25,3 +25,5 @@ bool proc_text_number(const char **at, int base, uint64_t *value);
 const char *proc_text_next_line(const char *at);
 
 uint64_t mono_ns(void);
+/* Of the calling thread. */
+uint64_t thread_cpu_ns(void);
