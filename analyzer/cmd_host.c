@@ -148,13 +148,16 @@ static void on_signal(int sig)
 	stop = sig;
 }
 
+/* What whoever started us had us ignore (nohup, a shell's background) is ignored still. */
 static void catch_signals(void)
 {
-	struct sigaction end = { .sa_handler = on_signal };
+	const struct sigaction end = { .sa_handler = on_signal };
 	const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction before;
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		sigaction(ends[i], &end, NULL);
+		if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaction(ends[i], &end, NULL);
 }
 
 static void say_begin(const struct collector *c, const struct target *t)

@@ -243,9 +243,10 @@ static int run(char *argv[], const struct run_opts *o, char *dir, const char *id
 
 	if (status)
 		return status;
+	if (!wants_probes(o))
+		secure_drop();
 	if (!child_run(argv, wants_probes(o) ? &watch : NULL, &end))
 		return fail(ERR_SYSTEM, NULL, strerror(errno), NULL);
-	secure_drop();
 	if (end.refused) {
 		run_probes_discard(&host);
 		return say_required(&host);

@@ -55,6 +55,7 @@ static void witness_main(int fd, const sigset_t *set, pid_t parent)
 {
 	struct told t;
 
+	secure_drop_all();
 	prctl(PR_SET_NAME, "gpushim-witness");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (getppid() == parent) {
@@ -207,6 +208,8 @@ static void exec_program(char *const argv[], const int fds[4], const sigset_t *m
 
 	close(fds[3]);
 	secure_become_ordinary();
+	if (write(report, "", 1) != 1)
+		_exit(NOT_FOUND); /* nobody is there any more to have run it */
 	held(fds[2]);
 	sigaction(SIGCHLD, on_child, NULL);
 	cmd_signals_restore();
@@ -216,6 +219,15 @@ static void exec_program(char *const argv[], const int fds[4], const sigset_t *m
 	if (write(report, &error, sizeof(error)) < 0)
 		error = 0; /* nobody to tell; the status says enough */
 	_exit(NOT_FOUND);
+}
+
+/* It is in its final state, for whoever wants to look at it: what it has of our file's rights is gone. Or it has ended. */
+static void wait_until_ready(int fd)
+{
+	char ready;
+
+	while (read(fd, &ready, 1) < 0 && errno == EINTR)
+		;
 }
 
 /* What the child had to say before it became the program; nothing where it did. */
@@ -263,6 +275,7 @@ static pid_t start(char *const argv[], const struct child_watch *watch, struct c
 	close(fds[1]);
 	close(fds[2]);
 	if (child > 0) {
+		wait_until_ready(fds[0]);
 		end->refused = !let_go(child, fds[3], watch);
 		end->error = exec_error(fds[0]);
 	} else {
@@ -289,6 +302,7 @@ bool child_run(char *const argv[], const struct child_watch *watch, struct child
 	if (witness_start(&set)) {
 		child = start(argv, watch, end, &mask, &on_child);
 		saved_errno = errno;
+		secure_drop_to_wait();
 		if (child > 0)
 			end->status = wait_for(child, &set);
 		witness_end();

@@ -36,6 +36,15 @@ static int unknown(const char *name)
 	return ERR_USAGE;
 }
 
+/* Whoever calls us could have a file of the other user's written or read, by options and variables. */
+static int set_user_id(void)
+{
+	fputs("gpushim: runs with another user's or group's rights (set-user-ID), which it is not made for\n"
+	      "try: sudo chmod u-s,g-s on its file; for host probes sudo setcap cap_bpf,cap_perfmon+ep\n",
+	      stderr);
+	return ERR_SYSTEM;
+}
+
 static const struct command *find(const char *name)
 {
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
@@ -65,7 +74,8 @@ int main(int argc, char *argv[])
 	const char *name = argc > 1 ? argv[1] : "";
 	const struct command *c = find(name);
 
-	secure_start(argc, argv, c && c->capable);
+	if (!secure_start(argc, argv, c && c->capable))
+		return set_user_id();
 	setlocale(LC_CTYPE, "");
 	cmd_signals_start();
 	if (c)

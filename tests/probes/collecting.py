@@ -4,6 +4,7 @@
 import os
 import struct
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -63,6 +64,29 @@ def until(what, seconds=10):
         assert time.monotonic() < end, "in vain"
         time.sleep(0.01)
     return found
+
+
+CALL = 'import ctypes; ctypes.CDLL("libcuda.so.1").cuInit(0)\n'
+READY = CALL + 'import sys; print("ready", flush=True); sys.stdin.readline(); print("done", flush=True); sys.exit(7)'
+
+
+class Runs:
+    def __init__(self, gpushim, recorder, folder):
+        self.gpushim, self.recorder, self.folder, self.out = gpushim, recorder, folder, folder / "out"
+
+    def command(self, text, *options):
+        return [str(self.gpushim), "run", "-o", str(self.out), *options, "--", sys.executable, "-c", text]
+
+    def environment(self, **more):
+        return self.recorder.environment(shim=False, **more)
+
+    def __call__(self, text, *options, **how):
+        return subprocess.run(self.command(text, *options), env=self.environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=60, **how)
+
+    def start(self, text, *options, **how):
+        return subprocess.Popen(self.command(text, *options), env=self.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, **how)
 
 
 class Host:

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from collecting import Runs
 from following import Follow
 from watching import why_not
 
@@ -26,6 +27,19 @@ def follow(gpushim, build, disk):
     if reason:
         pytest.skip(f"not by eBPF here: {reason}")
     return Follow(gpushim, disk)
+
+
+@pytest.fixture
+def run(gpushim, recorder, tmp_path):
+    return Runs(gpushim, recorder, tmp_path)
+
+
+@pytest.fixture(params=["ebpf", "perf", "proc"])
+def way(request, build):
+    reason = why_not(build, request.param)
+    if reason:
+        pytest.skip(reason)
+    return request.param
 
 
 @pytest.fixture

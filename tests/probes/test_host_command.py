@@ -68,11 +68,23 @@ def test_it_ends_when_the_tree_has(host, program, build, way):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_ends_when_it_is_told_to(host, program, number):
     target = program()
-    follower = host(target.pid)
+    follower = host(target.pid, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
     follower.process.send_signal(number)
     status_, said = follower.end()
     assert status_ == 0 and f"told to end: no longer following process {target.pid}" in said
     assert has_exited(follower.file) and target.poll() is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_what_it_was_started_to_ignore_does_not_end_it(host, program, number):
+    """nohup; a shell's background."""
+    target = program()
+    follower = host(target.pid, preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))
+    assert int(status(follower.process.pid, "SigIgn"), 16) >> (number - 1) & 1
+    follower.process.send_signal(number)
+    target.kill()
+    status_, said = follower.end()
+    assert status_ == 0 and f"ended: process {target.pid}" in said
 
 
 def test_killed_it_leaves_what_it_wrote(host, program, gpushim):

@@ -22,3 +22,5 @@ LDFLAGS_test_probes_host_file = -Wl,--wrap=posix_fallocate
 LDFLAGS_test_reader_live = -Wl,--wrap=pread
 # It writes with the collector what it reads with the analyzer.
 $(BUILD)/unit/test_host_live: $(BUILD)/libprobes.a
+# A part of the command line program, with stand-ins for what it uses.
+$(BUILD)/unit/test_run_child: $(BUILD)/obj/analyzer/cmd_run_child.o
