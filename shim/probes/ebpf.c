@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,20 +27,37 @@ static void discard(struct ebpf *e)
 	free(e);
 }
 
+/* Are its four numbers of this kind, by /proc/<pid>/status, all the same: real, effective, saved, of files? */
+static bool is_one(const char *status, const char *kind, uint64_t *id)
+{
+	const char *at = strstr(status, kind);
+	uint64_t ids[4];
+
+	if (!at)
+		return false;
+	at += strlen(kind);
+	for (unsigned i = 0; i < 4; i++)
+		if (!proc_text_number(&at, 10, &ids[i]) || ids[i] != ids[0])
+			return false;
+	*id = ids[0];
+	return true;
+}
+
+/* As may_follow in the kernel has it. */
 static bool its_own(pid_t root, char why[256])
 {
-	char path[32];
-	struct stat st;
+	char status[4096];
+	uint64_t uid, gid;
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)root);
-	if (stat(path, &st) != 0) {
+	if (proc_text_read(status, sizeof(status), "/proc/%d/status", (int)root) < 0) {
 		snprintf(why, 256, "there is no process %d", (int)root);
 		return false;
 	}
-	if (geteuid() == 0 || st.st_uid == getuid())
+	if (geteuid() == 0)
 		return true;
-	snprintf(why, 256, "process %d is another user's (%u): only root may follow it", (int)root,
-		 (unsigned)st.st_uid);
+	if (is_one(status, "\nUid:", &uid) && is_one(status, "\nGid:", &gid) && uid == getuid())
+		return true;
+	snprintf(why, 256, "process %d is another user's, or has another's rights: only root may follow it", (int)root);
 	return false;
 }
 

@@ -66,10 +66,21 @@ static __always_inline void write_task(struct task_struct *task, uint64_t begin,
 	event_submit(e);
 }
 
-/* Only tasks of one user, if so set. */
+/* Only tasks of one user, if so set, and of those none that has another's rights: what a program with the set-user-ID bit does is not for
+ * the user who called it to see, as /proc and ptrace have it. */
 static __always_inline bool may_follow(struct task_struct *task)
 {
-	return set.uid == ~0u || BPF_CORE_READ(task, cred, uid.val) == set.uid;
+	const struct cred *c;
+	uint32_t uid, gid;
+
+	if (set.uid == ~0u)
+		return 1;
+	c = BPF_CORE_READ(task, real_cred);
+	uid = BPF_CORE_READ(c, uid.val);
+	gid = BPF_CORE_READ(c, gid.val);
+	return uid == set.uid && BPF_CORE_READ(c, euid.val) == uid && BPF_CORE_READ(c, suid.val) == uid &&
+	       BPF_CORE_READ(c, fsuid.val) == uid && BPF_CORE_READ(c, egid.val) == gid && BPF_CORE_READ(c, sgid.val) == gid &&
+	       BPF_CORE_READ(c, fsgid.val) == gid;
 }
 
 /* The preemption count says whether an interrupt is being served. Where it is a variable of each CPU (x86) its distance from the run queue

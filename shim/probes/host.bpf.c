@@ -121,7 +121,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	struct tracked *t = tracked_of(parent);
 	uint64_t now;
 
-	if (!t || t->kind != TRACKED_TREE)
+	if (!t || t->kind != TRACKED_TREE || !may_follow(child))
 		return 0;
 	now = bpf_ktime_get_ns();
 	t = plant(child, now);
@@ -133,7 +133,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* A thread that is not its process's first takes that one's number over; one that becomes another user's is no longer ours to follow. */
+/* A thread that is not its process's first takes that one's number over; one that gets another user's rights is no longer ours to follow. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {

@@ -15,7 +15,11 @@ struct upid { int nr; struct pid_namespace *ns; };
 struct pid { unsigned level; struct upid numbers[1]; };
 
 typedef struct { unsigned val; } kuid_t;
-struct cred { kuid_t uid, euid; };
+typedef struct { unsigned val; } kgid_t;
+struct cred {
+	kuid_t uid, euid, suid, fsuid;
+	kgid_t gid, egid, sgid, fsgid;
+};
 
 /* ---- files ---- */
 struct qstr { unsigned len; const unsigned char *name; };
@@ -80,7 +84,8 @@ struct request {
 struct rq { unsigned nr_running; };
 struct cfs_rq { struct rq *rq; int throttle_count; unsigned long long throttled_clock_self_time; };
 struct sched_entity { struct cfs_rq *cfs_rq; unsigned long long sum_exec_runtime; };
-struct thread_info { int preempt_count; /* not on x86 */ };
+/* Not on x86. Elsewhere an int, or (aarch64) 64 bits of which these are the lower: the loader widens a load for no signed type. */
+struct thread_info { unsigned preempt_count; };
 
 struct task_struct {
 	struct thread_info thread_info;
@@ -95,7 +100,7 @@ struct task_struct {
 	struct task_struct *real_parent, *group_leader;
 	struct pid *thread_pid;
 	unsigned long long start_time;
-	const struct cred *cred;
+	const struct cred *real_cred; /* its own: the other one is at times another's, for whom it works */
 	struct files_struct *files;
 	struct sched_entity se;
 	char comm[16];
