@@ -61,8 +61,10 @@ struct syscall_shape {
 	uint8_t fd;      /* … or SHAPE_POLL: in the array that the first argument points to, if that is of one */
 	uint8_t bytes;
 	uint8_t offset; /* … or SHAPE_F_POS */
-	uint8_t limit : 4; /* a time limit: a pointer or milliseconds; or SHAPE_ALWAYS */
-	uint8_t sends : 4;  /* 1: it may deliver a packet to this very machine */
+	uint8_t limit : 4; /* a time limit: a pointer, or SHAPE_ALWAYS */
+	uint8_t limit_ms : 1; /* … or an int of milliseconds, of which none below 0 is one: what stands above its 32 bits is nobody's */
+	uint8_t sends : 1; /* it may deliver a packet to this very machine */
+	uint8_t zero : 2;
 };
 enum { SHAPE_POLL = 15, SHAPE_F_POS = 15, SHAPE_ALWAYS = 15, SHAPES = 512 };
 

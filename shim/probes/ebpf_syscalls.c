@@ -50,15 +50,15 @@ void ebpf_syscalls_fill(struct syscall_shape shapes[SHAPES])
 	SHAPE(futex, .limit = 4)
 	SHAPE(ppoll, .fd = SHAPE_POLL, .limit = 3)
 	SHAPE(pselect6, .limit = 5)
-	SHAPE(epoll_pwait, .fd = 1, .limit = 4)
+	SHAPE(epoll_pwait, .fd = 1, .limit = 4, .limit_ms = 1)
 	SHAPE(rt_sigtimedwait, .limit = 3)
 	SHAPE(semtimedop, .limit = 4)
 	SHAPE(mq_timedreceive, .limit = 5)
 	SHAPE(io_getevents, .limit = 5)
 #ifdef SYS_poll
-	SHAPE(poll, .fd = SHAPE_POLL, .limit = 3)
+	SHAPE(poll, .fd = SHAPE_POLL, .limit = 3, .limit_ms = 1)
 	SHAPE(select, .limit = 5)
-	SHAPE(epoll_wait, .fd = 1, .limit = 4)
+	SHAPE(epoll_wait, .fd = 1, .limit = 4, .limit_ms = 1)
 #endif
 #ifdef SYS_futex_waitv
 	SHAPE(futex_waitv, .limit = 4)

@@ -134,6 +134,13 @@ static __always_inline bool sends(struct task_struct *task)
 	return shape_of(&e)->sends;
 }
 
+static __always_inline bool has_limit(const struct entry *e, struct syscall_shape shape)
+{
+	uint64_t limit = entry_arg(e, shape.limit);
+
+	return shape.limit == SHAPE_ALWAYS || (shape.limit_ms ? (int32_t)limit > 0 : limit != 0);
+}
+
 /* t->flags are those of the wait. */
 static __always_inline void what_for(struct what *w, struct tracked *t, struct task_struct *task)
 {
@@ -165,7 +172,7 @@ static __always_inline void what_for(struct what *w, struct tracked *t, struct t
 		return;
 	}
 	shape = *(struct syscall_shape *)shape_of(&e);
-	w->timed = shape.limit == SHAPE_ALWAYS || (shape.limit && (int64_t)entry_arg(&e, shape.limit) > 0);
+	w->timed = has_limit(&e, shape);
 	w->what.bytes = entry_arg(&e, shape.bytes);
 	fd = shape.fd == SHAPE_POLL ? (uint32_t)t->poll_fd : (uint32_t)entry_arg(&e, shape.fd);
 	if (!shape.fd || !(file = file_of(task, fd)) || !(inode = BPF_CORE_READ(file, f_inode)))

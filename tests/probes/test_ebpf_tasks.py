@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from records import Trace
 
 ROOT, THERE, STRANGER, KERNEL, EXEC = 1, 2, 4, 8, 16
 NOBODY = 65534
@@ -182,6 +183,84 @@ time.sleep(0.03)
 def test_ordinary_user_may_not_follow_another(follow, two_capabilities):
     with pytest.raises(AssertionError, match="another user's|not permitted|may not"):
         follow("", gpushim=two_capabilities, user=NOBODY, program_user=1)
+
+
+@pytest.mark.parametrize("mode, owner", [(0o4755, (1, 1)), (0o2755, (0, 1))], ids=["set-user-ID", "set-group-ID"])
+def test_rights_of_another_are_not_for_an_ordinary_user_to_see(follow, two_capabilities, disk, mode, owner):
+    """A program that the tree executes, with the rights of its owner, and what that one makes."""
+    other = disk / "other"
+    shutil.copy(shutil.which("python3", path="/usr/bin:/bin"), other)
+    os.chown(other, *owner)
+    other.chmod(mode)
+    text = "import os, time; print(f'ids={os.getresuid()}{os.getresgid()}', flush=True); os.fork(); time.sleep(0.07)"
+    run = follow(f"""
+child = os.fork()
+if not child:
+    time.sleep(0.04)
+    os.execv("{other}", ["other", "-c", {text!r}])
+told("child", child)
+os.waitpid(child, 0)
+""", gpushim=two_capabilities, user=NOBODY)
+    if run.told["ids"] == str((NOBODY,) * 3) * 2:
+        pytest.skip("this file system grants nobody's rights")
+    child = run.tid("child")
+    assert len(run.waits(child, longer_ms=20, syscall=SLEEP)) == 1  # the one before
+    assert {t.tid for t in run.trace.tasks if not t.flags & STRANGER} == {run.tid(), child}
+    assert [e.tid for e in run.trace.ends].count(child) == 1
+
+
+RIGHTS_BACK = """
+import ctypes
+libc = ctypes.CDLL(None)
+libc.prctl(28, 4, 0, 0, 0)  # what it may do does not hang on its ids
+os.setgroups([])
+os.setresgid({user}, {user}, {user})
+os.setresuid({user}, {user}, {saved})
+libc.prctl(4, 1, 0, 0, 0)
+print(f"pid={{os.getpid()}}", flush=True)
+sys.stdin.readline()
+os.setresuid(0, 0, 0)
+child = os.fork()
+time.sleep(0.03)
+if not child: os._exit(0)
+print(f"child={{child}}", flush=True)
+os.waitpid(child, 0)
+"""
+
+
+def two_users(saved):
+    return subprocess.Popen([sys.executable, "-c", "import os, sys, time\n" + RIGHTS_BACK.format(user=NOBODY, saved=saved)],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_who_has_got_root_since_makes_no_children_that_are_seen(follow, two_capabilities):
+    program = two_users(saved=NOBODY)
+    pid = int(program.stdout.readline().partition("=")[2])
+    host, out = follow.collector(pid, gpushim=two_capabilities, user=NOBODY, group=NOBODY, extra_groups=[])
+    try:
+        said = host.stderr.readline()
+        assert "following" in said, said
+        child = int(program.communicate("\n", timeout=60)[0].partition("=")[2])
+        host.communicate(timeout=60)
+    finally:
+        program.kill()
+        host.kill()
+    (file,) = out.glob("*.host.gst")
+    tasks = {t.tid for t in Trace(file).tasks}
+    assert pid in tasks and child not in tasks
+
+
+def test_who_may_become_root_again_is_not_followed(follow, two_capabilities):
+    program = two_users(saved=0)
+    pid = int(program.stdout.readline().partition("=")[2])
+    host, _ = follow.collector(pid, gpushim=two_capabilities, user=NOBODY, group=NOBODY, extra_groups=[])
+    try:
+        said = host.communicate(timeout=60)[1]
+    finally:
+        program.kill()
+        host.kill()
+        program.wait()
+    assert host.returncode != 0 and "another" in said
 
 
 def test_ordinary_user_without_capabilities_is_told(follow, gpushim, disk):

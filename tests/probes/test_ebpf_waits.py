@@ -57,6 +57,22 @@ def test_limit_of_time_is_a_timer(follow, text, call):
     assert (wait.by, wait.waker) == (TIMER, 0)
 
 
+@pytest.mark.parametrize("text, call", [
+    ("p = select.poll(); p.register(clock, select.POLLIN); p.poll(None)", "poll"),
+    ("p = select.epoll(); p.register(clock, select.EPOLLIN); p.poll(None)", "epoll_wait"),
+], ids=["poll", "epoll"])
+def test_no_limit_of_time_is_no_timer(follow, text, call):
+    """-1 ms stand in an argument's lower half: woken by a clock of its own, an interrupt, and not because its time was up."""
+    wait = follow(f"""
+import ctypes, select, struct
+libc = ctypes.CDLL(None)
+clock = libc.timerfd_create(time.CLOCK_MONOTONIC, 0)
+libc.timerfd_settime(clock, 0, struct.pack("4q", 0, 0, 0, 50000000), None)
+{text}
+""").only(longer_ms=30, syscall=CALLS[call])
+    assert (wait.by, wait.waker) == (INTERRUPT, 0)
+
+
 def test_pipe_names_its_writer(follow):
     run = follow("""
 r, w = os.pipe()
