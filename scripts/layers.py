@@ -11,7 +11,7 @@ from pathlib import Path
 # Of the shim, the analyzer sees the file format only; what moves a trace serves both.
 FORMAT = ["shim/format.h", "shim/format_host.h"]
 # What of the shim serves the host probes, too: it knows nothing of the rest.
-SHARED = [f"shim/{name}.h" for name in ("elsewhere", "file_copy", "file_system", "layout", "lines", "local_dir", "pages", "process_info", "rename_new", "run_dir")]
+SHARED = [f"shim/{name}.h" for name in ("elsewhere", "file_copy", "file_system", "layout", "lines", "local_dir", "pages", "process_info", "rename_new", "run_dir", "short_slices")]
 
 # Walls between folders: files → what they may include from other folders.
 FOLDERS = [

@@ -19,10 +19,10 @@
 #include "names.h"
 #include "once.h"
 #include "own_thread.h"
-#include "placement.h"
 #include "poll.h"
 #include "sample.h"
 #include "settings.h"
+#include "short_slices.h"
 #include "stack.h"
 #include "stock.h"
 #include "stream.h"
@@ -210,7 +210,7 @@ static void helper_main(void)
 	CUstreamCaptureMode relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
 
 	prctl(PR_SET_TIMERSLACK, 1000);
-	placement_short_slices();
+	short_slices();
 	self = thread_self();
 	if (!self) {
 		__atomic_store_n(&stopping, 2, __ATOMIC_RELEASE);

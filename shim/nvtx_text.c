@@ -6,6 +6,7 @@
 #include "file.h"
 #include "names.h"
 #include "thread.h"
+#include "utf8.h"
 
 #define ARENA_BYTES (1u << 20)
 #define PROBES 64
@@ -127,38 +128,12 @@ static size_t length_of(const char *text)
 	return length < NVTX_TEXT_BYTES ? length : whole_characters(text, length);
 }
 
-static size_t put_utf8(char *to, uint32_t c)
-{
-	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		c = 0xfffd;
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (char)(0xc0 | c >> 6);
-		to[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		to[0] = (char)(0xe0 | c >> 12);
-		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		to[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | c >> 18);
-	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	to[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
 static size_t narrow(char *to, const wchar_t *text)
 {
 	size_t length = 0;
 
 	for (; length + 4 <= NVTX_TEXT_BYTES && *text; text++)
-		length += put_utf8(to + length, (uint32_t)*text);
+		length += utf8_put(to + length, (uint32_t)*text);
 	return length;
 }
 

@@ -24,23 +24,6 @@ void placement_note(void)
 	errno = saved_errno;
 }
 
-void placement_short_slices(void)
-{
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t runtime, deadline, period;
-	} a;
-
-	if (syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) != 0 || a.policy != SCHED_OTHER)
-		return;
-	a.size = sizeof(a);
-	a.runtime = 100000;
-	syscall(SYS_sched_setattr, 0, &a, 0);
-}
-
 void placement_take(void)
 {
 	struct sched_param none = { 0 };

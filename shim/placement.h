@@ -9,7 +9,3 @@ void placement_note(void);
 /* In a thread of ours: the process's CPUs and nice value, the ordinary scheduling policy, memory from anywhere. What is not allowed is
  * left as it is. */
 void placement_take(void);
-
-/* For a thread of ours that runs rarely and briefly, but soon after it wakes: a short slice makes the scheduler (EEVDF, Linux 6.12)
- * let it in before threads that compute; without it a wake-up on a full machine waits out somebody's 3 ms. Elsewhere this changes nothing. */
-void placement_short_slices(void);

@@ -13,7 +13,7 @@
 #include "names.h"
 #include "own_thread.h"
 #include "peek.h"
-#include "placement.h"
+#include "short_slices.h"
 #include "stack.h"
 #include "stack_still.h"
 #include "thread.h"
@@ -165,7 +165,7 @@ static void look_main(void)
 	struct thread *self;
 
 	apart_stay();
-	placement_short_slices();
+	short_slices();
 	self = thread_self();
 	while (self) {
 		uint32_t heard = __atomic_load_n(&bell, __ATOMIC_ACQUIRE);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ring.h"
+#include "utf8.h"
 
 #define CODES 4096u /* a power of two */
 #define CODES_MAX (CODES / 4 * 3)
@@ -104,30 +105,6 @@ static uint32_t line_of(const struct stack_python_layout *l, const struct code *
 
 /* ---- texts ------------------------------------------------------------------------------------------------------------- */
 
-static unsigned put_utf8(char *to, uint32_t c)
-{
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (char)(0xc0 | c >> 6);
-		to[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		to[0] = (char)(0xe0 | c >> 12);
-		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		to[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | (c >> 18 & 7));
-	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	to[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
 /* A str whose characters stand right behind its head; all names in code objects are. `to` has room for TEXT_MAX characters. */
 static bool read_text(const struct stack_python_layout *l, uint64_t at, char *to, uint16_t *bytes)
 {
@@ -151,7 +128,7 @@ static bool read_text(const struct stack_python_layout *l, uint64_t at, char *to
 		uint32_t c = 0;
 
 		memcpy(&c, characters + i * each, each);
-		n += put_utf8(to + n, c);
+		n += utf8_put(to + n, c);
 	}
 	*bytes = (uint16_t)n;
 	return true;

@@ -1,34 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "pace.h"
 
-#include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
+#include "../short_slices.h"
 #include "proc_text.h"
 
 #define RECKON_NS 200000000u /* the kernel's account of CPU time is no finer than a tick, in places */
 
-/* A time slice of the shortest kind, for which Linux 6.12 gives an ordinary task its turn the sooner; older ones take no notice. */
-static void ask_for_turns(void)
-{
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t runtime, deadline, period;
-	} a = { .size = sizeof(a) };
-
-	if (syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) != 0 || a.policy != SCHED_OTHER)
-		return;
-	a.runtime = 100000;
-	syscall(SYS_sched_setattr, 0, &a, 0);
-}
-
 void pace_begin(struct pace *p, uint32_t least_ms, uint32_t most_ms, uint32_t share)
 {
-	ask_for_turns();
+	short_slices();
 	*p = (struct pace){ thread_cpu_ns(), mono_ns(), least_ms, least_ms, most_ms, share };
 }
 

@@ -13,39 +13,11 @@
 
 #include "export.h"
 #include "report.h"
+#include "tests/support/failing_alloc.h"
 #include "tests/support/gst_text.h"
 #include "text.h"
 
 /* The n-th allocation from now fails; 0: none does. */
-static long fail_at;
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-static int fails(void)
-{
-	return fail_at > 0 && --fail_at == 0;
-}
-
-void *__wrap_malloc(size_t n)
-{
-	return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-	return fails() ? NULL : __real_realloc(p, n);
-}
-
 static const char source[] =
 	"process 100 end=40ms\nthread 10 main\ndevice 0 name=Bad\033[2JName\nstream 1\nstream 2\n"
 	"launch t=1ms..1010us stream=1 seq=1 kernel=bad\033]0;title\007\xff\xfe\xc3(\n"
