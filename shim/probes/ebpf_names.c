@@ -77,7 +77,7 @@ static struct name *put(struct ebpf_names *n, const struct event_key *key, const
 	return s;
 }
 
-/* name\0folder\0…\0 → /…/folder/name. False: it does not fit. */
+/* name\0folder\0…\0 → /…/folder/name, from the first folder that is known. False: it does not fit. */
 static bool join(char out[PATH_MAX], const struct event_path *p)
 {
 	char *at = out + PATH_MAX - 1;
@@ -92,33 +92,29 @@ static bool join(char out[PATH_MAX], const struct event_path *p)
 		memcpy(at, part, length);
 		*--at = '/';
 	}
-	if (!p->whole) { /* it lies deeper than the kernel was asked to look */
-		at -= 4;
-		memcpy(at, "/...", 4);
-	}
 	if (!*at)
 		*--at = '/';
 	memmove(out, at, strlen(at) + 1);
 	return true;
 }
 
-/* The kernel says where in the file system it is; the list of mounts, where that is for the program. What /proc says of the descriptor is
- * better where it is still the same file: it knows by which of several mounts it was opened. */
+/* The kernel says where in the file system it is; the list of mounts, where that is for the program. Of several mounts the descriptor in
+ * /proc knows by which one it was opened; but it may be another file's by now, so it must say the same. */
 void ebpf_names_path(struct ebpf_names *n, const struct event_path *p)
 {
 	char inside[PATH_MAX], path[PATH_MAX], link[PATH_MAX];
-	const char *name;
 
 	if (p->length > EVENT_TEXT || !join(inside, p))
 		return;
-	name = strrchr(inside, '/');
 	if (p->fd >= 0 && proc_text_link(link, sizeof(link), "/proc/%u/fd/%d", p->pid, p->fd) && link[0] == '/' &&
-	    strcmp(strrchr(link, '/'), name) == 0)
+	    mount_paths_agree(&n->mounts, p->pid, p->key.dev, inside, p->whole, link)) {
 		put(n, &p->key, link);
-	else if (p->whole && mount_paths_find(&n->mounts, path, p->pid, p->key.dev, inside))
+	} else if (!p->whole) { /* it lies deeper than the kernel was asked to look */
+		snprintf(path, sizeof(path), "/...%.*s", PATH_MAX - 5, inside);
 		put(n, &p->key, path);
-	else
-		put(n, &p->key, inside);
+	} else {
+		put(n, &p->key, mount_paths_find(&n->mounts, path, p->pid, p->key.dev, inside) ? path : inside);
+	}
 }
 
 static bool is_local(const struct event_socket *s, size_t bytes)

@@ -74,11 +74,39 @@ static void later_mount_hides(void **state)
 	assert_string_equal(out, "/new/f");
 }
 
+/* By any of its mounts, but by nothing else: a file of the same name in another folder is another file. */
+static void a_path_agrees_with_its_place(void **state)
+{
+	(void)state;
+	assert_true(mount_paths_agree_in(list, DEV(8, 2), "/sets/a/x.tar", true, "/disk/with space/x.tar"));
+	assert_true(mount_paths_agree_in(list, DEV(8, 2), "/sets/a/x.tar", true, "/data/sets/a/x.tar"));
+	assert_true(mount_paths_agree_in(list, DEV(8, 1), "/etc/passwd", true, "/etc/passwd"));
+	assert_false(mount_paths_agree_in(list, DEV(8, 2), "/sets/b/x.tar", true, "/disk/with space/x.tar"));
+	assert_false(mount_paths_agree_in(list, DEV(8, 2), "/sets/a/x.tar", true, "/data/sets/b/x.tar"));
+	assert_false(mount_paths_agree_in(list, DEV(8, 1), "/sets/a/x.tar", true, "/data/sets/a/x.tar"));
+	assert_false(mount_paths_agree_in(list, DEV(9, 9), "/x", true, "/x"));
+}
+
+static void a_path_agrees_with_the_end_of_its_place(void **state)
+{
+	(void)state;
+	assert_true(mount_paths_agree_in(list, DEV(8, 2), "/a/x.tar", false, "/data/sets/a/x.tar"));
+	assert_false(mount_paths_agree_in(list, DEV(8, 2), "/b/x.tar", false, "/data/sets/a/x.tar"));
+	assert_false(mount_paths_agree_in(list, DEV(8, 2), "/data/sets/a/x.tar", false, "/data/sets/a/x.tar"));
+	assert_false(mount_paths_agree_in(list, DEV(9, 9), "/a/x.tar", false, "/data/sets/a/x.tar"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(root),      cmocka_unit_test(below_its_mount), cmocka_unit_test(narrower_mount),
-		cmocka_unit_test(subvolume), cmocka_unit_test(not_mounted),     cmocka_unit_test(later_mount_hides),
+		cmocka_unit_test(root),
+		cmocka_unit_test(below_its_mount),
+		cmocka_unit_test(narrower_mount),
+		cmocka_unit_test(subvolume),
+		cmocka_unit_test(not_mounted),
+		cmocka_unit_test(later_mount_hides),
+		cmocka_unit_test(a_path_agrees_with_its_place),
+		cmocka_unit_test(a_path_agrees_with_the_end_of_its_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
