@@ -27,11 +27,28 @@ static struct host_what what_of(const struct host_decoder *d, const struct gst_w
 				   .fd_kind = r->fd_kind };
 }
 
+/* A task gives its memory back behind its end, which may take seconds, and wakes who joins it or waits for it as a child. Of any other wake so
+ * late the number may be another's by then, one that is not on record. */
+#define SURELY_NS 100000000
+
+static uint32_t waker_of(const struct host_trace *t, uint32_t tid, uint32_t woken, int64_t wake_ns)
+{
+	uint32_t number = host_trace_dying(t, tid, wake_ns);
+	const struct host_task *task = &t->tasks[woken], *waker;
+
+	if (number == HOST_NOBODY || number == woken)
+		return HOST_NOBODY;
+	waker = &t->tasks[number];
+	if (!waker->ended || wake_ns - waker->end_ns <= SURELY_NS || waker->pid == task->pid)
+		return number;
+	return waker->creator != HOST_NOBODY && t->tasks[waker->creator].pid == task->pid ? number : HOST_NOBODY;
+}
+
 /* Its end is when the task ran again, so whose it is goes by that; the wait of a new task may seem to begin before it does. */
 static bool add_wait(struct host_decoder *d, const struct gst_wait *r, uint64_t byte)
 {
 	struct host_trace *t = d->t;
-	int64_t in = host_ns(r->in), wake = host_ns(r->wake);
+	int64_t in = host_ns(r->in);
 	uint32_t task = host_trace_dying(t, r->tid, in);
 	struct host_wait *w;
 
@@ -51,12 +68,10 @@ static bool add_wait(struct host_decoder *d, const struct gst_wait *r, uint64_t 
 				 .wake_known = r->wake != 0,
 				 .what = what_of(d, &r->what),
 				 .byte = byte };
-	w->wake_ns = w->wake_known ? clamp64(wake, w->out_ns, max64(w->out_ns, in)) : in;
+	w->wake_ns = w->wake_known ? clamp64(host_ns(r->wake), w->out_ns, max64(w->out_ns, in)) : in;
 	if (w->by == GST_WOKEN_TASK && w->wake_known)
-		w->waker = host_trace_dying(t, r->waker, wake);
-	if (w->waker == task)
-		w->waker = HOST_NOBODY;
-	ran(t, w->waker, wake);
+		w->waker = waker_of(t, r->waker, task, w->wake_ns);
+	ran(t, w->waker, w->wake_ns);
 	ran(t, task, in);
 	return true;
 }

@@ -33,6 +33,20 @@ static void test_a_killed_collector_proves_no_computing(void **state)
 	done(t);
 }
 
+/* A wake that is said to be later than what it ended proves nobody to have lived until then. */
+static void test_a_wake_too_late(void **state)
+{
+	struct host_trace *t =
+		trace_of("host 100\ntask 100 t=0us flags=root,there\ntask 101 pid=100 t=1ms creator=100\n"
+			 "wait 100 t=2ms..3ms waker=101 wake=7ms\n");
+
+	(void)state;
+	assert_int_equal(task_of(t, 100, 5)->waits[0].wake_ns, US(3000));
+	assert_int_equal(task_of(t, 101, 2000)->end_ns, US(3000));
+	assert_int_equal(t->end_ns, US(3000));
+	done(t);
+}
+
 static void test_damage_cuts(void **state)
 {
 	struct host_trace *t;
@@ -223,6 +237,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_killed_collector_proves_no_computing),
+		cmocka_unit_test(test_a_wake_too_late),
 		cmocka_unit_test(test_damage_cuts),
 		cmocka_unit_test(test_damage_proves_no_computing),
 		cmocka_unit_test(test_every_length_is_survived),

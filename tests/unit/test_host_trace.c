@@ -157,6 +157,29 @@ static void test_the_dying_still_wake(void **state)
 	done(t);
 }
 
+/* Seconds later a number may be another's: only who waited for that very task to end is believed. */
+static void test_the_dead_wake_nobody_else(void **state)
+{
+	struct host_trace *t = trace_of("host 100 end=9s how=ebpf\ntask 100 t=0us flags=root,there\n"
+					"task 101 pid=100 t=0us creator=100\ntask 200 t=0us creator=100\n"
+					"task 300 t=0us creator=100\n"
+					"task-end 101 t=1s\ntask-end 200 t=1s\n"
+					"wait 100 t=1s..4s waker=200 wake=3.9s\n" /* its child */
+					"wait 300 t=1s..1.2s waker=101 wake=1.09s\n"
+					"wait 300 t=2s..3s waker=101 wake=2.9s\n"
+					"wait 300 t=5s..6s waker=200 wake=5.9s\n");
+	const struct host_wait *waits = task_of(t, 300, 5)->waits;
+
+	(void)state;
+	assert_ptr_equal(&t->tasks[task_of(t, 100, 5)->waits[0].waker], task_of(t, 200, 50));
+	assert_ptr_equal(&t->tasks[waits[0].waker], task_of(t, 101, 50));
+	assert_int_equal(waits[1].waker, HOST_NOBODY);
+	assert_int_equal(waits[2].waker, HOST_NOBODY);
+	assert_int_equal(task_of(t, 101, 50)->end_ns, US(1090000.0));
+	assert_int_equal(task_of(t, 200, 50)->end_ns, US(3900000.0));
+	done(t);
+}
+
 /* ---- what cannot be --------------------------------------------------------------------------------- */
 
 static void test_waits_never_overlap(void **state)
@@ -285,8 +308,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tasks_and_who_made_them),   cmocka_unit_test(test_waits_and_who_woke_them),
 		cmocka_unit_test(test_everything_else),           cmocka_unit_test(test_the_dying_still_wake),
-		cmocka_unit_test(test_waits_never_overlap),       cmocka_unit_test(test_numbers_beyond_all_bounds),
-		cmocka_unit_test(test_every_allocation_may_fail),
+		cmocka_unit_test(test_the_dead_wake_nobody_else), cmocka_unit_test(test_waits_never_overlap),
+		cmocka_unit_test(test_numbers_beyond_all_bounds), cmocka_unit_test(test_every_allocation_may_fail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
