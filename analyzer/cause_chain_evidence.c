@@ -15,8 +15,7 @@
 #include "cause_evidence.h"
 #include "text.h"
 
-#define LINE_BYTES 1024
-#define PATH_COLUMNS 480
+#define LINE_BYTES (2 * STATE_WORDS) /* a path may be told twice */
 #define PAGE_BYTES 4096
 
 struct line {
@@ -82,14 +81,14 @@ static void say_file(struct line *l, const struct chain_step *leaf)
 {
 	const struct host_what *w = step_what(leaf);
 	uint64_t bytes = w->bytes, last = leaf->stalls ? leaf->stalls->last_offset : UINT64_MAX;
-	char path[LINE_BYTES - 256];
+	char path[PATH_WORDS];
 
 	if (leaf->state == CHAIN_FAULT && !bytes)
 		bytes = PAGE_BYTES;
 	if (w->offset != UINT64_MAX && last != UINT64_MAX && last > w->offset)
 		bytes += last - w->offset;
 	if (w->file && *w->file)
-		say(l, "path=%s", text_clean(path, sizeof(path), w->file, PATH_COLUMNS));
+		say(l, "path=%s", text_clean(path, sizeof(path), w->file, sizeof(path)));
 	else if (w->inode)
 		say(l, "path=? inode=%" PRIu64 " on %u:%u", w->inode, w->dev >> 20, w->dev & 0xfffff);
 	else

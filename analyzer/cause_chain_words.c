@@ -98,7 +98,8 @@ static bool keep_link(struct arena *arena, struct chain_link *link, const struct
 		      const struct host_trace *h)
 {
 	const struct host_task *task = way->steps[i].task;
-	char state[STATE_WORDS], woken[TASK_WORDS], name[20], file[STATE_WORDS];
+	char state[STATE_WORDS], woken[TASK_WORDS], name[20], file[PATH_WORDS];
+	bool has_file;
 
 	link->pid = !task ? 0 : task->own_pid ? task->own_pid : task->pid;
 	link->tid = !task ? 0 : task->own_tid ? task->own_tid : task->tid;
@@ -106,9 +107,10 @@ static bool keep_link(struct arena *arena, struct chain_link *link, const struct
 	link->state = arena_text(arena, state_words(state, h, &way->steps[i]));
 	link->woken_by = arena_text(arena, woken_words(woken, h, way, i));
 	set_file(link, &way->steps[i]);
-	if (link->file)
+	has_file = link->file != NULL;
+	if (has_file)
 		link->file = arena_text(arena, text_clean(file, sizeof(file), link->file, sizeof(file)));
-	return link->name && link->state && link->woken_by;
+	return link->name && link->state && link->woken_by && (link->file || !has_file);
 }
 
 bool chain_keep_links(struct arena *arena, struct gap_cause *c, const struct finding *f, const struct host_trace *h)

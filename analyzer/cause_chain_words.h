@@ -2,11 +2,14 @@
 /* cause_chain_words.h: a chain as a gap's cause keeps it: one link for each thread on the way. */
 #pragma once
 
+#include <limits.h>
+
 #include "cause.h"
 #include "chain.h"
 
 #define TASK_WORDS 48
-#define STATE_WORDS 640 /* a path and what was done to it */
+#define PATH_WORDS (PATH_MAX + 4) /* a whole one */
+#define STATE_WORDS (PATH_WORDS + 64) /* … and what was done to it */
 
 /* "python3[29599]": the number that it has for itself. "" for NULL. */
 const char *task_words(char buf[TASK_WORDS], const struct host_task *task);

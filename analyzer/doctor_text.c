@@ -62,7 +62,7 @@ static void command(const struct page *p, const char *text)
 static void row_text(const struct page *p, const struct doctor *d, size_t i)
 {
 	const struct doctor_row *row = &d->rows[i];
-	char whole[sizeof(row->fact) + sizeof(row->means) + 4], clean[sizeof(whole)];
+	char whole[sizeof(row->fact) + sizeof(row->means) + 4], clean[sizeof(whole)], to_copy[sizeof(row->command)];
 	int used;
 
 	fputs("  ", p->out);
@@ -72,7 +72,7 @@ static void row_text(const struct page *p, const struct doctor *d, size_t i)
 	page_wrap(p, INK_PLAIN, 10 + (unsigned)(used > 0 ? used : 0), INDENT - 1,
 		  text_clean(clean, sizeof(clean), whole, sizeof(clean)));
 	if (row->command[0] && (i == 0 || strcmp(row->command, d->rows[i - 1].command) != 0))
-		command(p, row->command);
+		command(p, text_clean(to_copy, sizeof(to_copy), row->command, sizeof(to_copy)));
 }
 
 static void line(const struct page *p, const char *label, enum ink ink, const char *text)

@@ -7,6 +7,8 @@
 
 #include "text.h"
 
+#define TEXT_MOST 16384 /* of one text: two of the longest paths and what is said of them */
+
 static void *pool_alloc(void *context, size_t bytes)
 {
 	struct json *j = context;
@@ -74,7 +76,7 @@ void json_array_end(struct json *j)
 void json_text(struct json *j, const char *s)
 {
 	static const char replacement[] = "\xef\xbf\xbd";
-	char buf[4096];
+	char buf[TEXT_MOST];
 	size_t out = 0;
 
 	while (*s && out + 4 <= sizeof(buf)) {
@@ -90,6 +92,14 @@ void json_text(struct json *j, const char *s)
 void json_int(struct json *j, int64_t v)
 {
 	yajl_gen_integer(j->gen, v);
+}
+
+void json_uint(struct json *j, uint64_t v)
+{
+	char digits[24];
+
+	snprintf(digits, sizeof(digits), "%" PRIu64, v);
+	json_number(j, digits);
 }
 
 void json_double(struct json *j, double v)
@@ -125,6 +135,12 @@ void json_key_int(struct json *j, const char *key, int64_t v)
 {
 	json_key(j, key);
 	json_int(j, v);
+}
+
+void json_key_uint(struct json *j, const char *key, uint64_t v)
+{
+	json_key(j, key);
+	json_uint(j, v);
 }
 
 void json_key_double(struct json *j, const char *key, double v)

@@ -25,6 +25,7 @@ void json_array_end(struct json *j);
 
 void json_text(struct json *j, const char *s); /* bytes that are no UTF-8 become U+FFFD */
 void json_int(struct json *j, int64_t v);
+void json_uint(struct json *j, uint64_t v);    /* addresses and offsets: any 64 bits */
 void json_double(struct json *j, double v);    /* not finite: 0 */
 void json_bool(struct json *j, bool v);
 void json_number(struct json *j, const char *digits); /* a number that is written already */
@@ -33,6 +34,7 @@ void json_number(struct json *j, const char *digits); /* a number that is writte
 void json_key(struct json *j, const char *key);
 void json_key_text(struct json *j, const char *key, const char *s);
 void json_key_int(struct json *j, const char *key, int64_t v);
+void json_key_uint(struct json *j, const char *key, uint64_t v);
 void json_key_double(struct json *j, const char *key, double v);
 void json_key_map(struct json *j, const char *key);
 void json_key_array(struct json *j, const char *key);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report_chain.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ void report_chain(const struct page *p, const struct gap_cause *c)
 	for (size_t i = 0; i < c->n_chain; i++) {
 		const struct chain_link *link = &c->chain[i];
 		unsigned left = LEFT + (unsigned)i < DEEPEST ? LEFT + (unsigned)i : DEEPEST;
-		char line[1024], woken[96] = "";
+		char line[PATH_MAX + 512], woken[96] = "";
 
 		if (link->woken_by[0])
 			snprintf(woken, sizeof(woken), ", woken by %s%s", strchr(link->woken_by, '[') ? "" : "its ",
@@ -61,7 +62,7 @@ void report_chain_line(char *buf, size_t size, const struct gap_cause *c, bool u
 	*buf = 0;
 	for (size_t i = 0; c->n_chain > 1 && i < c->n_chain && used < size; i++) {
 		const struct chain_link *link = &c->chain[i];
-		char state[256], who[64];
+		char state[NAME_MAX + 64], who[64];
 		int n;
 
 		short_state(state, sizeof(state), link->state);

@@ -24,11 +24,11 @@ static void chain(struct json *j, const struct gap_cause *c)
 		if (link->file)
 			json_key_text(j, "file", link->file);
 		if (link->file && link->offset != UINT64_MAX) {
-			json_key_int(j, "offset", (int64_t)link->offset);
-			json_key_int(j, "last_offset", (int64_t)link->last_offset);
+			json_key_uint(j, "offset", link->offset);
+			json_key_uint(j, "last_offset", link->last_offset);
 		}
 		if (link->file && link->bytes)
-			json_key_int(j, "bytes", (int64_t)link->bytes);
+			json_key_uint(j, "bytes", link->bytes);
 		json_key_int(j, "begin_ns", link->begin_ns);
 		json_key_int(j, "end_ns", link->end_ns);
 		json_key_text(j, "woken_by", link->woken_by);

@@ -46,13 +46,13 @@ static void frame_keys(struct json *j, const struct frame *f)
 	if (f->python) {
 		json_key_text(j, "language", "python");
 	} else {
-		json_key_int(j, "address", (int64_t)f->address);
+		json_key_uint(j, "address", f->address);
 		if (f->object) {
 			json_key_text(j, "module", f->object->file.path);
 			build_id(j, &f->object->file);
 		}
 		if (!f->line && *f->function)
-			json_key_int(j, "offset", (int64_t)f->offset);
+			json_key_uint(j, "offset", f->offset);
 	}
 	yes(j, "inlined", f->inlined);
 	yes(j, "own", f->own);

@@ -393,6 +393,44 @@ static void test_requests_of_a_wait(void **state)
 	host.probes.watched = 0;
 }
 
+/* The n-th allocation from now fails; 0: none does. */
+static long fail_at;
+
+void *__real_malloc(size_t n);
+void *__wrap_malloc(size_t n);
+
+void *__wrap_malloc(size_t n)
+{
+	return fail_at > 0 && --fail_at == 0 ? NULL : __real_malloc(n);
+}
+
+/* Wherever memory ends, a link is whole or there is none. */
+static void test_links_without_memory(void **state)
+{
+	struct gap_cause c = { .end_ns = MS };
+	struct finding f = { .cause = CAUSE_input_storage, .n_chain = 1, .way = &segment };
+	size_t failed = 0, left = 0;
+	bool ok = false;
+
+	(void)state;
+	begin();
+	file_step(WORKER, CHAIN_FILE_READ, "/data/of/some/length/that/takes/room", EXT4);
+	for (; !ok; left += 16) {
+		struct arena arena = { 0 };
+
+		assert_non_null(arena_alloc(&arena, 16));
+		arena.used = arena.size - left;
+		fail_at = 1;
+		ok = chain_keep_links(&arena, &c, &f, &host);
+		failed += !ok;
+		if (ok)
+			assert_string_equal(c.chain[0].file, "/data/of/some/length/that/takes/room");
+		arena_free(&arena);
+	}
+	fail_at = 0;
+	assert_true(failed > 8);
+}
+
 static void test_links_and_evidence_of_a_read(void **state)
 {
 	struct gap_cause c = { .begin_ns = 12 * MS, .end_ns = 14 * MS };
@@ -455,6 +493,7 @@ int main(void)
 		cmocka_unit_test(test_what_lies_between_two_waits_for_one_thing),
 		cmocka_unit_test(test_making_a_file_that_is_saved),
 		cmocka_unit_test(test_requests_of_a_wait),
+		cmocka_unit_test(test_links_without_memory),
 		cmocka_unit_test(test_links_and_evidence_of_a_read),
 	};
 

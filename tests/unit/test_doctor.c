@@ -94,6 +94,24 @@ static void test_a_path_that_a_shell_would_take_apart(void **state)
 	       "sudo setcap cap_bpf,cap_perfmon+ep '/opt/a user/it'\\''s/gpushim'");
 }
 
+static void test_a_command_does_not_steer_the_terminal(void **state)
+{
+	const struct report_style style = { .columns = 120 };
+	char *page = NULL;
+	size_t size;
+	FILE *out = open_memstream(&page, &size);
+
+	(void)state;
+	no_caps();
+	strcpy(m.self, "/opt/\033[2J/gpushim");
+	doctor_examine(&d, &m);
+	doctor_text(out, &d, &style);
+	fclose(out);
+	assert_null(strchr(page, '\033'));
+	assert_non_null(strstr(page, "cap_perfmon+ep '/opt/?[2J/gpushim'"));
+	free(page);
+}
+
 static void test_capabilities_in_containers(void **state)
 {
 	(void)state;
@@ -299,6 +317,7 @@ int main(void)
 		TEST(test_btf),
 		TEST(test_capabilities_of_a_file),
 		TEST(test_a_path_that_a_shell_would_take_apart),
+		TEST(test_a_command_does_not_steer_the_terminal),
 		TEST(test_capabilities_in_containers),
 		TEST(test_a_user_namespace),
 		TEST(test_a_filter_forbids_bpf),

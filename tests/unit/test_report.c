@@ -245,6 +245,28 @@ static void test_times_of_any_size(void **state)
 	host->probes = probes;
 }
 
+/* A path of any length the kernel knows is told whole: in the chain, and in its words. Offsets have 64 bits. */
+static void test_a_long_path_and_a_far_offset(void **state)
+{
+	struct host_wait *w = host->tasks[1].waits;
+	const struct host_what what = w->what;
+	char path[4096] = "/", *found, *out;
+	int times = 0;
+
+	(void)state;
+	for (size_t i = 1; i + 1 < sizeof(path); i++)
+		path[i] = i % 200 ? (char)('a' + i % 26) : '/';
+	w->what.file = path;
+	w->what.offset = UINT64_MAX - 4095;
+	out = printed(JSON);
+	for (found = out; (found = strstr(found, path)); found++)
+		times++;
+	assert_int_equal(times, 3); /* file, state, evidence */
+	assert_non_null(strstr(out, "\"offset\":18446744073709547520,"));
+	free(out);
+	w->what = what;
+}
+
 static void test_text_for_people(void **state)
 {
 	char buf[TEXT_SHORT], clean[16];
@@ -287,6 +309,7 @@ int main(void)
 		cmocka_unit_test(test_write_errors_stay_in_the_file),
 		cmocka_unit_test(test_why_of_a_gap_that_is_not),
 		cmocka_unit_test(test_times_of_any_size),
+		cmocka_unit_test(test_a_long_path_and_a_far_offset),
 		cmocka_unit_test(test_text_for_people),
 	};
 
