@@ -189,7 +189,8 @@ const struct proc_task *proc_tasks_find(const struct proc_tasks *t, uint32_t tid
 struct walk {
 	struct proc_tasks *t;
 	const struct proc_tasks *before;
-	bool all; /* no memory was missing */
+	size_t next; /* of `t`: whose children are to be added next */
+	bool all;    /* no memory was missing */
 };
 
 static bool is_known(const struct walk *w, uint32_t pid)
@@ -215,27 +216,8 @@ static bool read_again(const struct walk *w, uint32_t pid, uint32_t tid, struct 
 	return true;
 }
 
-static void add_process(struct walk *w, uint32_t pid, uint32_t creator);
-
-/* The processes that this thread made. Kernels without CONFIG_PROC_CHILDREN have no such file. */
-static void add_children(struct walk *w, uint32_t pid, uint32_t tid)
-{
-	char few[512], *many = NULL;
-	const char *at = few;
-	uint64_t child;
-
-	if (proc_text_read(few, sizeof(few), "/proc/%u/task/%u/children", pid, tid) == sizeof(few) - 1)
-		at = many = proc_text_whole(NULL, "/proc/%u/task/%u/children", pid, tid);
-	while (at && proc_text_number(&at, 10, &child))
-		if (!is_known(w, (uint32_t)child))
-			add_process(w, (uint32_t)child, tid);
-	free(many);
-}
-
-/* Its threads first, then, for each of them, the processes it made. */
 static void add_process(struct walk *w, uint32_t pid, uint32_t creator)
 {
-	size_t first = w->t->n, end;
 	struct dirent *entry;
 	struct proc_task task;
 	char path[64];
@@ -253,9 +235,30 @@ static void add_process(struct walk *w, uint32_t pid, uint32_t creator)
 	}
 	if (dir)
 		closedir(dir);
-	end = w->t->n;
-	for (size_t i = first; i < end; i++)
-		add_children(w, pid, w->t->at[i].tid);
+}
+
+/* The processes that this thread made. Kernels without CONFIG_PROC_CHILDREN have no such file. */
+static void add_children(struct walk *w, uint32_t pid, uint32_t tid)
+{
+	char few[512], *many = NULL;
+	const char *at = few;
+	uint64_t child;
+
+	if (proc_text_read(few, sizeof(few), "/proc/%u/task/%u/children", pid, tid) == sizeof(few) - 1)
+		at = many = proc_text_whole(NULL, "/proc/%u/task/%u/children", pid, tid);
+	while (at && proc_text_number(&at, 10, &child))
+		if (!is_known(w, (uint32_t)child))
+			add_process(w, (uint32_t)child, tid);
+	free(many);
+}
+
+/* The process's threads, then all that any of them made, and so on: whatever is added stands behind those that made it. A chain of processes may
+ * be as long as there are numbers. */
+static void add_with_children(struct walk *w, uint32_t pid, uint32_t creator)
+{
+	add_process(w, pid, creator);
+	for (; w->next < w->t->n; w->next++)
+		add_children(w, w->t->at[w->next].pid, w->t->at[w->next].tid);
 }
 
 /* Without files of children: every process whose parent is in the tree, until a round finds no more. */
@@ -271,7 +274,7 @@ static void add_by_parents(struct walk *w)
 			uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 			if (!pid || is_known(w, pid) || !read_stat(pid, pid, &s) || !is_known(w, s.parent))
 				continue;
-			add_process(w, pid, s.parent);
+			add_with_children(w, pid, s.parent);
 			more |= is_known(w, pid);
 		}
 	}
@@ -282,14 +285,14 @@ static void add_by_parents(struct walk *w)
 bool proc_tasks_tree(struct proc_tasks *t, uint32_t root)
 {
 	struct proc_tasks before = *t;
-	struct walk w = { t, &before, true };
+	struct walk w = { .t = t, .before = &before, .all = true };
 
 	*t = (struct proc_tasks){ 0 };
-	add_process(&w, root, 0);
+	add_with_children(&w, root, 0);
 	for (size_t i = 0; i < before.n; i++) {
 		const struct proc_task *b = &before.at[i];
 		if (b->tid == b->pid && !is_known(&w, b->pid) && proc_task_born(b->pid, b->pid) == b->born)
-			add_process(&w, b->pid, b->creator);
+			add_with_children(&w, b->pid, b->creator);
 	}
 	if (access("/proc/thread-self/children", F_OK) != 0)
 		add_by_parents(&w);

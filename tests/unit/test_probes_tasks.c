@@ -141,6 +141,65 @@ static void test_the_tree_has_threads_and_their_children(void **unused)
 	proc_tasks_free(&t);
 }
 
+#define DEEP 200
+#define SMALL_STACK (128u << 10)
+
+/* Each made by the one before, and ended with it. */
+static pid_t start_chain(void)
+{
+	int ends[2];
+	pid_t first;
+	char c;
+
+	assert_int_equal(pipe(ends), 0);
+	first = fork();
+	if (!first) {
+		for (int i = 1; i < DEEP; i++) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			if (fork() != 0)
+				for (;;)
+					pause();
+		}
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		write(ends[1], "x", 1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(ends[0], &c, 1), 1);
+	close(ends[0]);
+	close(ends[1]);
+	return first;
+}
+
+static void *count_tree(void *root)
+{
+	static size_t n;
+	struct proc_tasks t = { 0 };
+
+	n = proc_tasks_tree(&t, (uint32_t)(uintptr_t)root) ? t.n : 0;
+	proc_tasks_free(&t);
+	return &n;
+}
+
+/* Whoever may start processes has no say in how deep our stack is. */
+static void test_a_long_chain_takes_no_more_stack(void **unused)
+{
+	pid_t first = start_chain();
+	pthread_attr_t small;
+	pthread_t thread;
+	void *n;
+
+	(void)unused;
+	pthread_attr_init(&small);
+	assert_int_equal(pthread_attr_setstacksize(&small, SMALL_STACK), 0);
+	assert_int_equal(pthread_create(&thread, &small, count_tree, (void *)(uintptr_t)first), 0);
+	assert_int_equal(pthread_join(thread, &n), 0);
+	kill(first, SIGKILL);
+	waitpid(first, NULL, 0);
+	if (!has_others_threads())
+		assert_int_equal(*(size_t *)n, DEEP);
+}
+
 static int in_namespace(void *arg)
 {
 	(void)arg;
@@ -186,6 +245,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_task_is_read),
 		cmocka_unit_test(test_the_tree_has_threads_and_their_children),
+		cmocka_unit_test(test_a_long_chain_takes_no_more_stack),
 		cmocka_unit_test(test_it_knows_what_a_task_calls_itself),
 		cmocka_unit_test(test_text_is_taken_apart),
 	};
