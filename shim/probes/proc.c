@@ -18,6 +18,8 @@
 #define CENSUS_SHARE 100u   /* of the time, for who is there */
 #define CENSUS_NS 10000000u /* … no more often than that */
 #define TASKS_MAX 16384u
+#define ROUND_NS \
+	(MOST_MS * 1000000u / SHARE) /* of CPU time: a round's looks take no longer; the next goes on from there */
 
 struct proc {
 	struct watch watch;
@@ -26,6 +28,10 @@ struct proc {
 	struct proc_tasks tree;
 	struct pace pace;
 	uint64_t census_ns, census_cost_ns;
+	uint32_t left_out;   /* by this census: there was no room */
+	uint32_t turn;       /* this task, or the next one behind it, is looked at next */
+	uint32_t rounds;     /* since all were last looked at */
+	uint64_t longest_ns; /* from one look at a task to the next, where that took more than a round */
 };
 
 /* ---- who is there --------------------------------------------------------------------------------------- */
@@ -65,7 +71,7 @@ static void begin_task(struct proc *p, const struct proc_task *id, uint16_t flag
 	size_t place = place_of(p, id->tid);
 
 	if (!make_room(p)) {
-		p->watch.probes.tasks_lost++;
+		p->left_out++;
 		return;
 	}
 	memmove(p->task + place + 1, p->task + place, (p->n - place) * sizeof(*p->task));
@@ -96,6 +102,7 @@ static void census(struct proc *p, uint16_t flags)
 {
 	uint64_t begin = mono_ns(), middle = flags ? p->watch.probes.begin : p->census_ns + (begin - p->census_ns) / 2;
 
+	p->left_out = 0;
 	proc_tasks_tree(&p->tree, p->watch.probes.root);
 	for (size_t i = 0; i < p->tree.n; i++) {
 		const struct proc_task *id = &p->tree.at[i];
@@ -112,6 +119,8 @@ static void census(struct proc *p, uint16_t flags)
 		else
 			begin_task(p, id, flags, middle);
 	}
+	if (p->left_out > p->watch.probes.tasks_lost)
+		p->watch.probes.tasks_lost = p->left_out;
 	p->census_ns = mono_ns();
 	p->census_cost_ns = p->census_ns - begin;
 }
@@ -125,18 +134,39 @@ static bool census_is_due(const struct proc *p, uint64_t now)
 
 /* ---- rounds --------------------------------------------------------------------------------------------- */
 
-static void look_at_all(struct proc *p)
+static uint64_t max_of(uint64_t a, uint64_t b)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		struct looked *t = &p->task[i];
-		uint64_t before = t->at;
-		if (!looked_again(&p->watch, t)) {
-			end_task(p, i--, before + (mono_ns() - before) / 2);
-			continue;
-		}
-		if (t->waits && !t->told && t->at > t->out + TELL_NS)
-			looked_last(&p->watch, t, t->at);
+	return a > b ? a : b;
+}
+
+static void look_at(struct proc *p, size_t i)
+{
+	struct looked *t = &p->task[i];
+	uint64_t before = t->at;
+
+	p->turn = t->id.tid + 1;
+	if (!looked_again(&p->watch, t))
+		end_task(p, i, before + (mono_ns() - before) / 2);
+	else if (t->waits && !t->told && t->at > t->out + TELL_NS)
+		looked_last(&p->watch, t, t->at);
+}
+
+/* At all of them, or as many as there is time for: whose turn did not come is first the next time. How long it takes until it comes again is
+ * what times are uncertain by. */
+static void look_at_some(struct proc *p, uint64_t cpu_ns)
+{
+	uint64_t begin = thread_cpu_ns();
+	size_t i;
+
+	p->rounds++;
+	while ((i = place_of(p, p->turn)) < p->n) {
+		look_at(p, i);
+		if (thread_cpu_ns() - begin >= cpu_ns)
+			return;
 	}
+	if (p->rounds > 1)
+		p->longest_ns = max_of(p->longest_ns, p->pace.ms * 1000000ull * p->rounds);
+	p->turn = p->rounds = 0;
 }
 
 static bool proc_poll(void *state, int timeout_ms)
@@ -149,9 +179,10 @@ static bool proc_poll(void *state, int timeout_ms)
 		now = mono_ns();
 		if (census_is_due(p, now))
 			census(p, 0);
-		look_at_all(p);
+		look_at_some(p, ROUND_NS);
 		watch_tick(&p->watch);
-		p->watch.probes.period_ns = p->pace.ms * 1000000u;
+		now = max_of(p->longest_ns, p->pace.ms * 1000000u);
+		p->watch.probes.period_ns = now < UINT32_MAX ? (uint32_t)now : UINT32_MAX;
 	} while (mono_ns() < end && p->n);
 	return true;
 }
@@ -182,12 +213,21 @@ static void proc_free(struct proc *p)
 	free(p);
 }
 
+/* Without the kernel's sums how long a task ran is known by clock ticks, and how long it was kept from it not at all. */
+static uint32_t own_probes(const struct probes_settings *s)
+{
+	struct proc_sched sums;
+	bool known = proc_sched_read(-1, (uint32_t)s->root, (uint32_t)s->root, &sums) && sums.slices;
+
+	return 1u << GST_PROBE_TASKS | (known ? 1u << GST_PROBE_SWITCH : 0);
+}
+
 static bool proc_start(void **state, const struct probes_settings *s, struct host_file *f, char why[256])
 {
 	struct proc *p = calloc(1, sizeof(*p));
 
 	snprintf(why, 256, "no memory");
-	if (!p || !watch_start(&p->watch, s, f, GST_PROBES_PROC, 1u << GST_PROBE_SWITCH | 1u << GST_PROBE_TASKS, why)) {
+	if (!p || !watch_start(&p->watch, s, f, GST_PROBES_PROC, own_probes(s), why)) {
 		if (p)
 			proc_free(p);
 		return false;
@@ -212,7 +252,8 @@ static void proc_stop(void *state)
 	struct proc *p = state;
 	uint64_t now;
 
-	look_at_all(p);
+	p->turn = 0;
+	look_at_some(p, UINT64_MAX);
 	now = mono_ns();
 	for (size_t i = 0; i < p->n; i++) {
 		looked_last(&p->watch, &p->task[i], now);

@@ -34,17 +34,42 @@ static void write_wait(struct watch *w, struct looked *t, uint64_t wake, uint64_
 	host_file_append(w->file, GST_WAIT, sizeof(r), &r);
 }
 
-/* Field 12 of stat; 0 if it cannot be read. */
-static uint64_t major_faults(uint32_t pid, uint32_t tid)
+struct stat_sums {
+	unsigned long long faults, user, system; /* fields 12, 14, 15: major page faults; clock ticks on a CPU */
+};
+
+static bool read_stat(uint32_t pid, uint32_t tid, struct stat_sums *s)
 {
 	char text[1024];
-	unsigned long long faults;
 	const char *end;
 
-	if (proc_text_read(text, sizeof(text), "/proc/%u/task/%u/stat", pid, tid) <= 0 || !(end = strrchr(text, ')')) ||
-	    sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %llu", &faults) != 1)
-		return 0;
-	return faults;
+	*s = (struct stat_sums){ 0 };
+	return proc_text_read(text, sizeof(text), "/proc/%u/task/%u/stat", pid, tid) > 0 &&
+	       (end = strrchr(text, ')')) &&
+	       sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %llu %*u %llu %llu", &s->faults, &s->user,
+		      &s->system) == 3;
+}
+
+static uint64_t major_faults(uint32_t pid, uint32_t tid)
+{
+	struct stat_sums s;
+
+	return read_stat(pid, tid, &s) ? s.faults : 0;
+}
+
+/* A kernel without CONFIG_SCHED_INFO has no schedstat, or one of zeros: then there are the clock ticks in which it ran, and no more. False: it has
+ * ended. */
+static bool read_sums(struct looked *t, struct proc_sched *now)
+{
+	struct stat_sums s;
+
+	if (proc_sched_read(t->fd, t->id.pid, t->id.tid, now) && now->slices)
+		return true;
+	*now = (struct proc_sched){ 0 };
+	if (!read_stat(t->id.pid, t->id.tid, &s))
+		return false;
+	now->run_ns = (s.user + s.system) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	return true;
 }
 
 /* ---- the time in between -------------------------------------------------------------------------------- */
@@ -150,18 +175,20 @@ static void enter(struct looked *t, uint64_t out, const struct gst_wait_for *wha
 	t->what = *what;
 }
 
-/* Without schedstat there is the state alone: a change is halfway between two looks. */
-static void by_state(struct watch *w, struct looked *t, uint64_t at, bool after, const struct gst_wait_for *what)
+/* Without the kernel's sums a change is halfway between two looks, about the time that it ran meanwhile. */
+static void by_state(struct watch *w, struct looked *t, const struct proc_sched *now, uint64_t at, bool after,
+		     const struct gst_wait_for *what)
 {
-	uint64_t middle = t->at + (at - t->at) / 2;
+	uint64_t whole = at - t->at, ran = now->run_ns - t->sched.run_ns;
 
-	if (t->waits && after && proc_wait_same(&t->what, what))
+	if (t->waits && after && !ran && proc_wait_same(&t->what, what))
 		return;
+	ran = ran < whole ? ran : whole;
 	if (t->waits)
-		write_wait(w, t, 0, middle);
+		write_wait(w, t, 0, t->at + (whole - ran) / 2);
 	t->waits = false;
 	if (after)
-		enter(t, middle, what);
+		enter(t, at - (whole - ran) / 2, what);
 }
 
 static void by_sums(struct watch *w, struct looked *t, const struct proc_sched *now, uint64_t at, bool after,
@@ -188,7 +215,7 @@ bool looked_again(struct watch *w, struct looked *t)
 	bool after;
 	uint64_t at;
 
-	if (!proc_sched_read(t->fd, t->id.pid, t->id.tid, &now))
+	if (!read_sums(t, &now))
 		return false;
 	at = mono_ns();
 	if (t->waits && now.slices && slept_on(t, &now)) {
@@ -204,7 +231,7 @@ bool looked_again(struct watch *w, struct looked *t)
 	if (now.slices)
 		by_sums(w, t, &now, at, after, &what);
 	else
-		by_state(w, t, at, after, &what);
+		by_state(w, t, &now, at, after, &what);
 	t->at = at;
 	t->sched = now;
 	return true;
@@ -219,7 +246,7 @@ void looked_begin(struct watch *w, struct looked *t, const struct proc_task *id,
 	t->id = *id;
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", id->pid, id->tid);
 	t->fd = open(path, O_RDONLY | O_CLOEXEC);
-	proc_sched_read(t->fd, id->pid, id->tid, &t->sched);
+	read_sums(t, &t->sched);
 	t->faults = major_faults(id->pid, id->tid);
 	t->at = mono_ns();
 	if (watch_look(w, id->pid, id->tid, &what))
