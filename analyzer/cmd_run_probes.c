@@ -188,6 +188,7 @@ void run_probes_end(struct run_probes *h)
 	if (!h->pid)
 		return;
 	end_process(h, SIGTERM);
+	end_process(h, SIGCONT); /* somebody may have stopped it */
 	if (hear(h->told, &t, END_MS) && t.ended) {
 		h->ended = true;
 		h->sums = t.sums;

@@ -51,13 +51,27 @@ def test_a_killed_collector_is_not_missed(run):
     assert not has_exited(file) and run.recorder.gpushim("report", run.out).returncode == 0
 
 
-def test_a_stopped_collector_holds_nobody_up(run):
+def test_a_stopped_collector_goes_on_to_its_end(run):
     gpushim = run.start(READY)
     assert gpushim.stdout.readline() == "ready\n"
     collector = named_child(gpushim.pid, "gpushim-host")
     os.kill(collector, signal.SIGSTOP)
     out, err = gpushim.communicate("\n", timeout=60)
-    assert gpushim.returncode == 7 and out == "done\n" and "before its time" in err and not is_there(collector)
+    assert gpushim.returncode == 7 and out == "done\n" and "before its time" not in err and not is_there(collector)
+    (file,) = host_files(run.out)
+    assert has_exited(file)
+
+
+def test_a_stopped_process_is_not_waited_for(run, way):
+    """One that the program leaves, stopped."""
+    done = run(CALL + "import os, signal\nchild = os.fork()\nif not child: os.closerange(0, 3); os.kill(os.getpid(), signal.SIGSTOP)\n"
+               "os.waitid(os.P_PID, child, os.WSTOPPED)\nprint(child)", "--host", way)
+    child = int(done.stdout)
+    try:
+        (file,) = host_files(run.out)
+        assert has_exited(file) and "before its time" not in done.stderr and is_there(child)
+    finally:
+        os.kill(child, signal.SIGKILL)
 
 
 def test_where_gpushim_is_killed_both_go_on(run, way):
