@@ -235,7 +235,7 @@ int each_task(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	t = tracked_of(task);
-	if (t && t->kind == TRACKED_TREE)
+	if (t)
 		task_flush(t, task, bpf_ktime_get_ns());
 	return 0;
 }

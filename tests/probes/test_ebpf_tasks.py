@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from records import Trace
+from records import LAST, Trace
 
 ROOT, THERE, STRANGER, KERNEL, EXEC = 1, 2, 4, 8, 16
 NOBODY = 65534
@@ -124,6 +124,30 @@ f.read(1)
     assert run.task(writer.pid).flags & STRANGER
     assert [w.waker for w in run.waits(longer_ms=30) if w.inode == os.stat(pipe).st_ino] == [writer.pid] * 2
     assert run.waits(writer.pid, longer_ms=40)  # its own wait, from when it was known
+
+
+def test_what_a_stranger_waits_for_at_the_end_is_told(follow, tmp_path):
+    """It woke a task of the tree and went to sleep: without that wait it would be taken to compute from then on."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = subprocess.Popen([sys.executable, "-c", f"""
+import time
+f = open("{pipe}", "wb", buffering=0)
+time.sleep(0.05)
+f.write(b"1")
+time.sleep(60)
+"""])
+    try:
+        run = follow(f"""
+f = open("{pipe}", "rb", buffering=0)
+f.read(1)
+time.sleep(0.1)
+""")
+    finally:
+        writer.kill()
+        writer.wait()
+    (wait,) = run.waits(writer.pid, longer_ms=90)
+    assert wait.flags & LAST and wait.syscall == SLEEP and run.trace.probes[-1].end - wait.into < 500000000
 
 
 @pytest.mark.parametrize("name, bit", [("waking", WAKING), ("tasks", TASKS), ("interrupt", INTERRUPT), ("block", BLOCK), ("fault", FAULT),
