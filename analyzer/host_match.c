@@ -28,6 +28,14 @@ static bool same_clock(const struct gst_file_header *a, const struct gst_file_he
 	       apart != INT64_MIN && llabs(apart) < (same_name ? SAME_NAME_NS : SAME_BOOT_NS);
 }
 
+/* Of one run, where both say of which they are. */
+static bool watches(const struct host_trace *h, const struct trace *t)
+{
+	const char *a = h->header.run_id, *b = t->header.run_id;
+
+	return same_clock(&h->header, &t->header) && (!*a || !*b || strcmp(a, b) == 0);
+}
+
 /* How far apart the starts of their processes are; INT64_MAX: it is not known of both. */
 static int64_t start_apart(const struct trace *t, const struct host_task *task)
 {
@@ -38,11 +46,19 @@ static int64_t start_apart(const struct trace *t, const struct host_task *task)
 	return llabs((start < (uint64_t)CLOCK_MAX_NS ? (int64_t)start : CLOCK_MAX_NS) - task->start_ns);
 }
 
-static bool same_process(const struct trace *t, const struct host_task *task)
+/* In which its numbers are its own; 0 not known. */
+static uint64_t name_space(const struct host_trace *h, const struct host_task *task)
+{
+	return task->pid_ns || task->own_pid ? task->pid_ns : h->header.pid_ns;
+}
+
+static bool same_process(const struct host_trace *h, const struct trace *t, const struct host_task *task)
 {
 	int64_t apart = start_apart(t, task);
+	uint64_t ns = name_space(h, task);
 
-	return host_own_pid(task) == t->header.pid && (apart == INT64_MAX || apart <= START_OFF_NS);
+	return host_own_pid(task) == t->header.pid && (apart == INT64_MAX || apart <= START_OFF_NS) &&
+	       (!ns || !t->header.pid_ns || ns == t->header.pid_ns);
 }
 
 /* One that was there before it was seen, or whose end is not on record, may have lived at any time on that side. */
@@ -54,33 +70,70 @@ static bool lived(const struct host_trace *h, const struct host_task *task, int6
 	return (there || to_ns >= task->begin_ns - late) && (!task->ended || from_ns <= task->end_ns + late);
 }
 
+/* ---- one of several --------------------------------------------------------------------------------- */
+
 struct choice {
-	const struct host_task *task;
+	int64_t at_ns; /* what is known then counts; INT64_MIN: of no instant */
+	struct host_match m;
 	int64_t apart_ns;
+	bool proven;   /* by its name space: no other process has its numbers there */
 	bool doubtful; /* another process fits as well */
 };
 
-static bool one_process(const struct host_task *a, const struct host_task *b)
+/* Both fit the process; are they one? Two files of containers alike may tell of two. */
+static bool one_process(const struct host_match *a, const struct host_match *b)
 {
-	return a->pid == b->pid && a->start_ns == b->start_ns;
+	uint64_t x = name_space(a->host, a->task), y = name_space(b->host, b->task);
+
+	if (a->host == b->host)
+		return a->task->pid == b->task->pid && a->task->start_ns == b->task->start_ns;
+	if (x && y)
+		return x == y;
+	return a->task->pid == b->task->pid && strcmp(a->host->header.host, b->host->header.host) == 0;
 }
 
-static void choose(struct choice *c, const struct trace *t, const struct host_task *task)
+static bool knows(const struct host_match *m, int64_t at_ns)
 {
-	int64_t apart = start_apart(t, task);
-	bool closer = !c->task || apart < c->apart_ns;
+	return at_ns >= max64(m->task->begin_ns, m->host->begin_ns) && at_ns <= min64(m->task->end_ns, m->host->end_ns);
+}
 
-	if (c->task && !one_process(c->task, task)) {
-		int64_t between = apart > c->apart_ns ? apart - c->apart_ns : c->apart_ns - apart;
+/* Of one process. In one file it is a number that came again: the later one. Of two files, what is known then goes before what is not, and exact
+ * times before looks. */
+static bool better(const struct host_match *a, const struct host_match *b, int64_t at_ns)
+{
+	bool a_knows = knows(a, at_ns), b_knows = knows(b, at_ns);
 
-		if (between < START_STEP_NS)
+	if (a->host == b->host)
+		return true;
+	if (a_knows != b_knows)
+		return a_knows;
+	return a->host->probes.how && (!b->host->probes.how || a->host->probes.how < b->host->probes.how);
+}
+
+static void choose(struct choice *c, const struct trace *t, const struct host_match *m)
+{
+	int64_t apart = start_apart(t, m->task);
+	bool proven = t->header.pid_ns && name_space(m->host, m->task) == t->header.pid_ns, take;
+
+	if (!c->m.task) {
+		take = true;
+	} else if (proven != c->proven) {
+		take = proven;
+		c->doubtful &= !take;
+	} else if (one_process(&c->m, m)) {
+		take = better(m, &c->m, c->at_ns);
+	} else {
+		take = apart < c->apart_ns;
+		if (llabs(apart - c->apart_ns) < START_STEP_NS)
 			c->doubtful = true;
-		else if (closer)
-			c->doubtful = false;
+		else
+			c->doubtful &= !take;
 	}
-	/* of one process: a number that came again, the later one */
-	if (closer || (one_process(c->task, task) && apart == c->apart_ns))
-		*c = (struct choice){ task, apart, c->doubtful };
+	if (!take)
+		return;
+	c->m = *m;
+	c->apart_ns = apart;
+	c->proven = proven;
 }
 
 struct own_key {
@@ -95,73 +148,41 @@ static bool own_before(const void *element, const void *key)
 	return host_own_tid(&k->h->tasks[*(const uint32_t *)element]) < k->tid;
 }
 
-/* Of one file: the thread of that number that lived between. */
-static const struct host_task *find(const struct host_trace *h, const struct trace *t, uint32_t tid, int64_t from_ns,
-				    int64_t to_ns)
+/* Of one file: the threads of that number that lived between. */
+static void look(struct choice *c, const struct host_trace *h, const struct trace *t, uint32_t tid, int64_t from_ns,
+		 int64_t to_ns)
 {
 	const struct own_key key = { h, tid };
 	size_t at = array_first(h->by_own, h->n_tasks, sizeof(*h->by_own), own_before, &key);
-	struct choice c = { 0 };
 
 	for (; at < h->n_tasks && host_own_tid(&h->tasks[h->by_own[at]]) == tid; at++) {
-		const struct host_task *task = &h->tasks[h->by_own[at]];
+		const struct host_match m = { h, &h->tasks[h->by_own[at]] };
 
-		if (same_process(t, task) && lived(h, task, from_ns, to_ns))
-			choose(&c, t, task);
+		if (same_process(h, t, m.task) && lived(h, m.task, from_ns, to_ns))
+			choose(c, t, &m);
 	}
-	return c.doubtful ? NULL : c.task;
-}
-
-static bool knows(const struct host_trace *h, const struct host_task *task, int64_t at_ns)
-{
-	return at_ns >= max64(task->begin_ns, h->begin_ns) && at_ns <= min64(task->end_ns, h->end_ns);
-}
-
-/* What is known then goes before what is not, and exact times before looks. */
-static bool better(const struct host_match *a, const struct host_match *b, int64_t at_ns)
-{
-	bool a_knows, b_knows;
-
-	if (!b->task)
-		return true;
-	a_knows = knows(a->host, a->task, at_ns);
-	b_knows = knows(b->host, b->task, at_ns);
-	if (a_knows != b_knows)
-		return a_knows;
-	return a->host->probes.how && (!b->host->probes.how || a->host->probes.how < b->host->probes.how);
 }
 
 struct host_match host_match_find(struct host_trace *const hosts[], size_t n_hosts, const struct trace *t, uint32_t tid,
 				  int64_t at_ns)
 {
-	struct host_match best = { 0 };
+	struct choice c = { .at_ns = at_ns };
 
-	for (size_t i = 0; i < n_hosts && tid; i++) {
-		struct host_match m = { hosts[i], NULL };
-
-		if (!same_clock(&m.host->header, &t->header))
-			continue;
-		m.task = find(m.host, t, tid, at_ns, at_ns);
-		if (m.task && better(&m, &best, at_ns))
-			best = m;
-	}
-	if (!best.task)
-		best.host = host_match_process(hosts, n_hosts, t);
-	return best;
+	for (size_t i = 0; i < n_hosts && tid; i++)
+		if (watches(hosts[i], t))
+			look(&c, hosts[i], t, tid, at_ns, at_ns);
+	if (c.m.task && !c.doubtful)
+		return c.m;
+	return (struct host_match){ host_match_process(hosts, n_hosts, t), NULL };
 }
 
 /* Its first thread stands for the process. */
 const struct host_trace *host_match_process(struct host_trace *const hosts[], size_t n_hosts, const struct trace *t)
 {
-	const struct host_trace *best = NULL;
+	struct choice c = { .at_ns = INT64_MIN };
 
-	for (size_t i = 0; i < n_hosts; i++) {
-		const struct host_trace *h = hosts[i];
-		bool exact = h->probes.how && (!best || !best->probes.how || h->probes.how < best->probes.how);
-
-		if ((!best || exact) && h->begin_ns <= t->end_ns && h->end_ns >= t->begin_ns &&
-		    same_clock(&h->header, &t->header) && find(h, t, t->header.pid, t->begin_ns, t->end_ns))
-			best = h;
-	}
-	return best;
+	for (size_t i = 0; i < n_hosts; i++)
+		if (watches(hosts[i], t) && hosts[i]->begin_ns <= t->end_ns && hosts[i]->end_ns >= t->begin_ns)
+			look(&c, hosts[i], t, t->header.pid, t->begin_ns, t->end_ns);
+	return c.doubtful ? NULL : c.m.host;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* host_match.h: which task of the host's records is which thread of a recorded process. By process and thread number as the process sees
- * itself, by when its process began, by time: numbers are used again, and each PID namespace has its own. Where two tasks fit as well,
- * none is it. */
+ * itself, by its PID namespace, by when its process began, by time: numbers are used again, and each PID namespace has its own. Where two tasks
+ * fit as well, of one file or of two, none is it. */
 #pragma once
 
 #include "host_trace.h"

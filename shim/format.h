@@ -63,10 +63,12 @@ struct gst_file_header {
 	char cmdline[2048];        /* arguments separated by spaces */
 	uint32_t machine;          /* enum gst_machine; 0 in files from before it was said: the clock tells, if it is a counter */
 	uint32_t kind;             /* enum gst_file_kind */
-	uint8_t zero[GST_HEADER_BYTES - 2840];
+	uint64_t pid_ns;           /* inode of the PID namespace of the recorder, a host file's collector, in which pid is a number; 0 not known */
+	uint8_t zero[GST_HEADER_BYTES - 2848];
 };
 _Static_assert(sizeof(struct gst_file_header) == GST_HEADER_BYTES, "file header");
 _Static_assert(offsetof(struct gst_file_header, run_id) == 80, "file header");
+_Static_assert(offsetof(struct gst_file_header, pid_ns) == 2840, "file header");
 _Static_assert(offsetof(struct gst_file_header, version) == 8 && offsetof(struct gst_file_header, check) == 12, "one store");
 
 /* At GST_COUNTERS_OFFSET. Live: each field only grows, by relaxed atomic adds from any thread. */

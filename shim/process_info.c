@@ -68,6 +68,17 @@ static uint64_t boot_to_mono_ns(unsigned long long start)
 	return start_ns > boot_ns || boot_ns - start_ns > mono_ns ? 0 : mono_ns - (boot_ns - start_ns);
 }
 
+/* The link says "pid:[4026531836]". */
+static uint64_t own_pid_ns(void)
+{
+	char link[40];
+	ssize_t n = readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
+	unsigned long long inode = 0;
+
+	link[n > 0 ? n : 0] = 0;
+	return sscanf(link, "pid:[%llu]", &inode) == 1 ? inode : 0;
+}
+
 static void read_command(const char *proc, struct gst_file_header *h)
 {
 	char path[48];
@@ -97,6 +108,7 @@ void process_info_fill(struct gst_file_header *h, pid_t pid)
 	h->process_start_mono_ns = read_stat(proc, &line) ? boot_to_mono_ns(line.start) : 0;
 	h->pid = (uint32_t)(pid ? pid : getpid());
 	h->ppid = (uint32_t)(pid ? line.ppid : getppid());
+	h->pid_ns = own_pid_ns();
 	if (gethostname(h->host, sizeof(h->host) - 1) != 0)
 		h->host[0] = 0;
 	snprintf(h->shim, sizeof(h->shim), "gpushim %s", GPUSHIM_VERSION);

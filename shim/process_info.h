@@ -10,5 +10,5 @@
 /* Host name with everything but [A-Za-z0-9._-] replaced: it becomes part of a file name. */
 void process_info_host(char *out, size_t size);
 
-/* Fills pid, ppid, process_start_mono_ns, start_real_ns (now) and the texts. pid 0: this process; else that of another one. */
+/* Fills pid, ppid, pid_ns (the caller's own), process_start_mono_ns, start_real_ns (now) and the texts. pid 0: this process; else that of another one. */
 void process_info_fill(struct gst_file_header *h, pid_t pid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gst_text.h: traces as text, one event a line, for tests that a reader can follow. `#` starts a comment.
  *
- *   process 100 [level=edges|host|cupti] [run=ID] [host=H] [start=0] [real=0] [end=5ms] [drift=20] [exited=1] [command=x] [clock=tsc]
+ *   process 100 [level=edges|host|cupti] [run=ID] [host=H] [start=0] [real=0] [pid-ns=0] [end=5ms] [drift=20] [exited=1] [command=x] [clock=tsc]
  *        begins a file <host>-<pid>.gst
  *   thread 10 [name]         what follows is of this thread: its last segment, or a new one
  *   segment                  a new segment of the same thread

@@ -24,6 +24,7 @@ struct gst_file_header *text_file(struct parser *p, const char *ending)
 	h->start_ticks = h->start_mono_ns = EPOCH_NS + word_duration(p, "start", 0);
 	h->process_start_mono_ns = h->start_mono_ns - 10000000;
 	h->start_real_ns = word_duration(p, "real", 0);
+	h->pid_ns = word_number(p, "pid-ns", 0);
 	p->file->image.last_ticks = h->start_ticks;
 	if (host)
 		snprintf(h->host, sizeof(h->host), "%s", host);

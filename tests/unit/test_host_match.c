@@ -15,7 +15,7 @@
 
 /* Times of the text begin a second after the clock's zero; a text's process began 10 ms before its file does. */
 #define US(t) (1000000000 + (int64_t)((t)*1000))
-#define HOSTS 4
+#define HOSTS 5
 
 struct watched {
 	struct gst_text text;
@@ -117,6 +117,83 @@ static void test_what_fits_twice_is_none(void **state)
 	done(&w);
 }
 
+#define IN_NS_7 "process 100 pid-ns=7 end=9ms exited=1\nthread 100\nother t=0us..9ms\n"
+#define ONE "task 5000 t=0us own=100 own-pid=100 ns=7 flags=there name=one start=0us\n"
+#define TWO "task 6000 t=0us own=100 own-pid=100 ns=8 flags=there name=two start=0us\n"
+
+/* … and where the process says in which name space it was, that settles it, whatever /proc says of its start. */
+static void test_the_name_space_settles_it(void **state)
+{
+	struct watched w =
+		watch(IN_NS_7 "host 5000 end=9ms\n" ONE TWO "host 7000 end=9ms\n" TWO
+			      /* of one nothing is known: it is less than what is proven */
+			      "host 8000 end=9ms\ntask 4000 t=0us own=100 own-pid=100 ns=0 flags=there name=zero\n" ONE
+			      "host 9000 end=9ms pid-ns=7\ntask 100 t=0us own=0 own-pid=0 ns=0 flags=there name=near\n"
+			      "host 9100 end=9ms pid-ns=8\ntask 100 t=0us own=0 own-pid=0 ns=0 flags=there name=far\n");
+
+	(void)state;
+	assert_string_equal(host_match_find(&w.hosts[0], 1, w.trace, 100, US(5000)).task->name, "one");
+	assert_null(host_match_find(&w.hosts[1], 1, w.trace, 100, US(5000)).task);
+	assert_null(host_match_process(&w.hosts[1], 1, w.trace));
+	assert_string_equal(host_match_find(&w.hosts[2], 1, w.trace, 100, US(5000)).task->name, "one");
+	assert_string_equal(host_match_find(&w.hosts[3], 1, w.trace, 100, US(5000)).task->name,
+			    "near"); /* the collector's own */
+	assert_null(host_match_find(&w.hosts[4], 1, w.trace, 100, US(5000)).task);
+	done(&w);
+}
+
+/* Each container has a collector of its own: what one file says fits as well as what the other does. */
+static void test_what_fits_in_two_files_is_none(void **state)
+{
+	struct watched w =
+		watch(PROCESS "host 5000 end=9ms host=a real=1000s\n" ONE "host 6000 end=9ms host=b real=1000s\n" TWO
+			      "host 5000 end=9ms host=a real=1000s how=proc\n" ONE);
+	struct host_trace *same[] = { w.hosts[2], w.hosts[0] };
+
+	(void)state;
+	w.trace->header.start_real_ns = w.hosts[0]->header.start_real_ns; /* on that machine */
+	assert_string_equal(host_match_find(w.hosts, 1, w.trace, 100, US(5000)).task->name, "one");
+	assert_string_equal(host_match_find(w.hosts + 1, 1, w.trace, 100, US(5000)).task->name, "two");
+	assert_null(host_match_find(w.hosts, 2, w.trace, 100, US(5000)).task);
+	assert_null(host_match_find(w.hosts, 2, w.trace, 100, US(5000)).host);
+	assert_null(host_match_process(w.hosts, 2, w.trace));
+	assert_ptr_equal(host_match_find(same, 2, w.trace, 100, US(5000)).host,
+			 w.hosts[0]); /* two files of one process */
+	w.trace->header.pid_ns = 8;
+	assert_string_equal(host_match_find(w.hosts, 3, w.trace, 100, US(5000)).task->name, "two");
+	done(&w);
+}
+
+/* Old files do not know name spaces: two collectors on hosts of two names may have watched two processes. */
+static void test_files_that_know_no_name_space(void **state)
+{
+#define NO_NS "task 100 t=0us ns=0 flags=there name=x start=0us\n"
+	struct watched w =
+		watch(PROCESS "host 100 end=9ms host=a real=1000s\n" NO_NS "host 100 end=9ms host=b real=1000s\n" NO_NS
+			      "host 100 end=9ms host=a real=1000s how=proc\n" NO_NS);
+	struct host_trace *same[] = { w.hosts[2], w.hosts[0] };
+
+	(void)state;
+	w.trace->header.start_real_ns = w.hosts[0]->header.start_real_ns;
+	assert_null(host_match_find(w.hosts, 2, w.trace, 100, US(5000)).task);
+	assert_ptr_equal(host_match_find(same, 2, w.trace, 100, US(5000)).host, w.hosts[0]);
+	done(&w);
+}
+
+/* A run's host probes are not another run's, though they may have looked at the same numbers. */
+static void test_another_run(void **state)
+{
+	struct watched w = watch("process 100 run=a end=9ms exited=1\nthread 100\nother t=0us..9ms\n"
+				 "host 100 run=b end=9ms\ntask 100 t=0us flags=there start=0us\n"
+				 "host 100 end=9ms\ntask 100 t=0us flags=there start=0us\n");
+
+	(void)state;
+	assert_null(host_match_find(w.hosts, 1, w.trace, 100, US(5000)).task);
+	assert_null(host_match_process(w.hosts, 1, w.trace));
+	assert_non_null(host_match_find(w.hosts + 1, 1, w.trace, 100, US(5000)).task);
+	done(&w);
+}
+
 static void test_a_process_that_began_at_another_time_is_another(void **state)
 {
 	struct watched w = watch(PROCESS "host 100 end=9ms\ntask 100 t=0us flags=root,there start=11ms\n");
@@ -188,6 +265,10 @@ int main(void)
 		cmocka_unit_test(test_a_thread_by_its_numbers),
 		cmocka_unit_test(test_a_name_space_of_its_own),
 		cmocka_unit_test(test_what_fits_twice_is_none),
+		cmocka_unit_test(test_the_name_space_settles_it),
+		cmocka_unit_test(test_what_fits_in_two_files_is_none),
+		cmocka_unit_test(test_files_that_know_no_name_space),
+		cmocka_unit_test(test_another_run),
 		cmocka_unit_test(test_a_process_that_began_at_another_time_is_another),
 		cmocka_unit_test(test_a_number_that_comes_again),
 		cmocka_unit_test(test_the_one_that_knows_most),

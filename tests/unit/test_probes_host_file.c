@@ -195,6 +195,7 @@ static void pipe_end(struct host_file *f, uint32_t pid)
 
 static void what_was_written_is_read_back(void **state)
 {
+	struct stat space;
 	struct host_file *f;
 	char path[256], text[16], host[64] = "";
 	uint32_t ids[3];
@@ -232,6 +233,8 @@ static void what_was_written_is_read_back(void **state)
 	assert_string_equal(seen.header.run_id, "run-7");
 	assert_non_null(strstr(seen.header.exe, "test_probes_host_file"));
 	assert_non_null(strstr(seen.header.cmdline, "test_probes_host_file"));
+	assert_int_equal(stat("/proc/self/ns/pid", &space), 0);
+	assert_int_equal(seen.header.pid_ns, space.st_ino);
 	assert_true(seen.header.process_start_mono_ns &&
 		    seen.header.process_start_mono_ns <= seen.header.start_mono_ns);
 	assert_int_equal(seen.counters.exited, 1);
