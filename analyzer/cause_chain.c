@@ -23,7 +23,8 @@ static void propose(const struct gap_view *v, struct findings *out, const struct
 {
 	enum cause_id between = chain_between(s, about),
 		      cause = between != CAUSE_unexplained ? between : chain_cause(s, about);
-	bool inferred = s->inferred || between != CAUSE_unexplained || !is_whole(about->host);
+	bool inferred =
+		s->inferred || between != CAUSE_unexplained || !is_whole(about->host) || !chain_proves(s, about, cause);
 	struct finding *f;
 
 	if (cause == CAUSE_unexplained && !is_asleep(s))
@@ -70,9 +71,12 @@ static void propose_in_calls(const struct gap_view *v, struct findings *out, str
 
 void cause_chain(const struct gap_view *v, struct findings *out)
 {
-	struct chain_about about = { .host = v->host.host };
+	struct chain_about about = { .host = v->host.host, .copied_out_ns = INT64_MAX };
 
-	about.copied_out = v->n_chains && gap_view_copied_out(v);
+	if (v->n_chains) {
+		about.copied_out_ns = gap_view_copied_out_ns(v);
+		about.communicates = v->trace->n_comms > 0;
+	}
 	for (size_t i = 0; i < v->n_chains; i++) {
 		about.whole = &v->chains[i];
 		for (size_t k = 0; k < about.whole->n; k++)

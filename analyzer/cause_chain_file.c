@@ -29,16 +29,11 @@ static const struct {
 /* By path; a library's name may go on with its version. */
 static const char *const code[] = { "*.so",
 				    "*.so.[0-9]*",
-				    "*.py",
 				    "*.pyc",
-				    "*.pyi",
 				    "*.cubin",
 				    "*.fatbin",
 				    "*.ptx",
 				    "*.jar",
-				    "*.o",
-				    "*.a",
-				    "*.bc",
 				    "/bin/*",
 				    "/sbin/*",
 				    "/usr/bin/*",
@@ -46,6 +41,30 @@ static const char *const code[] = { "*.so",
 				    "*/bin/python[0-9]*",
 				    "/usr/lib/locale/*",
 				    "/etc/ld.so.cache" };
+
+/* Sources and archives are a program's own where programs are installed. Elsewhere they may as well be what a model is trained on. */
+static const char *const often_code[] = { "*.py", "*.pyi", "*.o", "*.a", "*.bc" };
+static const char *const installed[] = { "/lib/*",
+					 "/lib64/*",
+					 "/usr/lib*/*",
+					 "/usr/share/*",
+					 "/usr/local/lib*/*",
+					 "/usr/local/cuda*/*",
+					 "/opt/*/lib*/*",
+					 "*/lib/python[0-9]*/*",
+					 "*/site-packages/*",
+					 "*/dist-packages/*",
+					 "*/torchinductor_*/*" };
+
+static bool is_one_of(const char *name, const char *const *list, size_t n)
+{
+	for (size_t i = 0; name && i < n; i++)
+		if (fnmatch(list[i], name, 0) == 0)
+			return true;
+	return false;
+}
+
+#define IS_ONE_OF(name, list) is_one_of(name, list, sizeof(list) / sizeof((list)[0]))
 
 enum file_use file_use(const struct host_what *w)
 {
@@ -58,10 +77,14 @@ enum file_use file_use(const struct host_what *w)
 			return FILE_DATA;
 		return file_systems[i].use;
 	}
-	for (size_t i = 0; w->file && i < sizeof(code) / sizeof(code[0]); i++)
-		if (fnmatch(code[i], w->file, 0) == 0)
-			return FILE_CODE;
+	if (IS_ONE_OF(w->file, code) || (IS_ONE_OF(w->file, often_code) && IS_ONE_OF(w->file, installed)))
+		return FILE_CODE;
 	return FILE_DATA;
+}
+
+bool file_is_surely_data(const struct host_what *w)
+{
+	return file_use(w) == FILE_DATA && w->file && *w->file && !IS_ONE_OF(w->file, often_code);
 }
 
 static bool begins(const struct host_what *w, const char *kind)
@@ -69,15 +92,30 @@ static bool begins(const struct host_what *w, const char *kind)
 	return w->file && strncmp(w->file, kind, strlen(kind)) == 0;
 }
 
-bool end_is_remote(const struct host_what *w)
+/* "tcp:127.0.0.1:80", "udp:[::1]:53": kind, address, port. */
+static enum far_end end_of_address(const char *name)
 {
-	return begins(w, "tcp") || begins(w, "udp") || begins(w, "vsock") || begins(w, "smc") ||
-	       (w->fd_kind == GST_FD_SOCKET && !begins(w, "unix") && !begins(w, "netlink"));
+	const char *address = strchr(name, ':') + 1;
+
+	address += *address == '[';
+	if (strncmp(address, "127.", 4) == 0 || strncmp(address, "::1]", 4) == 0 ||
+	    strncmp(address, "::ffff:127.", 11) == 0)
+		return END_LOOPBACK;
+	/* not connected */
+	return strncmp(address, "0.0.0.0:", 8) == 0 || strncmp(address, "::]", 3) == 0 ? END_UNKNOWN : END_REMOTE;
 }
 
-bool end_is_local(const struct host_what *w)
+enum far_end far_end(const struct host_what *w)
 {
-	return w->fd_kind == GST_FD_PIPE || begins(w, "pipe") || begins(w, "fifo") || begins(w, "unix");
+	if (begins(w, "tcp:") || begins(w, "udp:") || begins(w, "smc:"))
+		return end_of_address(w->file);
+	if (begins(w, "vsock"))
+		return END_REMOTE;
+	if (w->fd_kind == GST_FD_PIPE || begins(w, "pipe") || begins(w, "fifo") || begins(w, "unix"))
+		return END_LOCAL;
+	if (begins(w, "netlink"))
+		return END_NONE;
+	return w->fd_kind == GST_FD_SOCKET ? END_UNKNOWN : END_NONE;
 }
 
 bool name_is_compiler(const char *name)
@@ -102,7 +140,6 @@ bool name_is_compiler(const char *name)
 						 "clang*",
 						 "ninja",
 						 "hipcc",
-						 "triton*",
 						 "x86_64-linux-g*",
 						 "aarch64-linux-*",
 						 "ptxas-*",
@@ -110,8 +147,5 @@ bool name_is_compiler(const char *name)
 						 "rustc",
 						 "*-linux-gnu-*" };
 
-	for (size_t i = 0; i < sizeof(compilers) / sizeof(compilers[0]); i++)
-		if (fnmatch(compilers[i], name, 0) == 0)
-			return true;
-	return false;
+	return IS_ONE_OF(name, compilers);
 }

@@ -14,10 +14,18 @@ enum file_use {
 
 enum file_use file_use(const struct host_what *w);
 
-/* Of a socket or a pipe, by its text: does it reach beyond this machine's own processes, as far as its kind tells? */
-bool end_is_remote(const struct host_what *w);
-/* A pipe, or a socket that never leaves the machine. */
-bool end_is_local(const struct host_what *w);
+/* Its path says that it is no code: it has one, and not such as both code and data have (file_use takes those for data). */
+bool file_is_surely_data(const struct host_what *w);
+
+enum far_end {               /* where the other end of a socket or a pipe is, as far as its text tells */
+	       END_NONE,     /* no socket and no pipe; or the kernel itself is there */
+	       END_REMOTE,   /* beyond this machine */
+	       END_LOOPBACK, /* on this machine, where anybody may listen: whose process it is tells more */
+	       END_LOCAL,    /* a pipe, or a socket that never leaves the machine */
+	       END_UNKNOWN,  /* a socket */
+};
+
+enum far_end far_end(const struct host_what *w);
 
 /* A compiler's process by its name: what it computes is code. */
 bool name_is_compiler(const char *name);

@@ -16,11 +16,6 @@ static const struct host_what *what_of(const struct chain_step *s)
 	return w ? w : &nothing;
 }
 
-static bool same_process(const struct host_task *a, const struct host_task *b)
-{
-	return a == b || (a && b && a->pid == b->pid && a->pid_ns == b->pid_ns);
-}
-
 /* The segments of the walk that are looked at for one of them: all, but for very long walks. */
 static void neighbours(const struct chain_segment *s, const struct chain *whole, size_t *from, size_t *to)
 {
@@ -95,12 +90,52 @@ static enum cause_id of_read(const struct chain_segment *s, const struct chain_a
 	return fault && !w->file && !w->inode && short_of_memory ? CAUSE_memory_stall : CAUSE_input_storage;
 }
 
+static bool same_file(const struct host_what *a, const struct host_what *b)
+{
+	return a->inode == b->inode && a->dev == b->dev;
+}
+
+/* Of one call; of several short waits, on the average. */
+static uint64_t bytes_of_a_call(const struct chain_step *s)
+{
+	uint64_t bytes = what_of(s)->bytes;
+
+	return s->stalls && s->stalls->count ? bytes / s->stalls->count : bytes;
+}
+
+/* Did the submitting thread's process write this file after the copy, and as much as a copy is worth? Writes that waited for nothing are not
+ * on record. */
+static bool saves_a_copy(const struct chain_segment *s, const struct chain_about *about)
+{
+	const struct chain_step *leaf = chain_leaf(s);
+	const void *counted = NULL;
+	uint64_t bytes = 0;
+	size_t from, to;
+
+	if (s->begin_ns < about->copied_out_ns || !tasks_share_process(leaf->task, s->steps[0].task))
+		return false;
+	neighbours(s, about->whole, &from, &to);
+	for (size_t i = from; i < to; i++) {
+		const struct chain_segment *other = &about->whole->at[i];
+		const struct chain_step *end = chain_leaf(other);
+		const struct host_what *w = what_of(end);
+		const void *wait = end->wait ? (const void *)end->wait : end->stalls;
+
+		if (end->state != CHAIN_FILE_WRITE || other->begin_ns < about->copied_out_ns || wait == counted ||
+		    !same_file(w, what_of(leaf)) || !tasks_share_process(end->task, leaf->task))
+			continue;
+		counted = wait;
+		bytes = bytes > UINT64_MAX - w->bytes ? UINT64_MAX : bytes + w->bytes;
+	}
+	return bytes >= LARGE_WRITE;
+}
+
 static enum cause_id of_write(const struct chain_segment *s, const struct chain_about *about)
 {
 	const struct chain_step *leaf = chain_leaf(s);
-	const struct host_what *w = what_of(leaf);
 
-	if (leaf->state == CHAIN_FLUSH || w->bytes >= LARGE_WRITE || about->copied_out || flushed(s, about->whole))
+	if (leaf->state == CHAIN_FLUSH || bytes_of_a_call(leaf) >= LARGE_WRITE || flushed(s, about->whole) ||
+	    saves_a_copy(s, about))
 		return CAUSE_checkpoint;
 	return CAUSE_output_io;
 }
@@ -108,14 +143,17 @@ static enum cause_id of_write(const struct chain_segment *s, const struct chain_
 /* Waiting for a descriptor, and nobody on record is known to have ended it. */
 static enum cause_id of_descriptor(const struct chain_step *s)
 {
-	const struct host_what *w = what_of(s);
-
-	if (end_is_remote(w))
+	switch (far_end(what_of(s))) {
+	case END_LOCAL:
+		return CAUSE_input_wait;
+	case END_REMOTE:
+	case END_LOOPBACK: /* a service, by all that is known: no process of the program's */
+	case END_UNKNOWN:
 		return CAUSE_input_network;
-	if (s->state == CHAIN_SOCKET_READ &&
-	    !end_is_local(w)) /* its other end is not known: most likely no process of this machine */
-		return CAUSE_input_network;
-	return s->state == CHAIN_PIPE_READ || end_is_local(w) ? CAUSE_input_wait : CAUSE_unexplained;
+	case END_NONE:
+		break;
+	}
+	return s->state == CHAIN_PIPE_READ ? CAUSE_input_wait : CAUSE_unexplained;
 }
 
 static bool waits_for_data(enum chain_state state)
@@ -131,19 +169,38 @@ static enum cause_id of_computing(const struct chain_segment *s, const struct ch
 		return CAUSE_host_compute;
 	if (leaf->task && (leaf->task->flags & GST_TASK_KERNEL))
 		return CAUSE_unexplained;
-	if (!same_process(leaf->task, s->steps[0].task))
+	if (!tasks_share_process(leaf->task, s->steps[0].task))
 		return CAUSE_input_preprocess;
 	if (waits_for_data(link->state) || fetches(s, about->whole, leaf->task))
 		return CAUSE_input_preprocess;
-	return CAUSE_host_lock;
+	return link->state == CHAIN_LOCK ? CAUSE_host_lock : CAUSE_host_compute;
+}
+
+static bool is_of_the_tree(const struct host_task *task)
+{
+	return task && !(task->flags & (GST_TASK_STRANGER | GST_TASK_KERNEL));
 }
 
 /* On record is who ended the wait, but not what that did. */
 static enum cause_id of_unknown(const struct chain_segment *s)
 {
-	return s->n_steps > 1 && waits_for_data(s->steps[s->n_steps - 2].state)
-		       ? of_descriptor(&s->steps[s->n_steps - 2])
-		       : CAUSE_unexplained;
+	const struct chain_step *link = chain_leaf(s) - 1;
+
+	if (s->n_steps == 1 || !waits_for_data(link->state))
+		return CAUSE_unexplained;
+	if (far_end(what_of(link)) == END_LOOPBACK && is_of_the_tree(link[1].task))
+		return CAUSE_input_wait;
+	return of_descriptor(link);
+}
+
+/* What the program's own processes do for each other over a socket is no network's; whoever else is asked over one may do anything. */
+static bool asks_a_network(const struct chain_step *link)
+{
+	enum far_end end = far_end(what_of(link));
+
+	if (link->state != CHAIN_SOCKET_READ)
+		return false;
+	return end == END_REMOTE || ((end == END_LOOPBACK || end == END_UNKNOWN) && !is_of_the_tree(link[1].task));
 }
 
 static enum cause_id of_leaf(const struct chain_segment *s, const struct chain_about *about)
@@ -189,7 +246,7 @@ static enum cause_id of_leaf(const struct chain_segment *s, const struct chain_a
 static bool compiled(const struct chain_segment *s)
 {
 	for (size_t i = 1; i < s->n_steps; i++)
-		if (s->steps[i].task && !same_process(s->steps[i].task, s->steps[0].task) &&
+		if (s->steps[i].task && !tasks_share_process(s->steps[i].task, s->steps[0].task) &&
 		    name_is_compiler(s->steps[i].task->name))
 			return true;
 	return false;
@@ -203,12 +260,11 @@ enum cause_id chain_cause(const struct chain_segment *s, const struct chain_abou
 		return cause;
 	if (compiled(s))
 		return CAUSE_module_load;
-	for (size_t i = 0; i + 1 < s->n_steps;
-	     i++) { /* who is asked over a network, or handed output, may do anything: it is that */
-		if (s->steps[i].state == CHAIN_SOCKET_READ && end_is_remote(what_of(&s->steps[i])))
+	for (size_t i = 0; i + 1 < s->n_steps; i++) {
+		if (asks_a_network(&s->steps[i]))
 			return CAUSE_input_network;
 		if (s->steps[i].state == CHAIN_PIPE_WRITE || s->steps[i].state == CHAIN_SOCKET_WRITE)
-			return i == 0 ? CAUSE_output_io : cause;
+			return i == 0 ? CAUSE_output_io : cause; /* what is done with output is no cause */
 	}
 	return cause;
 }

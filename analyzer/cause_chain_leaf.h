@@ -8,7 +8,8 @@
 struct chain_about { /* what must be known besides the segment itself */
 	const struct host_trace *host;
 	const struct chain *whole; /* the walk that it is of; NULL none */
-	bool copied_out;           /* the thread had copied from the device in this gap, or just before */
+	int64_t copied_out_ns; /* when the thread had copied from the device, in this gap or just before; INT64_MAX it had not */
+	bool communicates; /* the process has communicators: their sockets are no input */
 };
 
 /* CAUSE_unexplained: it proves none. s: one of about->whole, where there is one. */
@@ -17,6 +18,14 @@ enum cause_id chain_cause(const struct chain_segment *s, const struct chain_abou
 /* s computed, between two waits of the same thread for one cause, and no longer than those: memory_stall where both were for memory (then it
  * was the kernel that worked on the faults), checkpoint where both saved (then it was writing). An inference. CAUSE_unexplained: neither. */
 enum cause_id chain_between(const struct chain_segment *s, const struct chain_about *about);
+
+/* Do the chain's own records prove it, or is a step of the reasoning a guess? */
+bool chain_proves(const struct chain_segment *s, const struct chain_about *about, enum cause_id cause);
+
+static inline bool tasks_share_process(const struct host_task *a, const struct host_task *b)
+{
+	return a == b || (a && b && a->pid == b->pid && a->pid_ns == b->pid_ns);
+}
 
 static inline const struct chain_step *chain_leaf(const struct chain_segment *s)
 {

@@ -10,4 +10,5 @@ bool memory_was_short(const struct host_trace *h, const struct host_task *task, 
 enum pressure { PRESSURE_CPU, PRESSURE_MEMORY, PRESSURE_IO, PRESSURE_QUOTA };
 
 /* "some task of this machine waited for the disk in 45 % of that time (PSI)"; "" where nothing is known or it is nothing. */
-void pressure_words(char *buf, size_t size, const struct host_trace *h, enum pressure of, int64_t begin_ns, int64_t end_ns);
+void pressure_words(char *buf, size_t size, const struct host_trace *h, enum pressure of, int64_t begin_ns,
+		    int64_t end_ns);

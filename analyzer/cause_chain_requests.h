@@ -14,7 +14,9 @@ struct requests_sum {
 };
 
 /* Of the leaf's file, where it is known and theirs is; else of the leaf's task. Those answered within [begin, end]. */
-struct requests_sum requests_of(const struct host_trace *h, const struct chain_step *leaf, int64_t begin_ns, int64_t end_ns);
+struct requests_sum requests_of(const struct host_trace *h, const struct chain_step *leaf, int64_t begin_ns,
+				int64_t end_ns);
 
 /* "3 block requests on 254:0, 1.0 MiB: worst 1.1 ms in the device, 0.2 ms queued; throttled above the device"; "" where they are not watched. */
-void requests_words(char *buf, size_t size, const struct host_trace *h, const struct chain_step *leaf, int64_t begin_ns, int64_t end_ns);
+void requests_words(char *buf, size_t size, const struct host_trace *h, const struct chain_step *leaf, int64_t begin_ns,
+		    int64_t end_ns);

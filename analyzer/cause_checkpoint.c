@@ -9,7 +9,7 @@ void cause_checkpoint(const struct gap_view *v, struct findings *out)
 		struct finding *f;
 
 		if (a->doing != DOING_FLUSH &&
-		    !(a->doing == DOING_WRITE && a->fd_kind == GST_FD_FILE && gap_view_copied_out(v)))
+		    !(a->doing == DOING_WRITE && a->fd_kind == GST_FD_FILE && a->end_ns > gap_view_copied_out_ns(v)))
 			continue;
 		f = findings_add(out, CAUSE_checkpoint, CONFIDENCE_INFERRED, a->begin_ns, a->end_ns);
 		chain_submitter(f, v, "in %s", a->syscall);

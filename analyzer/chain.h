@@ -66,6 +66,3 @@ const char *chain_state_name(enum chain_state state);
 /* In words: "pread64 /data/x", "futex", "page fault in /data/x". What does not fit loses the beginning of its path. The path is the
  * trace's own text, to be cleaned where it is printed. Returns buf. */
 const char *chain_state_words(char *buf, size_t size, const struct host_trace *h, const struct chain_step *step);
-/* What ended the step's wait: "python3[29601]", of another process "python3[29601/pid 29597]"; "an interrupt", "its time limit"; "" not
- * known or nothing. next: the step behind it, NULL for a leaf. Returns buf. */
-const char *chain_woken_words(char *buf, size_t size, const struct host_trace *h, const struct chain_step *step, const struct chain_step *next);

@@ -265,30 +265,3 @@ const char *chain_state_words(char *buf, size_t size, const struct host_trace *h
 		return what ? with_what(buf, size, h, step->state, what) : join(buf, size, "unknown", NULL);
 	}
 }
-
-static uint32_t or_else(uint32_t own, uint32_t ours)
-{
-	return own ? own : ours;
-}
-
-static const char *task_words(char *buf, size_t size, const struct host_task *task, const struct host_task *from)
-{
-	if (task->flags & GST_TASK_KERNEL || (task->leader == from->leader && task->pid == from->pid))
-		snprintf(buf, size, "%s[%u]", task->name, or_else(task->own_tid, task->tid));
-	else
-		snprintf(buf, size, "%s[%u/pid %u]", task->name, or_else(task->own_tid, task->tid),
-			 or_else(task->own_pid, task->pid));
-	return buf;
-}
-
-const char *chain_woken_words(char *buf, size_t size, const struct host_trace *h, const struct chain_step *step,
-			      const struct chain_step *next)
-{
-	if (next)
-		return task_words(buf, size, next->task, step->task);
-	if (step->wait && step->by == GST_WOKEN_TASK && step->wait->waker < h->n_tasks)
-		return task_words(buf, size, &h->tasks[step->wait->waker], step->task);
-	if (step->by == GST_WOKEN_INTERRUPT)
-		return join(buf, size, "an interrupt", NULL);
-	return join(buf, size, step->by == GST_WOKEN_TIMER ? "its time limit" : "", NULL);
-}

@@ -357,17 +357,20 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 	return set_chains(v, threads->run);
 }
 
-bool gap_view_copied_out(const struct gap_view *v)
+static bool is_to_host(uint16_t kind)
 {
-	for (size_t i = 0; i < v->n_calls; i++) {
-		const struct call *c = v->calls[i];
+	return kind == GST_COPY_D2H_PAGEABLE || kind == GST_COPY_D2H_PINNED;
+}
 
-		if (c->family == GST_FAMILY_COPY &&
-		    (c->detail == GST_COPY_D2H_PAGEABLE || c->detail == GST_COPY_D2H_PINNED))
-			return true;
-	}
-	return v->gap->before && v->gap->before->class == OP_COPY &&
-	       (v->gap->before->copy == GST_COPY_D2H_PAGEABLE || v->gap->before->copy == GST_COPY_D2H_PINNED);
+int64_t gap_view_copied_out_ns(const struct gap_view *v)
+{
+	const struct op *before = v->gap->before;
+	int64_t at = before && before->class == OP_COPY && is_to_host(before->copy) ? v->gap->begin_ns : INT64_MAX;
+
+	for (size_t i = 0; i < v->n_calls; i++)
+		if (v->calls[i]->family == GST_FAMILY_COPY && is_to_host(v->calls[i]->detail))
+			at = min64(at, v->calls[i]->end_ns);
+	return at;
 }
 
 void gap_view_free(struct gap_view *v)

@@ -66,8 +66,9 @@ int64_t gap_view_ready_by_ns(const struct gap_view *v);
 #define LATENCY_TIMES 10
 int64_t gap_view_latency_ns(const struct gap_view *v);
 
-/* The thread copied from the device in the gap, or that was the device's last work before it. */
-bool gap_view_copied_out(const struct gap_view *v);
+/* From when on the thread had something to save: its first copy from the device in the gap had returned, or such a copy was the device's last work
+ * before it. INT64_MAX: neither. */
+int64_t gap_view_copied_out_ns(const struct gap_view *v);
 
 /* Does the call return only when the device has done what it was about? */
 bool call_blocks(const struct call *c);

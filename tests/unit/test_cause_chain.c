@@ -82,7 +82,10 @@ static void end_step(int task, enum chain_state state, const char *file, uint8_t
 
 static enum cause_id cause_of(bool copied_out)
 {
-	struct chain_about about = { .host = &host, .copied_out = copied_out };
+	struct chain whole = { .at = &segment, .n = 1 };
+	struct chain_about about = { .host = &host,
+				     .whole = &whole,
+				     .copied_out_ns = copied_out ? segment.begin_ns : INT64_MAX };
 
 	return chain_cause(&segment, &about);
 }
@@ -105,7 +108,10 @@ static void test_reads_by_what_is_read(void **state)
 	assert_int_equal(of_file(MAIN, CHAIN_FILE_READ, "/dev/nvme0n1", TMPFS), CAUSE_input_storage);
 	assert_int_equal(of_file(MAIN, CHAIN_FILE_READ, "/proc/self/maps", PROC), CAUSE_unexplained);
 	assert_int_equal(of_file(MAIN, CHAIN_FILE_READ, "/usr/lib/libtorch.so.2", EXT4), CAUSE_module_load);
-	assert_int_equal(of_file(MAIN, CHAIN_FILE_READ, "/srv/train.py", EXT4), CAUSE_module_load);
+	assert_int_equal(of_file(MAIN, CHAIN_FILE_READ, "/usr/lib/python3/json/decoder.py", EXT4), CAUSE_module_load);
+	assert_int_equal(of_file(MAIN, CHAIN_FILE_READ, "/v/site-packages/torch/lib/x.a", EXT4), CAUSE_module_load);
+	assert_int_equal(of_file(MAIN, CHAIN_FILE_READ, "/data/stack/lib/train.py", EXT4), CAUSE_input_storage);
+	assert_int_equal(of_file(MAIN, CHAIN_FILE_READ, "/data/clips/1.a", EXT4), CAUSE_input_storage);
 	assert_int_equal(of_file(MAIN, CHAIN_FILE_READ, NULL, EXT4), CAUSE_input_storage);
 	assert_int_equal(of_file(MAIN, CHAIN_FILE_READ, "/data/a.solution", EXT4), CAUSE_input_storage);
 }
@@ -143,7 +149,7 @@ static void test_writes(void **state)
 	assert_int_equal(cause_of(false), CAUSE_checkpoint);
 	waits[0].what.bytes = (1 << 20) - 1;
 	assert_int_equal(cause_of(false), CAUSE_output_io);
-	assert_int_equal(cause_of(true), CAUSE_checkpoint);
+	assert_int_equal(cause_of(true), CAUSE_output_io);
 	begin();
 	end_step(MAIN, CHAIN_PIPE_WRITE, "pipe:[3]", GST_FD_PIPE);
 	assert_int_equal(cause_of(false), CAUSE_output_io);
@@ -158,7 +164,7 @@ static void test_a_write_that_is_flushed_later_is_part_of_saving(void **state)
 	struct chain_segment two[2] = { { .begin_ns = 0, .end_ns = 1, .steps = &leaves[0], .n_steps = 1 },
 					{ .begin_ns = 1, .end_ns = 2, .steps = &leaves[1], .n_steps = 1 } };
 	struct chain whole = { .at = two, .n = 2 };
-	struct chain_about about = { .host = &host, .whole = &whole };
+	struct chain_about about = { .host = &host, .whole = &whole, .copied_out_ns = INT64_MAX };
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
@@ -242,6 +248,15 @@ static void test_who_computes(void **state)
 	step(PIN, CHAIN_ON_CPU);
 	assert_int_equal(cause_of(false), CAUSE_host_lock);
 	begin();
+	step(MAIN, CHAIN_OTHER); /* an eventfd */
+	step(PIN, CHAIN_ON_CPU);
+	assert_int_equal(cause_of(false), CAUSE_host_compute);
+	begin();
+	step(MAIN, CHAIN_LOCK);
+	step(PIN, CHAIN_UNBORN);
+	step(PIN, CHAIN_ON_CPU);
+	assert_int_equal(cause_of(false), CAUSE_host_compute);
+	begin();
 	step(MAIN, CHAIN_LOCK);
 	end_step(PIN, CHAIN_PIPE_READ, "pipe:[5]", GST_FD_PIPE);
 	step(WORKER, CHAIN_ON_CPU);
@@ -267,13 +282,192 @@ static void test_who_computes(void **state)
 	step(COMPILER, CHAIN_QUEUED);
 	assert_int_equal(cause_of(false), CAUSE_cpu_contention);
 	begin();
-	end_step(MAIN, CHAIN_SOCKET_READ, "tcp:127.0.0.1:80", GST_FD_SOCKET);
+	end_step(MAIN, CHAIN_SOCKET_READ, "tcp:10.0.0.1:80", GST_FD_SOCKET);
 	step(WORKER, CHAIN_SLEEP);
 	assert_int_equal(cause_of(false), CAUSE_input_network);
 	begin();
 	step(MAIN, CHAIN_LOCK);
 	file_step(WORKER, CHAIN_FILE_READ, "/data/a", EXT4);
 	assert_int_equal(cause_of(false), CAUSE_input_storage);
+}
+
+static enum cause_id over(const char *socket, int task, enum chain_state state)
+{
+	begin();
+	end_step(MAIN, CHAIN_SOCKET_READ, socket, GST_FD_SOCKET);
+	step(task, state);
+	return cause_of(false);
+}
+
+static void test_sockets_by_who_is_at_the_other_end(void **state)
+{
+	static const char *const loopback[] = { "tcp:127.0.0.1:80", "udp:[::1]:53", "tcp:[::ffff:127.0.0.1]:80" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(loopback) / sizeof(loopback[0]); i++) {
+		assert_int_equal(over(loopback[i], WORKER, CHAIN_SLEEP), CAUSE_host_sleep);
+		assert_int_equal(over(loopback[i], WORKER, CHAIN_ON_CPU), CAUSE_input_preprocess);
+		assert_int_equal(over(loopback[i], WORKER, CHAIN_UNKNOWN), CAUSE_input_wait);
+		assert_int_equal(over(loopback[i], STRANGER, CHAIN_SLEEP), CAUSE_input_network);
+		assert_int_equal(over(loopback[i], STRANGER, CHAIN_UNKNOWN), CAUSE_input_network);
+	}
+	assert_int_equal(over("unix:[5]:[6]", STRANGER, CHAIN_SLEEP), CAUSE_host_sleep);
+	assert_int_equal(over("socket:[5]", STRANGER, CHAIN_SLEEP), CAUSE_input_network);
+	assert_int_equal(over("tcp:[::1234]:80", WORKER, CHAIN_SLEEP), CAUSE_input_network);
+	assert_int_equal(of_end(CHAIN_SOCKET_READ, "netlink:[5]", GST_FD_SOCKET), CAUSE_unexplained);
+}
+
+static bool is_proven(enum cause_id cause)
+{
+	struct chain whole = { .at = &segment, .n = 1 };
+	struct chain_about about = { .host = &host, .whole = &whole, .copied_out_ns = INT64_MAX };
+
+	assert_int_equal(chain_cause(&segment, &about), cause);
+	return chain_proves(&segment, &about, cause);
+}
+
+static void test_what_a_socket_proves(void **state)
+{
+	struct chain_about about = { .host = &host, .copied_out_ns = INT64_MAX, .communicates = true };
+
+	(void)state;
+	of_end(CHAIN_SOCKET_READ, "tcp:10.0.0.1:443", GST_FD_SOCKET);
+	assert_true(is_proven(CAUSE_input_network));
+	assert_false(chain_proves(&segment, &about, CAUSE_input_network)); /* a communicator's, maybe */
+	of_end(CHAIN_SOCKET_READ, "tcp:127.0.0.1:443", GST_FD_SOCKET);
+	assert_false(is_proven(CAUSE_input_network));
+	of_end(CHAIN_SOCKET_READ, "tcp:0.0.0.0:0", GST_FD_SOCKET);
+	assert_false(is_proven(CAUSE_input_network));
+	of_end(CHAIN_SOCKET_READ, NULL, GST_FD_SOCKET);
+	assert_false(is_proven(CAUSE_input_network));
+	of_end(CHAIN_SOCKET_READ, "unix:[5]:[6]", GST_FD_SOCKET);
+	assert_true(is_proven(CAUSE_input_wait));
+	of_file(MAIN, CHAIN_FILE_READ, "/nfs/a", NFS);
+	assert_true(is_proven(CAUSE_input_network));
+}
+
+static void test_what_a_file_proves(void **state)
+{
+	(void)state;
+	of_file(MAIN, CHAIN_FAULT, "/data/a", EXT4);
+	assert_true(is_proven(CAUSE_input_storage));
+	of_file(MAIN, CHAIN_FAULT, NULL, EXT4);
+	assert_false(is_proven(CAUSE_input_storage));
+	of_file(MAIN, CHAIN_FILE_READ, "/srv/train.py", EXT4);
+	assert_false(is_proven(CAUSE_input_storage));
+	of_file(MAIN, CHAIN_FILE_WRITE, NULL, EXT4);
+	assert_true(is_proven(CAUSE_output_io)); /* its inode is known */
+	waits[0].what.inode = 0;
+	assert_false(is_proven(CAUSE_output_io));
+	of_file(MAIN, CHAIN_FLUSH, NULL, EXT4);
+	waits[0].what.inode = 0;
+	assert_false(is_proven(CAUSE_checkpoint));
+	begin();
+	step(MAIN, CHAIN_SWAP)->flags = GST_WAIT_FAULT | GST_WAIT_ANONYMOUS;
+	assert_true(is_proven(CAUSE_memory_stall));
+}
+
+/* link: what the submitting thread waited in; then whoever it is was on a CPU. */
+static struct host_what *computed_behind(enum chain_state link, int task)
+{
+	struct host_what *w;
+
+	begin();
+	w = step(MAIN, link);
+	step(task, CHAIN_ON_CPU);
+	return w;
+}
+
+static void test_what_another_s_computing_proves(void **state)
+{
+	(void)state;
+	host.header.machine = GST_MACHINE_X86_64;
+	computed_behind(CHAIN_PIPE_READ, WORKER);
+	assert_true(is_proven(CAUSE_input_preprocess));
+	computed_behind(CHAIN_POLL, WORKER);
+	assert_true(is_proven(CAUSE_input_preprocess));
+	computed_behind(CHAIN_LOCK, WORKER)->syscall = 202;
+	assert_true(is_proven(CAUSE_input_preprocess));
+	computed_behind(CHAIN_LOCK, WORKER)->syscall = 73; /* flock */
+	assert_false(is_proven(CAUSE_input_preprocess));
+	computed_behind(CHAIN_CHILD, WORKER);
+	assert_false(is_proven(CAUSE_input_preprocess));
+	computed_behind(CHAIN_CHILD, COMPILER);
+	assert_true(is_proven(CAUSE_module_load));
+	computed_behind(CHAIN_LOCK, PIN);
+	assert_true(is_proven(CAUSE_host_lock));
+	computed_behind(CHAIN_OTHER, PIN);
+	assert_false(is_proven(CAUSE_host_compute));
+	computed_behind(CHAIN_UNBORN, PIN);
+	assert_true(is_proven(CAUSE_host_compute));
+	begin(); /* the last link alone is not enough */
+	step(MAIN, CHAIN_CHILD);
+	end_step(WORKER, CHAIN_PIPE_READ, "pipe:[5]", GST_FD_PIPE);
+	step(STRANGER, CHAIN_ON_CPU);
+	assert_false(is_proven(CAUSE_input_preprocess));
+}
+
+static void test_what_a_sum_of_short_waits_proves(void **state)
+{
+	struct host_stalls sum = { .begin_ns = 10 * MS,
+				   .end_ns = 20 * MS,
+				   .blocked_ns = 4 * MS,
+				   .count = 9,
+				   .what = { .syscall = 0, .inode = 7, .file = "/data/a", .offset = 0 } };
+
+	(void)state;
+	begin();
+	step(MAIN, CHAIN_FILE_READ);
+	steps[0].wait = NULL;
+	steps[0].stalls = &sum;
+	assert_true(is_proven(CAUSE_input_storage));
+	sum.end_ns++;
+	assert_false(is_proven(CAUSE_input_storage));
+	steps[0].stalls = NULL; /* nor is what it computed in between */
+	steps[0].state = CHAIN_ON_CPU;
+	assert_true(is_proven(CAUSE_host_compute));
+	tasks[MAIN].stalls = &sum;
+	tasks[MAIN].n_stalls = 1;
+	assert_false(is_proven(CAUSE_host_compute));
+	sum.blocked_ns = MS; /* a tenth of it */
+	assert_true(is_proven(CAUSE_host_compute));
+	tasks[MAIN].n_stalls = 0;
+}
+
+/* Three writes; the second and the third are behind the copy. */
+static void test_what_is_saved_of_a_copy(void **state)
+{
+	struct chain_step leaves[3];
+	struct host_wait all[3];
+	struct chain_segment three[3];
+	struct chain whole = { .at = three, .n = 3 };
+	struct chain_about about = { .host = &host, .whole = &whole, .copied_out_ns = 1 };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		all[i] = (struct host_wait){ .what = { .syscall = 1, .file = "/out/x", .inode = 5, .bytes = 1 << 19 } };
+		leaves[i] = (struct chain_step){ .task = &tasks[MAIN], .state = CHAIN_FILE_WRITE, .wait = &all[i] };
+		three[i] = (struct chain_segment){ .begin_ns = i, .end_ns = i + 1, .steps = &leaves[i], .n_steps = 1 };
+	}
+	assert_int_equal(chain_cause(&three[0], &about), CAUSE_output_io);
+	assert_int_equal(chain_cause(&three[1], &about), CAUSE_checkpoint);
+	assert_int_equal(chain_cause(&three[2], &about), CAUSE_checkpoint);
+	all[2].what.bytes--;
+	assert_int_equal(chain_cause(&three[1], &about), CAUSE_output_io);
+	all[2].what.bytes++;
+	leaves[2].wait = &all[1]; /* one write in two segments counts once */
+	assert_int_equal(chain_cause(&three[1], &about), CAUSE_output_io);
+	leaves[2].wait = &all[2];
+	all[2].what.inode = 6; /* another file */
+	assert_int_equal(chain_cause(&three[1], &about), CAUSE_output_io);
+	all[2].what.inode = 5;
+	leaves[2].task = &tasks[PIN]; /* another thread */
+	assert_int_equal(chain_cause(&three[1], &about), CAUSE_checkpoint);
+	leaves[2].task = &tasks[WORKER]; /* another process */
+	assert_int_equal(chain_cause(&three[1], &about), CAUSE_output_io);
+	about.copied_out_ns = INT64_MAX;
+	leaves[2].task = &tasks[MAIN];
+	assert_int_equal(chain_cause(&three[1], &about), CAUSE_output_io);
 }
 
 /* It copies what a worker made: that is no lock's holder. */
@@ -284,7 +478,7 @@ static void test_a_thread_that_carries_data(void **state)
 				       { .task = &tasks[WORKER], .state = CHAIN_ON_CPU } };
 	struct chain_segment two[2] = { { .end_ns = 1, .steps = carry, .n_steps = 3 } };
 	struct chain whole = { .at = two, .n = 2 };
-	struct chain_about about = { .host = &host, .whole = &whole };
+	struct chain_about about = { .host = &host, .whole = &whole, .copied_out_ns = INT64_MAX };
 
 	(void)state;
 	begin();
@@ -303,7 +497,7 @@ static void test_what_lies_between_two_waits_for_one_thing(void **state)
 	struct chain_step leaves[4];
 	struct chain_segment at[4];
 	struct chain whole = { .at = at, .n = 4 };
-	struct chain_about about = { .host = &host, .whole = &whole };
+	struct chain_about about = { .host = &host, .whole = &whole, .copied_out_ns = INT64_MAX };
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {
@@ -345,7 +539,7 @@ static void test_making_a_file_that_is_saved(void **state)
 	struct chain_segment at[2] = { { .end_ns = 1, .steps = &leaves[0], .n_steps = 1 },
 				       { .begin_ns = 1, .end_ns = 2, .steps = &leaves[1], .n_steps = 1 } };
 	struct chain whole = { .at = at, .n = 2 };
-	struct chain_about about = { .host = &host, .whole = &whole };
+	struct chain_about about = { .host = &host, .whole = &whole, .copied_out_ns = INT64_MAX };
 
 	(void)state;
 	assert_int_equal(chain_cause(&at[0], &about), CAUSE_checkpoint);
@@ -489,6 +683,12 @@ int main(void)
 		cmocka_unit_test(test_a_waker_of_whom_nothing_is_known),
 		cmocka_unit_test(test_states_of_one_thread),
 		cmocka_unit_test(test_who_computes),
+		cmocka_unit_test(test_sockets_by_who_is_at_the_other_end),
+		cmocka_unit_test(test_what_a_socket_proves),
+		cmocka_unit_test(test_what_a_file_proves),
+		cmocka_unit_test(test_what_another_s_computing_proves),
+		cmocka_unit_test(test_what_a_sum_of_short_waits_proves),
+		cmocka_unit_test(test_what_is_saved_of_a_copy),
 		cmocka_unit_test(test_a_thread_that_carries_data),
 		cmocka_unit_test(test_what_lies_between_two_waits_for_one_thing),
 		cmocka_unit_test(test_making_a_file_that_is_saved),
