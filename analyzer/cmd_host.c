@@ -16,6 +16,7 @@
 #include "cmd_directory.h"
 #include "cmd_probes.h"
 #include "shim/probes/collector.h"
+#include "shim/probes/root.h"
 #include "text.h"
 
 struct host_opts {
@@ -213,11 +214,13 @@ int cmd_host(int argc, char *argv[])
 	struct collector c;
 	struct target t;
 	bool went_on;
+	int root_fd;
 
 	if (status >= 0)
 		return status;
 	if (!o.pid)
 		return fail(ERR_USAGE, "try: gpushim host --help", "host: no process is named (-p PID)");
+	root_fd = root_open((pid_t)o.pid); /* first: what is found out of it from now on is of this one */
 	status = may_follow((pid_t)o.pid, &t);
 	if (!status)
 		status = join(&o, &t, dir);
@@ -226,6 +229,7 @@ int cmd_host(int argc, char *argv[])
 	if (status)
 		return status;
 	settings.root = t.pid;
+	settings.root_fd = root_fd;
 	catch_signals();
 	if (!collector_start(&c, &settings, o.way, why))
 		return say_refused(&c, &t, why);

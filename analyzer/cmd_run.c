@@ -243,6 +243,7 @@ static int run(char *argv[], const struct run_opts *o, char *dir, const char *id
 
 	if (status)
 		return status;
+	host.argv = argv;
 	if (!wants_probes(o))
 		secure_drop();
 	if (!child_run(argv, wants_probes(o) ? &watch : NULL, &end))

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd_run_program.h"
+#include "shim/probes/root.h"
 #include "text.h"
 
 #define START_MS 10000 /* programs of the kernel's are loaded in 0.1 s */
@@ -38,22 +40,28 @@ static void on_stop(int sig)
 	stop = sig;
 }
 
+#define TOLD_FD 3
+#define ROOT_FD 4
+
 /* A session of its own: what the terminal sends the program's group is not for it. Nothing of ours stays open in it, or a reader of the
- * program's output would wait for it as well. */
-static int detach(int told)
+ * program's output would wait for it as well. False: it cannot be. */
+static bool detach(int told, int *root_fd)
 {
 	int null = open("/dev/null", O_RDWR);
+	unsigned first = *root_fd ? ROOT_FD + 1 : ROOT_FD;
 
 	setsid();
 	for (int fd = 0; fd < 3; fd++)
 		dup2(null, fd);
-	dup2(told, 3);
-	fcntl(3, F_SETFD, FD_CLOEXEC);
-	if (syscall(SYS_close_range, 4u, ~0u, 0u) != 0)
-		for (int fd = 4; fd < CLOSE_MAX; fd++)
+	dup2(told, TOLD_FD);
+	fcntl(TOLD_FD, F_SETFD, FD_CLOEXEC);
+	if (*root_fd)
+		*root_fd = dup2(*root_fd, ROOT_FD);
+	if (syscall(SYS_close_range, first, ~0u, 0u) != 0)
+		for (int fd = (int)first; fd < CLOSE_MAX; fd++)
 			close(fd);
 	prctl(PR_SET_NAME, "gpushim-host");
-	return chdir("/") == 0 ? 3 : -1;
+	return chdir("/") == 0;
 }
 
 static void listen_to_signals(void)
@@ -75,16 +83,17 @@ static void tell(int fd, const struct told *t)
 		return; /* gpushim was killed: the recording goes on */
 }
 
-static void collect(const struct run_probes *h, pid_t program, int told)
+static void collect(const struct probes_settings *s, const char *way, int told)
 {
-	struct probes_settings settings = h->settings;
+	struct probes_settings settings = *s;
 	struct told t = { 0 };
 	struct collector c;
 
-	told = detach(told);
+	if (!detach(told, &settings.root_fd))
+		_exit(1);
+	told = TOLD_FD;
 	listen_to_signals();
-	settings.root = program;
-	t.follows = collector_start(&c, &settings, h->way, t.why);
+	t.follows = collector_start(&c, &settings, way, t.why);
 	collector_drop_privileges();
 	if (t.follows) {
 		snprintf(t.how, sizeof(t.how), "%s", c.backend->name);
@@ -153,18 +162,27 @@ static void forget(struct run_probes *h)
 bool run_probes_begin(pid_t program, void *run_probes)
 {
 	struct run_probes *h = run_probes;
+	struct probes_settings settings = h->settings;
+	struct run_program becomes;
 	struct told t = { 0 };
 	int fds[2];
 
+	run_program_guess(&becomes, h->argv);
+	settings.root = program;
+	settings.exe = becomes.exe;
+	settings.cmdline = becomes.cmdline;
 	h->told = -1;
 	h->made_dir = access(h->settings.dir, F_OK) != 0;
 	if (pipe2(fds, O_CLOEXEC) != 0) {
 		no_collector(h, strerror(errno));
 		return !h->required;
 	}
+	settings.root_fd = root_open(program);
 	h->pid = fork();
 	if (h->pid == 0)
-		collect(h, program, fds[1]);
+		collect(&settings, h->way, fds[1]);
+	if (settings.root_fd)
+		close(settings.root_fd);
 	close(fds[1]);
 	h->told = fds[0];
 	if (h->pid > 0 && hear(h->told, &t, START_MS)) {

@@ -13,6 +13,7 @@ struct run_probes {
 	const char *way;                 /* "auto", or the one way to take */
 	struct probes_settings settings; /* all but root */
 	bool required;
+	char *const *argv;               /* the program to be */
 
 	pid_t pid;        /* of the collector, 0 none */
 	int told;         /* what it says, -1 none */

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+
+#define HEADER_TRIES 3
 
 void reader_damage_set(struct reader *r, uint64_t cut_ticks, uint64_t byte, const char *format, ...)
 {
@@ -34,10 +37,31 @@ static enum err_kind no_memory(const struct reader *r, struct error *e)
 
 /* ---- header ---------------------------------------------------------------------------------------- */
 
+static bool check_holds(const struct gst_file_header *h)
+{
+	return gst_hash32(h, sizeof(*h), offsetof(struct gst_file_header, check)) == h->check;
+}
+
+/* That of host probes is written once more, when the root has become the program to be run: half of each may be read. */
+static int64_t read_header(struct reader *r)
+{
+	const struct timespec moment = { 0, 1000000 };
+	struct gst_file_header *h = &r->header;
+	int64_t got = reader_file_get(&r->file, h, sizeof(*h), 0);
+
+	for (int i = 0; i < HEADER_TRIES && !r->file.bytes && got == (int64_t)sizeof(*h) && h->kind == GST_FILE_HOST &&
+			!check_holds(h);
+	     i++) {
+		nanosleep(&moment, NULL);
+		got = reader_file_get(&r->file, h, sizeof(*h), 0);
+	}
+	return got;
+}
+
 enum err_kind reader_check_header(struct reader *r, struct error *e)
 {
 	struct gst_file_header *h = &r->header;
-	int64_t got = reader_file_get(&r->file, h, sizeof(*h), 0);
+	int64_t got = read_header(r);
 
 	if (got < 0)
 		return err_set(e, ERR_SYSTEM, r->name, 0, "cannot read: %s", strerror(errno));
@@ -45,7 +69,7 @@ enum err_kind reader_check_header(struct reader *r, struct error *e)
 		return err_set(e, ERR_FORMAT, r->name, 0, "not a gpushim trace");
 	if (got < (int64_t)sizeof(*h))
 		return err_set(e, ERR_FORMAT, r->name, (uint64_t)got, "the file ends inside its header");
-	if (gst_hash32(h, sizeof(*h), offsetof(struct gst_file_header, check)) != h->check)
+	if (!check_holds(h))
 		return err_set(e, ERR_FORMAT, r->name, 0, "the file header's check value does not hold");
 	if (h->version != GST_VERSION && h->version != GST_VERSION_RECYCLED)
 		return err_set(e, ERR_FORMAT, r->name, offsetof(struct gst_file_header, version),

@@ -6,6 +6,8 @@
 
 struct probes_settings {
 	pid_t root;            /* thread group to follow, with all it makes; it may have run for long */
+	int root_fd;           /* its pidfd, by which it is told from a later process of that number; 0 none */
+	const char *exe, *cmdline; /* of the program that root, a child of ours, is to become; NULL: it is what it is */
 	const char *dir;       /* run directory */
 	uint64_t limit;        /* bytes on disk */
 	uint32_t off;          /* 1 << enum gst_probe: not to be used even where it could be (tests, --off) */

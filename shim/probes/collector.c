@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "root.h"
+
 #define POLL_MS 20 /* also how often it gives a sign of life */
 
 /* Best first. NULL, or one without start: not in this build. */
@@ -39,9 +41,16 @@ static enum tried try(struct collector *c, const struct backend *b, const struct
 			 rc == ENODEV ? "no local directory has room for it (GPUSHIM_LOCAL)" : strerror(rc));
 		return TRIED_NO_FILE;
 	}
+	if (s->exe)
+		host_file_program(c->file, s->exe, s->cmdline);
 	if (b->start(&c->state, s, c->file, why)) {
-		c->backend = b;
-		return TRIED_FOLLOWS;
+		if (root_is_same(s->root_fd)) {
+			c->backend = b;
+			c->becoming = s->exe ? s->root : 0;
+			return TRIED_FOLLOWS;
+		}
+		b->stop(c->state); /* it may have been another of its number that was found */
+		snprintf(why, 256, "process %d has ended", (int)s->root);
 	}
 	host_file_discard(c->file);
 	c->file = NULL;
@@ -98,6 +107,19 @@ void collector_drop_privileges(void)
 
 /* ---- following ------------------------------------------------------------------------------------------------------- */
 
+/* What we were told is what was asked for: of a script it is the interpreter that runs. */
+static void name_program(struct collector *c)
+{
+	struct gst_file_header now;
+	enum root_program is = root_program(c->becoming, &now);
+
+	if (is == ROOT_NOT_YET)
+		return;
+	if (is == ROOT_OTHER)
+		host_file_program(c->file, now.exe, now.cmdline);
+	c->becoming = 0;
+}
+
 bool collector_follow(struct collector *c, const volatile sig_atomic_t *stop)
 {
 	bool goes_on = true;
@@ -105,6 +127,8 @@ bool collector_follow(struct collector *c, const volatile sig_atomic_t *stop)
 	while (goes_on && !*stop && c->backend->alive(c->state)) {
 		goes_on = c->backend->poll(c->state, POLL_MS);
 		host_file_beat(c->file);
+		if (c->becoming)
+			name_program(c);
 	}
 	return goes_on;
 }

@@ -12,6 +12,7 @@ struct collector {
 	struct host_file *file;
 	const struct backend *backend;
 	void *state;
+	pid_t becoming; /* this process is about to become another program: the file's header is to say which; 0 none */
 	/* Better ways, best first, and why they were not taken: a fact, and what would enable them. */
 	struct collector_refused {
 		const char *name;

@@ -74,6 +74,20 @@ static void fill_header(struct host_file *f, pid_t root, uint64_t limit)
 	h->check = gst_hash32(h, GST_HEADER_BYTES, offsetof(struct gst_file_header, check));
 }
 
+void host_file_program(struct host_file *f, const char *exe, const char *cmdline)
+{
+	struct gst_file_header h = *(const struct gst_file_header *)(const void *)f->head;
+
+	memset(h.exe, 0, sizeof(h.exe));
+	memset(h.cmdline, 0, sizeof(h.cmdline));
+	snprintf(h.exe, sizeof(h.exe), "%s", exe);
+	snprintf(h.cmdline, sizeof(h.cmdline), "%s", cmdline);
+	h.check = gst_hash32(&h, GST_HEADER_BYTES, offsetof(struct gst_file_header, check));
+	/* By one call of the kernel's, which is within a page: not even SIGKILL leaves half of it. Who reads half of it reads it again. */
+	if (memcmp(f->head, &h, sizeof(h)) != 0 && pwrite(f->segments.fd, &h, sizeof(h), 0) < 0)
+		return; /* it says what the process was */
+}
+
 /* 0, or an errno. */
 static int map_head(struct host_file *f, int fd)
 {

@@ -15,6 +15,8 @@ struct host_file;
 /* A new file, 0600, never through a symlink; a name that exists gets -2, -3 …; exe and cmdline are the root's, run_id GPUSHIM_RUN's.
  * limit: bytes it may grow to; then the oldest segments are given up. 0, or an errno. */
 int host_file_create(struct host_file **out, const char *dir, pid_t root, uint64_t limit);
+/* It is this program's that root has become since: into the header, for who reads it from now on. */
+void host_file_program(struct host_file *f, const char *exe, const char *cmdline);
 const char *host_file_path(const struct host_file *f);
 
 /* Where a record of this type and size (a multiple of 8, header included) goes, zeroed behind its header; to be committed at once. NULL: no

@@ -231,6 +231,17 @@ static bool has_ended(char state)
 	return state == 'Z' || state == 'X' || !state;
 }
 
+/* Or of its number there is another. */
+static bool is_gone(const struct proc_task *id)
+{
+	struct proc_task now;
+
+	if (syscall(SYS_tgkill, id->pid, id->tid, 0) != 0)
+		return errno == ESRCH;
+	return id->tid == id->pid && proc_task_read(id->pid, id->tid, &now) &&
+	       (has_ended(now.state) || now.born != id->born);
+}
+
 /* Their end may have been among what was lost, or none may have been told. */
 static void census(struct perf *p)
 {
@@ -240,11 +251,7 @@ static void census(struct perf *p)
 		return;
 	p->census_ns = now;
 	for (size_t i = p->tasks.n; i-- > 0;) {
-		const struct proc_task *id = &p->tasks.at[i]->id;
-		struct proc_task still;
-		if (syscall(SYS_tgkill, id->pid, id->tid, 0) != 0 ? errno == ESRCH
-		    : id->tid == id->pid ? proc_task_read(id->pid, id->tid, &still) && has_ended(still.state)
-					 : false)
+		if (is_gone(&p->tasks.at[i]->id))
 			end_task(p, p->tasks.at[i], now);
 	}
 }

@@ -286,9 +286,11 @@ bool proc_tasks_tree(struct proc_tasks *t, uint32_t root)
 {
 	struct proc_tasks before = *t;
 	struct walk w = { .t = t, .before = &before, .all = true };
+	uint64_t born = proc_task_born(root, root);
 
-	*t = (struct proc_tasks){ 0 };
-	add_with_children(&w, root, 0);
+	*t = (struct proc_tasks){ .root_born = before.root_born ? before.root_born : born };
+	if (born == t->root_born)
+		add_with_children(&w, root, 0);
 	for (size_t i = 0; i < before.n; i++) {
 		const struct proc_task *b = &before.at[i];
 		if (b->tid == b->pid && !is_known(&w, b->pid) && proc_task_born(b->pid, b->pid) == b->born)

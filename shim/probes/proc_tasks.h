@@ -27,6 +27,7 @@ uint64_t proc_task_born(uint32_t pid, uint32_t tid);
 struct proc_tasks {
 	struct proc_task *at; size_t n, cap; /* process by process, parents first */
 	uint32_t *slot; size_t slots;        /* by number: 1 + index in `at` */
+	uint64_t root_born;                  /* the root's, when it was first found: another of its number is none */
 };
 
 /* All tasks of the tree under root: of root's process, of those that its threads made, and so on. What was in *t before counts as part of the

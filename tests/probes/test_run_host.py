@@ -4,6 +4,7 @@
 import os
 import signal
 import subprocess
+import sys
 
 import pytest
 from collecting import CALL, READY, children, has_exited, header, host_files, is_there, named_child, until
@@ -27,6 +28,7 @@ def test_the_program_is_followed_from_its_first_instruction(run):
     top = header(file)
     (trace,) = (p for p in run.out.glob("*.gst") if p != file)
     assert has_exited(file) and top["kind"] == 1 and top["run_id"] == header(trace)["run_id"] != ""
+    assert (top["exe"], top["cmdline"]) == (header(trace)["exe"], header(trace)["cmdline"]) and " -c import ctypes;" in top["cmdline"]
     assert top["pid"] == header(trace)["pid"] and top["start_mono_ns"] < header(trace)["start_mono_ns"]
     assert done.stderr.splitlines()[-2].startswith("gpushim: host probes by ")
     assert done.stderr.splitlines()[-1] == f"gpushim: recorded in {run.out}"
@@ -36,6 +38,20 @@ def test_the_program_begins_as_without_probes(run, way):
     with_probes, without = run(SELF, "--host", way), run(SELF, "--host", "off")
     assert with_probes.stdout == without.stdout and "CapEff" in without.stdout
     assert len(host_files(run.out)) == 1
+
+
+def test_of_a_script_the_file_names_the_interpreter(run, way):
+    """What the kernel makes of it; and of a program that is over at once, what was asked for."""
+    script = run.folder / "train"
+    script.write_text(f"#!{sys.executable} -B\n{READY}\n")
+    script.chmod(0o755)
+    command = [str(run.gpushim), "run", "--host", way, "-o", str(run.out), "--", str(script), "a b", ""]
+    gpushim = subprocess.Popen(command, env=run.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert gpushim.stdout.readline() == "ready\n"
+    (file,) = host_files(run.out)
+    until(lambda: header(file)["exe"] == os.path.realpath(sys.executable))
+    assert header(file)["cmdline"].rstrip() == f"{sys.executable} -B {script} a b"
+    assert gpushim.communicate("\n", timeout=60)[0] == "done\n" and run.recorder.gpushim("info", run.out).returncode == 0
 
 
 def test_a_killed_collector_is_not_missed(run):

@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "probes/collector.h"
+#include "probes/root.h"
 #include "reader.h"
 
 static char dir[64];
@@ -23,6 +26,8 @@ static struct {
 	unsigned polls, lives_for; /* so many polls */
 	struct host_file *file;
 	unsigned started, stopped;
+	pid_t child;
+	const struct collector *until_renamed; /* it ends when that has seen what its root becomes */
 } way;
 
 /* Begins to write before it finds out that it cannot. */
@@ -50,7 +55,11 @@ static bool start(void **state, const struct probes_settings *s, struct host_fil
 
 static bool poll_once(void *state, int timeout_ms)
 {
+	const struct timespec moment = { 0, 1000000 };
 	struct gst_wait w = { .out = ++way.polls };
+
+	if (way.until_renamed)
+		nanosleep(&moment, NULL);
 
 	assert_ptr_equal(state, &way);
 	assert_in_range(timeout_ms, 1, 50);
@@ -61,7 +70,7 @@ static bool poll_once(void *state, int timeout_ms)
 static bool alive(void *state)
 {
 	assert_ptr_equal(state, &way);
-	return way.polls < way.lives_for;
+	return way.polls < way.lives_for && !(way.until_renamed && !way.until_renamed->becoming);
 }
 
 static void finish(void *state)
@@ -186,6 +195,98 @@ static void it_ends_when_told_or_when_it_cannot_go_on(void **state)
 	assert_int_equal(way.stopped, 1);
 }
 
+/* What is found under its number may be another process: nobody is followed. */
+static void one_that_was_gone_by_then_is_not_followed(void **state)
+{
+	struct probes_settings s = { .root = getpid(), .dir = dir, .limit = 1 << 30 };
+	pid_t child = fork();
+	struct collector c;
+	char why[256], expected[64];
+
+	(void)state;
+	if (!child)
+		_exit(0);
+	way.starts = true;
+	s.root_fd = root_open(child);
+	if (!s.root_fd) {
+		waitpid(child, NULL, 0);
+		skip(); /* no pidfd on this kernel, or emulator */
+	}
+	assert_true(collector_start(&c, &s, "proc", why)); /* dead or not, its number is its own */
+	collector_finish(&c, NULL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_false(collector_start(&c, &s, "proc", why));
+	snprintf(expected, sizeof(expected), "process %d has ended", (int)getpid());
+	assert_string_equal(why, expected);
+	assert_int_equal(way.stopped, 2);
+	assert_int_equal(files(), 1); /* the first one's */
+	close(s.root_fd);
+}
+
+static void become(char *const argv[])
+{
+	pid_t child = fork();
+
+	if (!child) {
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	way.child = child;
+}
+
+static struct gst_file_header header_of(const char *path)
+{
+	struct gst_file_header h;
+	struct reader *r;
+	struct error e;
+
+	assert_int_equal(reader_open(&r, path, &e), ERR_NONE); /* the check holds */
+	h = *reader_header(r);
+	reader_free(r);
+	return h;
+}
+
+/* First what was asked for, then what the kernel made of it. */
+static void the_header_names_what_the_root_becomes(void **state)
+{
+	char *argv[] = { "sleep", "60", NULL };
+	struct probes_settings s = { .dir = dir, .limit = 1 << 30, .exe = "/bin/script", .cmdline = "script 60" };
+	const volatile sig_atomic_t go = 0;
+	struct gst_file_header h;
+	struct collector c;
+	char why[256], path[256];
+
+	(void)state;
+	way.starts = true;
+	s.root = getpid(); /* runs what we run: it has not become anything yet */
+	assert_true(collector_start(&c, &s, "proc", why));
+	snprintf(path, sizeof(path), "%s", host_file_path(c.file));
+	way.lives_for = 3;
+	assert_true(collector_follow(&c, &go));
+	h = header_of(path);
+	assert_string_equal(h.exe, "/bin/script");
+	assert_string_equal(h.cmdline, "script 60");
+	become(argv);
+	c.becoming = way.child;
+	way.until_renamed = &c;
+	way.lives_for = 10000;
+	assert_true(collector_follow(&c, &go));
+	assert_int_equal(c.becoming, 0);
+	h = header_of(path);
+	assert_non_null(strstr(h.cmdline, "sleep 60"));
+	assert_non_null(strrchr(h.exe, '/'));
+	assert_string_not_equal(h.exe, "/bin/script");
+	kill(way.child, SIGKILL);
+	waitpid(way.child, NULL, 0);
+	c.becoming = way.child; /* gone: it keeps what it has */
+	way.until_renamed = NULL;
+	way.lives_for = way.polls + 1;
+	assert_true(collector_follow(&c, &go));
+	assert_int_equal(c.becoming, 0);
+	assert_non_null(strstr(header_of(path).cmdline, "sleep 60"));
+	collector_finish(&c, NULL);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -208,6 +309,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_best_that_starts_is_taken, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_one_that_is_asked_for_or_none, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(one_that_was_gone_by_then_is_not_followed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_header_names_what_the_root_becomes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(it_ends_when_told_or_when_it_cannot_go_on, set_up, tear_down),
 	};
 

@@ -200,6 +200,23 @@ static void test_a_long_chain_takes_no_more_stack(void **unused)
 		assert_int_equal(*(size_t *)n, DEEP);
 }
 
+static void test_another_of_the_roots_number_is_not_the_root(void **unused)
+{
+	struct proc_tasks t = { 0 };
+	uint32_t self = (uint32_t)getpid();
+
+	(void)unused;
+	assert_true(proc_tasks_tree(&t, self));
+	assert_non_null(proc_tasks_find(&t, self));
+	assert_int_equal(t.root_born, proc_task_born(self, self));
+	proc_tasks_free(&t);
+	t.root_born = 1; /* the first root began with the machine */
+	assert_true(proc_tasks_tree(&t, self));
+	assert_int_equal(t.n, 0);
+	assert_int_equal(t.root_born, 1);
+	proc_tasks_free(&t);
+}
+
 static int in_namespace(void *arg)
 {
 	(void)arg;
@@ -246,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_a_task_is_read),
 		cmocka_unit_test(test_the_tree_has_threads_and_their_children),
 		cmocka_unit_test(test_a_long_chain_takes_no_more_stack),
+		cmocka_unit_test(test_another_of_the_roots_number_is_not_the_root),
 		cmocka_unit_test(test_it_knows_what_a_task_calls_itself),
 		cmocka_unit_test(test_text_is_taken_apart),
 	};
