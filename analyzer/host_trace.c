@@ -30,6 +30,18 @@ static void until_damage(struct host_decoder *d)
 		d->until_ns = min64(d->until_ns, host_ns(damage->cut_ticks));
 }
 
+/* Events that the kernel's buffer had no room for stand among the dropped records as they are lost, and in GST_PROBES at the end: here
+ * they are events, and records are those that the file had no room for. */
+static void count_once(struct host_trace *t)
+{
+	uint64_t busy = t->counters.dropped_busy;
+
+	if (t->probes.events_lost < busy)
+		t->probes.events_lost = busy;
+	t->counters.records_dropped -= busy < t->counters.records_dropped ? busy : t->counters.records_dropped;
+	t->counters.dropped_busy = 0;
+}
+
 static enum err_kind take_counts(struct host_decoder *d, struct error *e)
 {
 	struct host_trace *t = d->t;
@@ -40,6 +52,7 @@ static enum err_kind take_counts(struct host_decoder *d, struct error *e)
 	if (kind)
 		return kind;
 	t->counters = *reader_counters(d->reader);
+	count_once(t);
 	t->records = counts.records;
 	t->unfinished = counts.unfinished;
 	t->unknown_records = counts.unknown;

@@ -98,11 +98,11 @@ struct host_pressure {
 
 struct host_trace {
 	struct gst_file_header header;
-	struct gst_counters counters;
+	struct gst_counters counters; /* records_dropped: those that the file had no room for */
 	char *path;
 	int64_t begin_ns, end_ns; /* everything is watched in between, but for what was lost; where the oldest records were given up, from then on */
 	int64_t cut_ns;           /* INT64_MAX, or damaged: nothing is known after this */
-	struct gst_probes probes; /* the last one; how 0: the file has none */
+	struct gst_probes probes; /* the last one; how 0: the file has none. events_lost: none of them is among records_dropped */
 	enum life life;
 	struct error damage;      /* kind ERR_NONE if sound */
 	struct host_task *tasks;         size_t n_tasks;    /* by tid, then begin_ns */
