@@ -89,7 +89,6 @@ static bool start(void **state, const struct probes_settings *s, struct host_fil
 		return false;
 	}
 	e->file = f;
-	e->flush_fd = -1;
 	e->probes.how = GST_PROBES_EBPF;
 	e->probes.root = (uint32_t)s->root;
 	e->probes.wait_ns = s->wait_ns;
@@ -115,7 +114,7 @@ static void count_lost(struct ebpf *e)
 
 static bool alive(void *state)
 {
-	return __atomic_load_n(&ebpf_state(state)->live, __ATOMIC_RELAXED) > 0;
+	return !ebpf_tree_ended(state);
 }
 
 /* Nobody is woken for an event: we look. */
@@ -145,9 +144,7 @@ static void stop(void *state)
 	struct ebpf *e = state;
 
 	ring_buffer__consume(e->ring);
-	ebpf_state(e)->flush = 1;
-	ebpf_iterate(e->flush_fd);
-	e->flush_fd = -1;
+	ebpf_tree_flush(e);
 	ring_buffer__consume(e->ring);
 	count_lost(e);
 	e->probes.end = mono_ns();
@@ -171,7 +168,6 @@ bool ebpf_can(char why[256])
 
 	if (!e)
 		return false;
-	e->flush_fd = -1;
 	can = ebpf_load(e, &s, why);
 	discard(e);
 	return can;

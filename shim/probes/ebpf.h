@@ -13,6 +13,7 @@ struct bpf_link;    /* libbpf's */
 struct ring_buffer;
 
 #define EBPF_CPUS 1024 /* whose samples are taken */
+#define EBPF_SPARE 24
 
 struct ebpf {
 	struct host_bpf *programs;
@@ -20,7 +21,10 @@ struct ebpf {
 	struct host_file *file;
 	struct ebpf_names *names;
 	struct gst_probes probes;
-	int flush_fd;  /* reading it writes what is pending; opened while that was allowed; -1 not yet */
+	unsigned n_spare; /* looks at all tasks, opened while that was allowed */
+	int spare[EBPF_SPARE];
+	uint64_t census_ns, census_every_ns; /* when it is to be seen next whether anybody lives */
+	bool ended;       /* nobody does */
 	unsigned n_samples;
 	struct bpf_link *samples[EBPF_CPUS];
 	uint64_t lost_told;
@@ -35,9 +39,16 @@ bool ebpf_attach(struct ebpf *e, const struct probes_settings *s, char why[256])
 void ebpf_unload(struct ebpf *e);
 struct ebpf_state *ebpf_state(const struct ebpf *e);
 int ebpf_events_fd(const struct ebpf *e);
-int ebpf_iterate(int fd); /* 0, or -1 with errno; closes fd */
+int ebpf_iterator(const struct ebpf *e); /* a look at all tasks, as yet to be taken; -1 errno */
 /* 0: not measured, which costs everybody's programs: who wants it sets kernel.bpf_stats_enabled. */
 uint64_t ebpf_kernel_ns(const struct ebpf *e);
+
+/* ebpf_tree.c. The tree that is there: 0, or an errno. */
+int ebpf_tree_find(struct ebpf *e);
+/* Writes what goes on of it. */
+void ebpf_tree_flush(struct ebpf *e);
+/* Does none of it live, whatever was told of their ends? Looks about once a second. */
+bool ebpf_tree_ended(struct ebpf *e);
 
 /* ebpf_events.c: one event; ctx is a struct ebpf. */
 int ebpf_event(void *ctx, void *event, size_t size);

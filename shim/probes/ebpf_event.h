@@ -83,16 +83,21 @@ struct ebpf_settings {
 	uint8_t interrupts;     /* GST_PROBE_INTERRUPT */
 };
 
+/* What the iterator over all tasks is to do: find the tree, write what is pending, count who lives. */
+enum ebpf_look { LOOK_FIND, LOOK_FLUSH, LOOK_COUNT };
+
 /* Shared while they run. */
 struct ebpf_state {
 	uint32_t level;     /* of the collector's PID namespace; 0 the first one */
-	uint32_t flush;     /* what the iterator is to do: 0 find the tree, 1 write what is pending */
+	uint32_t look;      /* enum ebpf_look */
+	uint32_t found;     /* the tree that ran already: from now on others are followed too */
+	uint32_t unborn;    /* that a look found before on_fork knew of them, or ever will */
 	uint64_t space;     /* the collector's PID namespace, by address */
 	uint64_t lost;      /* events */
 	uint64_t tasks_lost;
 	int64_t strangers;  /* now followed */
 	int64_t live;       /* tasks of the tree */
+	int64_t counted;    /* the same by the last look */
 	int64_t in_disk;    /* of which wait for a disk */
-	uint64_t missed_in, missed_out; /* switches that were not told of */
 	uint64_t fast_from, fast; /* quick block requests since then */
 };

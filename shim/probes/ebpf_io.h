@@ -10,7 +10,8 @@
 
 struct pending {
 	uint64_t queued, issued, inode, offset, sector;
-	uint32_t tid, file_dev, bytes, flags, dev, zero;
+	uint32_t tid, file_dev, bytes, flags, dev;
+	uint32_t others; /* asked for by nobody whom we may follow */
 };
 
 struct {
@@ -74,13 +75,15 @@ static __always_inline void pending_read(struct pending *p, struct request *rq)
  * thread, and a journal writes for others. */
 static __always_inline struct pending *request_begin(struct request *rq, uint64_t now, bool issued)
 {
-	struct tracked *t = tracked_of(bpf_get_current_task_btf());
+	struct task_struct *me = bpf_get_current_task_btf();
+	struct tracked *t = tracked_of(me);
 	uint64_t key = (uint64_t)rq;
 	struct pending p = {};
 
 	if (!t && state.in_disk <= 0)
 		return 0;
-	p.tid = t ? t->tid : tid_of(bpf_get_current_task_btf());
+	p.others = !t && !may_follow(me);
+	p.tid = t ? t->tid : p.others ? 0 : tid_of(me);
 	if (issued)
 		p.issued = now;
 	else
@@ -112,6 +115,14 @@ int BPF_PROG(on_issue, struct request *rq)
 	return 0;
 }
 
+/* What others read is none of an ordinary user's business, but for the files that the tree waits for: by then it does. */
+static __always_inline bool is_ours(const struct pending *p)
+{
+	struct awaited key = { .inode = p->inode, .dev = p->file_dev };
+
+	return !p->others || (p->inode && bpf_map_lookup_elem(&awaited, &key));
+}
+
 /* Few quick ones are enough to say how quick the device is. */
 static __always_inline bool worth_writing(const struct pending *p, uint64_t now)
 {
@@ -137,7 +148,7 @@ int BPF_PROG(on_complete, struct request *rq, int error, unsigned bytes)
 	if (!p || bytes < BPF_CORE_READ(rq, __data_len)) /* of a part of it: the rest comes */
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (worth_writing(p, now) && (e = event_reserve(sizeof(*e)))) {
+	if (is_ours(p) && worth_writing(p, now) && (e = event_reserve(sizeof(*e)))) {
 		e->kind = EVENT_REQUEST;
 		e->zero = 0;
 		r = &e->record;

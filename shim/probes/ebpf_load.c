@@ -276,31 +276,9 @@ static bool sample(struct ebpf *e, uint32_t hz)
 	return e->n_samples > 0;
 }
 
-/* The tree that is there, by an iterator over all tasks; read twice, as a task may be born beside it while its parent is not known yet. Opened a
- * third time for the end: then we may no longer be allowed to. */
-static int find_tree(struct ebpf *e)
+int ebpf_iterator(const struct ebpf *e)
 {
-	struct bpf_link *link = e->programs->links.each_task;
-
-	for (int i = 0; i < 2; i++)
-		if (ebpf_iterate(bpf_iter_create(bpf_link__fd(link))) != 0)
-			return errno;
-	e->flush_fd = bpf_iter_create(bpf_link__fd(link));
-	return e->flush_fd < 0 ? errno : 0;
-}
-
-int ebpf_iterate(int fd)
-{
-	char ignored[64];
-	ssize_t n;
-
-	if (fd < 0)
-		return -1;
-	do
-		n = read(fd, ignored, sizeof(ignored));
-	while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
-	close(fd);
-	return n < 0 ? -1 : 0;
+	return bpf_iter_create(bpf_link__fd(e->programs->links.each_task));
 }
 
 bool ebpf_attach(struct ebpf *e, const struct probes_settings *s, char why[256])
@@ -326,7 +304,7 @@ bool ebpf_attach(struct ebpf *e, const struct probes_settings *s, char why[256])
 		e->probes.watched |= 1u << GST_PROBE_ON_CPU;
 		e->probes.sample_ns = 1000000000u / s->sample_hz;
 	}
-	rc = find_tree(e);
+	rc = ebpf_tree_find(e);
 	return rc ? refuse(why, rc, "the tasks that run already cannot be listed") : true;
 }
 
@@ -334,8 +312,8 @@ void ebpf_unload(struct ebpf *e)
 {
 	for (unsigned i = 0; i < e->n_samples; i++)
 		bpf_link__destroy(e->samples[i]);
-	if (e->flush_fd >= 0)
-		close(e->flush_fd);
+	while (e->n_spare)
+		close(e->spare[--e->n_spare]);
 	host_bpf__destroy(e->programs);
 	e->programs = NULL;
 }

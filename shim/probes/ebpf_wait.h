@@ -189,7 +189,6 @@ static __always_inline void missed_in(struct tracked *t, struct task_struct *tas
 	struct wait w = { .out = t->out, .wake = t->wake, .waker = t->waker, .context = t->context };
 	struct what what = {};
 
-	__sync_fetch_and_add(&state.missed_in, 1);
 	w.in = now - (task->se.sum_exec_runtime - t->out_ran);
 	if (w.in < w.wake)
 		w.in = w.wake;
@@ -210,7 +209,6 @@ static __always_inline bool missed_out(struct tracked *t, struct task_struct *ta
 
 	if (!t->in || out + set.wait_ns > now)
 		return 0;
-	__sync_fetch_and_add(&state.missed_out, 1);
 	t->out = out;
 	t->out_ran = task->se.sum_exec_runtime;
 	t->wake = t->early > out ? t->early : 0;
@@ -255,6 +253,7 @@ static __always_inline void task_leaves(struct tracked *t, struct task_struct *t
 	if (t->held && now - t->held < HELD_NS)
 		t->flags |= GST_WAIT_WRITE_BACK;
 	t->held = 0;
+	await(t, task);
 	if (t->kind == TRACKED_TREE)
 		disk_wait(t, 1);
 }

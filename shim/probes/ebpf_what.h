@@ -141,6 +141,43 @@ static __always_inline bool has_limit(const struct entry *e, struct syscall_shap
 	return shape.limit == SHAPE_ALWAYS || (shape.limit_ms ? (int32_t)limit > 0 : limit != 0);
 }
 
+/* Files that were waited for, where only one user's tasks are followed: of others' block requests these files' are ours as well. */
+struct awaited { uint64_t inode; uint32_t dev, zero; };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct awaited);
+	__type(value, uint32_t);
+} awaited SEC(".maps");
+
+/* It is about to wait for a disk: for which file? */
+static __always_inline void await(struct tracked *t, struct task_struct *task)
+{
+	struct awaited key = {};
+	struct entry e = {};
+	struct file *file;
+	struct inode *inode = 0;
+	uint32_t one = 1;
+
+	if (set.uid == ~0u || task->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return;
+	entry_read(&e, task);
+	if (fault_known(t, &e)) {
+		inode = t->fault_inode;
+	} else if (e.syscall >= 0) {
+		uint8_t fd = shape_of(&e)->fd;
+
+		if (fd && fd != SHAPE_POLL && (file = file_of(task, (uint32_t)entry_arg(&e, fd))))
+			inode = BPF_CORE_READ(file, f_inode);
+	}
+	if (!inode)
+		return;
+	key.inode = BPF_CORE_READ(inode, i_ino);
+	key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	bpf_map_update_elem(&awaited, &key, &one, BPF_ANY);
+}
+
 /* t->flags are those of the wait. */
 static __always_inline void what_for(struct what *w, struct tracked *t, struct task_struct *task)
 {

@@ -4,6 +4,7 @@
 #include "ebpf_io.h"
 
 #define TASK_DEAD 0x80
+#define TASK_NEW 0x800
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -56,16 +57,37 @@ int on_switch(unsigned long long *ctx)
 	return 0;
 }
 
-/* A task that is not of the tree woke one that is: from now on it is followed too, for what it waits for is what that one waits for. */
+/* Those that woke the tree when as many were followed as may be, by when they were born: each is counted once. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, uint64_t);
+	__type(value, uint32_t);
+} turned_away SEC(".maps");
+
+static __always_inline void turn_away(struct task_struct *task)
+{
+	uint64_t born = task->start_time;
+	uint32_t one = 1;
+
+	if (!bpf_map_update_elem(&turned_away, &born, &one, BPF_NOEXIST))
+		__sync_fetch_and_add(&state.tasks_lost, 1);
+}
+
+/* A task that is not of the tree woke one that is: from now on it is followed too, for what it waits for is what that one waits for. Not
+ * while the tree is being found: it may be of it. */
 static __always_inline void adopt(struct task_struct *task, uint32_t tid, uint64_t now)
 {
-	struct tracked *t;
+	struct tracked *t = 0;
 
-	if (state.strangers >= set.max_strangers || !may_follow(task))
+	if (!state.found || !may_follow(task))
 		return;
-	t = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!t)
+	if (state.strangers < set.max_strangers)
+		t = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t) {
+		turn_away(task);
 		return;
+	}
 	t->tid = tid;
 	task_is_in(t, task, now);
 	t->kind = TRACKED_STRANGER;
@@ -99,7 +121,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	return 0;
 }
 
-static __always_inline struct tracked *plant(struct task_struct *task, uint64_t now)
+static __always_inline struct tracked *plant(struct task_struct *task)
 {
 	struct tracked *t = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
@@ -107,8 +129,6 @@ static __always_inline struct tracked *plant(struct task_struct *task, uint64_t 
 		__sync_fetch_and_add(&state.tasks_lost, 1);
 		return 0;
 	}
-	if (t->kind == TRACKED_STRANGER)
-		__sync_fetch_and_add(&state.strangers, -1);
 	t->tid = tid_of(task);
 	t->kind = TRACKED_TREE;
 	__sync_fetch_and_add(&state.live, 1);
@@ -124,7 +144,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (!t || t->kind != TRACKED_TREE || !may_follow(child))
 		return 0;
 	now = bpf_ktime_get_ns();
-	t = plant(child, now);
+	t = plant(child);
 	if (!t)
 		return 0;
 	t->out = now; /* until it has its first CPU it waits for one */
@@ -180,19 +200,23 @@ static __always_inline bool of_tree(struct task_struct *task)
 	return 0;
 }
 
-/* Those that run already. A thread's creator is taken to be its process's first thread. */
+/* Those that run already. A thread's creator is taken to be its process's first thread. One whose fork goes on is on_fork's, or the next
+ * look's: both at once would count it twice. Its state is read first: once it is born, on_fork is through with it. */
 static __always_inline void find(struct task_struct *task)
 {
 	struct task_struct *me = bpf_get_current_task_btf(), *creator;
+	uint32_t task_state = *(volatile uint32_t *)&task->__state, leader = pid_of(task), tid = tid_of(task);
 	struct tracked *t = bpf_task_storage_get(&tasks, task, 0, 0);
 	uint64_t now = bpf_ktime_get_ns();
-	uint32_t leader = pid_of(task), tid = tid_of(task), task_state;
 	uint16_t flags = GST_TASK_THERE;
 
-	task_state = BPF_CORE_READ(task, __state);
-	if ((t && t->kind != TRACKED_STRANGER) || task_state & TASK_DEAD || !may_follow(task) || !of_tree(task))
+	if (t || task_state & TASK_DEAD || !may_follow(task) || !of_tree(task))
 		return;
-	t = plant(task, now);
+	if (task_state & TASK_NEW) {
+		state.unborn++;
+		return;
+	}
+	t = plant(task);
 	if (!t)
 		return;
 	if (task != me && !BPF_CORE_READ(task, on_cpu))
@@ -220,6 +244,15 @@ static __always_inline void find_namespace(struct task_struct *me)
 	state.level = level;
 }
 
+/* One that ended is forgotten as it leaves its CPU for good: where that was not told of it is now. */
+static __always_inline void count(struct tracked *t, struct task_struct *task)
+{
+	if (!(BPF_CORE_READ(task, __state) & TASK_DEAD))
+		state.counted++;
+	else if (!BPF_CORE_READ(task, on_cpu))
+		forget(t, bpf_ktime_get_ns());
+}
+
 SEC("iter/task")
 int each_task(struct bpf_iter__task *ctx)
 {
@@ -230,12 +263,16 @@ int each_task(struct bpf_iter__task *ctx)
 		return 0;
 	if (!state.space)
 		find_namespace(bpf_get_current_task_btf());
-	if (!state.flush) {
+	if (state.look == LOOK_FIND) {
 		find(task);
 		return 0;
 	}
 	t = tracked_of(task);
-	if (t)
+	if (!t)
+		return 0;
+	if (state.look == LOOK_COUNT && t->kind == TRACKED_TREE)
+		count(t, task);
+	else if (state.look == LOOK_FLUSH)
 		task_flush(t, task, bpf_ktime_get_ns());
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -52,3 +53,16 @@ def cold(disk):
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(fd)
     return path
+
+
+@pytest.fixture
+def two_capabilities(gpushim, disk):
+    """A copy of the program that may load eBPF and nothing else."""
+    if not shutil.which("setcap"):
+        pytest.skip("no setcap here")
+    copy = disk / "gpushim"
+    shutil.copy(gpushim, copy)
+    copy.chmod(0o755)
+    if subprocess.run(["setcap", "cap_bpf,cap_perfmon+ep", copy]).returncode:
+        pytest.skip("this file system keeps no capabilities")
+    return copy

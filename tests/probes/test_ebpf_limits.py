@@ -2,6 +2,7 @@
 """Waits that a limit makes: a slow disk, a quota of CPU time, too little memory; and files through another file system."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import rig  # noqa: E402
 from janitor import Janitor  # noqa: E402
 
 MIB = 1 << 20
+NOBODY = 65534
 ENTER = 'open("{procs}", "w").write("0")\n'
 
 
@@ -52,6 +54,39 @@ told("seconds", time.monotonic() - begin)
     requests = [r for r in run.trace.requests if r.inode == cold.stat().st_ino]
     assert sum(r.bytes for r in requests) >= 4 * MIB - 524288
     assert sum(r.done - r.issued for r in requests) < 0.5 * took
+
+
+def test_an_ordinary_user_sees_no_other_users_requests(follow, janitor, two_capabilities, disk, cold):
+    """Its own are sent on by a thread of the kernel's, in nobody's name: these it sees, by their file. Meanwhile another reads as well."""
+    group = had(rig.throttled_disk, janitor, disk, read=4 * MIB)
+    secret = disk / "secret"
+    secret.write_bytes(os.urandom(4 * MIB))
+    secret.chmod(0o600)
+    reader = subprocess.Popen([sys.executable, "-c", f"""
+import os
+fd = os.open("{secret}", os.O_RDONLY)
+os.fsync(fd)
+while True:
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.pread(fd, 65536, 1 << 20)
+"""])
+    try:
+        run = follow(ENTER.format(procs=group.procs()) + f"""
+fd = os.open("{cold}", os.O_RDONLY)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+for i in range(4):
+    os.pread(fd, 524288, i << 20)
+""", gpushim=two_capabilities, user=NOBODY)
+    finally:
+        reader.kill()
+        reader.wait()
+    waits = [w for w in run.waits(longer_ms=50) if w.inode == cold.stat().st_ino]
+    assert waits and {run.trace.file(w) for w in waits} == {str(cold)}
+    assert sum(r.bytes for r in run.trace.requests if r.inode == cold.stat().st_ino) >= MIB
+    known = {t.tid for t in run.trace.tasks}
+    assert {r.tid for r in run.trace.requests} <= known | {0}
+    assert secret.stat().st_ino not in {r.inode for r in run.trace.requests}
+    assert all(r.inode == cold.stat().st_ino for r in run.trace.requests if not r.tid)
 
 
 def test_quota_of_cpu_time(follow, janitor):

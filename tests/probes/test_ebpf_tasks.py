@@ -150,6 +150,37 @@ time.sleep(0.1)
     assert wait.flags & LAST and wait.syscall == SLEEP and run.trace.probes[-1].end - wait.into < 500000000
 
 
+def test_strangers_beyond_what_may_be_followed_are_counted(follow, tmp_path):
+    """Each once, however often it wakes one of the tree."""
+    pipe, back = tmp_path / "pipe", tmp_path / "back"
+    os.mkfifo(pipe)
+    os.mkfifo(back)
+    wakers = subprocess.Popen([sys.executable, "-c", f"""
+import threading, time
+threading.stack_size(1 << 16)
+out, back, turn, done = open("{pipe}", "wb", buffering=0), open("{back}", "rb", buffering=0), threading.Lock(), threading.Semaphore(0)
+def wake():
+    for _ in range(2):
+        with turn:
+            time.sleep(0.0005)
+            out.write(b"1")
+            back.read(1)
+    done.release()
+    time.sleep(60)
+for _ in range(160): threading.Thread(target=wake, daemon=True).start()
+for _ in range(160): done.acquire()
+"""])
+    run = follow(f"""
+f, back = open("{pipe}", "rb", buffering=0), open("{back}", "wb", buffering=0)
+for _ in range(320):
+    f.read(1)
+    back.write(b"1")
+""")
+    wakers.wait()
+    assert len({t.tid for t in run.trace.tasks if t.flags & STRANGER}) >= 128
+    assert 32 <= run.trace.probes[-1].tasks_lost < 64
+
+
 @pytest.mark.parametrize("name, bit", [("waking", WAKING), ("tasks", TASKS), ("interrupt", INTERRUPT), ("block", BLOCK), ("fault", FAULT),
                                        ("reclaim", RECLAIM), ("memcg-reclaim", MEMCG_RECLAIM), ("throttle", THROTTLE), ("write-back", WRITE_BACK)])
 def test_each_probe_may_be_missing(follow, name, bit):
@@ -176,19 +207,6 @@ told("cpu", time.process_time())
 
 
 # ---- privileges ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def two_capabilities(gpushim, disk):
-    """A copy of the program that may load eBPF and nothing else."""
-    if not shutil.which("setcap"):
-        pytest.skip("no setcap here")
-    copy = disk / "gpushim"
-    shutil.copy(gpushim, copy)
-    copy.chmod(0o755)
-    if subprocess.run(["setcap", "cap_bpf,cap_perfmon+ep", copy]).returncode:
-        pytest.skip("this file system keeps no capabilities")
-    return copy
 
 
 def test_ordinary_user_with_two_capabilities(follow, two_capabilities, cold):
