@@ -172,13 +172,24 @@ static void counts(struct json *j, const char *key, const struct summary_count *
 	json_map_end(j);
 }
 
+/* Traces of processes that are not here, or files of host probes that cannot be read. */
+static int64_t missing(const struct run *run, bool host)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < run->n_missing; i++)
+		n += run->missing[i].host == host;
+	return n;
+}
+
 static void run(struct json *j, const struct summary *s)
 {
 	json_key_map(j, "run");
 	json_key_text(j, "source", "gst");
 	json_key_text(j, "host", s->run->n_traces ? s->run->traces[0]->header.host : "");
 	json_key_int(j, "processes", (int64_t)s->run->n_traces);
-	json_key_int(j, "traces_missing", (int64_t)s->run->n_missing);
+	json_key_int(j, "traces_missing", missing(s->run, false));
+	json_key_int(j, "host_files_missing", missing(s->run, true));
 	json_key_int(j, "running", (int64_t)s->running);
 	json_key_int(j, "cut_short", (int64_t)s->cut);
 	json_key_int(j, "end_unknown", (int64_t)s->unknown);

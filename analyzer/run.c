@@ -149,7 +149,19 @@ static enum err_kind take(struct run *out, struct run_files *files, const int *r
 	return front_align(out->traces, out->n_traces) ? ERR_NONE : no_memory(e);
 }
 
-/* Did it watch a process of the run that was taken? */
+/* Could it have watched a process of the run that was taken, by what its header says? */
+static bool may_have_watched(const struct run *run, const struct gst_file_header *h)
+{
+	for (size_t i = 0; i < run->n_traces; i++) {
+		const char *id = run->traces[i]->header.run_id;
+
+		if (!h->run_id[0] || !id[0] || strcmp(h->run_id, id) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Did it? */
 static bool watched(const struct run *run, struct host_trace *h)
 {
 	for (size_t i = 0; i < run->n_traces; i++) {
@@ -162,22 +174,25 @@ static bool watched(const struct run *run, struct host_trace *h)
 	return false;
 }
 
+/* Only those are decoded that may be of the run. One that cannot be read takes nothing but its own chains away: that is told. */
 static enum err_kind take_hosts(struct run *out, struct run_files *files, int chosen, int64_t now_ns, struct error *e)
 {
 	out->hosts = array_new(files->n_hosts, sizeof(*out->hosts));
 	if (!out->hosts)
 		return no_memory(e);
 	for (size_t i = 0; i < files->n_hosts; i++) {
-		enum err_kind kind = host_trace_open(&files->hosts[i].trace, files->hosts[i].path, now_ns, e);
+		struct run_host *h = &files->hosts[i];
+		enum err_kind kind;
 
-		if (kind == ERR_FORMAT && files->only_id)
+		if (chosen != RUN_ALL && !may_have_watched(out, &h->header))
 			continue;
-		if (kind)
-			return kind;
-		if (chosen != RUN_ALL && !watched(out, files->hosts[i].trace))
+		kind = host_trace_open(&h->trace, h->path, now_ns, e);
+		if (kind && !run_files_without_host(files, h->path, chosen == RUN_ALL ? "" : out->listed[chosen].id, e))
+			return e->kind;
+		if (kind || (chosen != RUN_ALL && !watched(out, h->trace)))
 			continue;
-		out->hosts[out->n_hosts++] = files->hosts[i].trace;
-		files->hosts[i].trace = NULL;
+		out->hosts[out->n_hosts++] = h->trace;
+		h->trace = NULL;
 	}
 	return ERR_NONE;
 }

@@ -16,11 +16,12 @@
 
 /* The wall clock is set now and then; by less than this, it is still the same boot. */
 #define SET_NS 1000000000
-#define TRIES 3 /* to see a directory as it is at one time */
+#define TRIES 3                   /* to see a directory as it is at one time */
+#define NO_MEMORY "out of memory" /* as every part of the library says it */
 
 static enum err_kind no_memory(struct error *e)
 {
-	return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
+	return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, NO_MEMORY);
 }
 
 /* What is not there is bad input, like what is there and no trace; anything else is the system's doing. */
@@ -150,6 +151,24 @@ static bool trace_is_there(const struct run_files *files, const struct staged *s
 	return false;
 }
 
+bool run_files_without_host(struct run_files *files, const char *path, const char *run_id, struct error *why)
+{
+	struct run_missing m = { .begin_real_ns = INT64_MAX, .host = true };
+
+	if (strcmp(why->text, NO_MEMORY) == 0)
+		return false;
+	if (asprintf(&m.text, "the host probes in %s are not used: %s", path, why->text) < 0)
+		m.text = NULL;
+	if (!m.text || !array_room(files->missing, files->n_missing, files->missing_cap)) {
+		free(m.text);
+		no_memory(why);
+		return false;
+	}
+	snprintf(m.run_id, sizeof(m.run_id), "%s", run_id);
+	files->missing[files->n_missing++] = m;
+	return true;
+}
+
 static enum err_kind add_missing(struct run_files *files, const struct staged *s, struct error *e)
 {
 	struct run_missing m = { .begin_real_ns = s->begin_real_ns };
@@ -187,6 +206,14 @@ static enum err_kind add_note(struct run_files *files, const char *path, struct 
 		return add_missing(files, &s, e);
 	close(fd);
 	return add_file(files, s.path, e);
+}
+
+/* What was found in a directory, and not named: of host probes the report can do without. */
+static enum err_kind add_found(struct run_files *files, const char *path, struct error *e)
+{
+	enum err_kind kind = add_file(files, path, e);
+
+	return kind && ends_with(path, ".host.gst") && run_files_without_host(files, path, "", e) ? ERR_NONE : kind;
 }
 
 /* Every entry of the directory that `is` says. */
@@ -240,7 +267,7 @@ static enum err_kind add_directory(struct run_files *files, const char *path, st
 		bool still = stat(path, &begin) == 0;
 
 		forget_from(files, before, hosts_before, missing_before);
-		kind = add_entries(files, path, is_trace, add_file, e);
+		kind = add_entries(files, path, is_trace, add_found, e);
 		if (!kind)
 			kind = add_entries(files, path, is_note, add_note, e);
 		if (kind || (still && stat(path, &end) == 0 && same_instant(&begin.st_mtim, &end.st_mtim)))

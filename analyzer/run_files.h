@@ -24,11 +24,12 @@ struct run_host { /* a file of host probes */
 	ino_t ino;
 };
 
-/* A trace of a directory that lies on another machine, or is gone (staged.h). */
+/* A trace of a directory that lies on another machine, or is gone (staged.h); or host probes that cannot be read. */
 struct run_missing {
 	char *text; /* what to tell, untrusted */
 	char run_id[64];
-	int64_t begin_real_ns;
+	int64_t begin_real_ns; /* INT64_MAX not known */
+	bool host;
 };
 
 struct run_files {
@@ -44,4 +45,6 @@ struct run_files {
 /* A directory stands for the .gst files in it, those of host probes among them, and those it has notes of. A file that is named twice is taken once. */
 enum err_kind run_files_add(struct run_files *files, const char *path, struct error *e);
 void run_files_free(struct run_files *files);
+/* Host probes that cannot be read, as why says: the report goes without them. False: no memory, now or as why says; then *why says so. */
+bool run_files_without_host(struct run_files *files, const char *path, const char *run_id, struct error *why);
 void run_missing_free(struct run_missing *missing, size_t n);

@@ -30,8 +30,15 @@ static void write_all(const char *text)
 	if (!gst_text_parse(&t, text, error))
 		fail_msg("%s", error);
 	for (size_t i = 0; i < t.n; i++) {
+		struct gst_file_header *h = gst_image_header(&t.files[i].image);
 		FILE *f;
 
+		if (!strcmp(h->cmdline, "undecodable")) {
+			h->clock = GST_CLOCK_TSC;
+			gst_image_seal(&t.files[i].image);
+		}
+		if (!strcmp(h->cmdline, "headless"))
+			h->magic[0] ^= 1;
 		snprintf(path, sizeof(path), "%s/%s", dir, t.files[i].name);
 		f = fopen(path, "w");
 		assert_non_null(f);
@@ -221,6 +228,42 @@ static void a_host_file_is_of_the_run_that_it_watched(void **state)
 	remove_all();
 }
 
+/* What cannot be read of host probes is told, and the report is made without; another run's are not looked at. */
+static void host_probes_that_cannot_be_read(void **state)
+{
+	static const struct {
+		const char *more, *said;
+	} cases[] = {
+		{ HOST(9, 0ms, 5ms, "run=a command=undecodable"), "host probes with clock 1, not CLOCK_MONOTONIC" },
+		{ HOST(9, 0ms, 5ms, "command=undecodable"), "host probes with clock 1, not CLOCK_MONOTONIC" },
+		{ HOST(9, 0ms, 5ms, "run=a command=headless"), "not a gpushim trace" },
+		{ HOST(9, 0ms, 5ms, "run=b command=undecodable"), NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char lines[1024], path[128];
+		struct run r;
+		struct error e;
+
+		snprintf(lines, sizeof(lines), "%s%s", WORK(1, 0ms, 5ms, "run=a") HOST(1, 0ms, 5ms, "run=a"),
+			 cases[i].more);
+		write_all(lines);
+		snprintf(path, sizeof(path), "the host probes in %s/host-9.host.gst are not used: ", dir);
+		assert_int_equal(open_dir(&r, RUN_LAST, &e), ERR_NONE);
+		assert_int_equal(r.n_traces, 1);
+		assert_int_equal(r.n_hosts, 1);
+		assert_int_equal(r.n_missing, cases[i].said != NULL);
+		if (cases[i].said) {
+			assert_true(r.missing[0].host);
+			assert_int_equal(strncmp(r.missing[0].text, path, strlen(path)), 0);
+			assert_non_null(strstr(r.missing[0].text, cases[i].said));
+		}
+		run_close(&r);
+		remove_all();
+	}
+}
+
 static void host_probes_by_the_run_s_id(void **state)
 {
 	struct run r;
@@ -330,6 +373,7 @@ int main(void)
 		cmocka_unit_test(a_run_is_found_by_its_id),
 		cmocka_unit_test(nothing_to_read_is_an_error),
 		cmocka_unit_test(a_host_file_is_of_the_run_that_it_watched),
+		cmocka_unit_test(host_probes_that_cannot_be_read),
 		cmocka_unit_test(host_probes_by_the_run_s_id),
 		cmocka_unit_test(host_probes_alone_are_no_run),
 		cmocka_unit_test(files_by_name_are_a_run_too),
