@@ -32,7 +32,7 @@ int cmd_info(int argc, char *argv[])
 
 	if (status >= 0)
 		return status;
-	if (run_open(&run, argv + first, (size_t)(argc - first), o.run, &e))
+	if (run_open_any(&run, argv + first, (size_t)(argc - first), o.run, &e))
 		return cmd_fail(&e, NULL);
 	status = 0;
 	if (run.count > 1) {
@@ -46,7 +46,8 @@ int cmd_info(int argc, char *argv[])
 			status = cmd_fail(&e, NULL);
 	}
 	for (size_t i = 0; i < run.n_hosts && !status; i++) {
-		fputc('\n', stdout);
+		if (i || run.n_traces)
+			fputc('\n', stdout);
 		report_info_host(stdout, run.hosts[i], &style);
 	}
 	status = cmd_finish(stdout, "standard output", status);

@@ -249,22 +249,33 @@ static void take_missing(struct run *out, struct run_files *files, int which)
 	files->n_missing = 0;
 }
 
-static enum err_kind open_files(struct run *out, char *const paths[], size_t n_paths, int which, const char *id,
+/* Where there is no recording of any process. */
+static enum err_kind take_without_processes(struct run *out, struct run_files *files, int which, int64_t now_ns,
+					    struct error *e)
+{
+	if (!files->n_hosts && !files->only_id)
+		return err_set(e, ERR_USAGE, "", ERR_NO_BYTE, "no trace given");
+	if (files->n_hosts && files->hosts_alone)
+		return which >= 0 ? err_set(e, ERR_USAGE, "", ERR_NO_BYTE,
+					    "there is no run %d; there are only host probes", which)
+				  : take_hosts(out, files, RUN_ALL, now_ns, e);
+	return files->only_id ? ERR_NONE
+			      : err_set(e, ERR_FORMAT, files->hosts[0].path, ERR_NO_BYTE,
+					"only host probes, and no recording of a process");
+}
+
+static enum err_kind open_files(struct run *out, char *const paths[], size_t n_paths, int which, struct run_files files,
 				struct error *e)
 {
-	struct run_files files = { .only_id = id };
 	int64_t now_ns = life_now_ns();
 	enum err_kind kind = ERR_NONE;
 
 	*out = (struct run){ 0 };
 	for (size_t i = 0; i < n_paths && !kind; i++)
 		kind = run_files_add(&files, paths[i], e);
-	if (!kind && files.n == 0 && !id)
-		kind = files.n_hosts ? err_set(e, ERR_FORMAT, files.hosts[0].path, ERR_NO_BYTE,
-					       "only host probes, and no recording of a process")
-				     : err_set(e, ERR_USAGE, "", ERR_NO_BYTE, "no trace given");
-	if (!kind && files.n)
-		kind = group(out, &files, which, now_ns, e);
+	if (!kind)
+		kind = files.n ? group(out, &files, which, now_ns, e)
+			       : take_without_processes(out, &files, which, now_ns, e);
 	if (!kind)
 		take_missing(out, &files, which);
 	run_files_free(&files);
@@ -275,12 +286,17 @@ static enum err_kind open_files(struct run *out, char *const paths[], size_t n_p
 
 enum err_kind run_open(struct run *out, char *const paths[], size_t n_paths, int which, struct error *e)
 {
-	return open_files(out, paths, n_paths, which, NULL, e);
+	return open_files(out, paths, n_paths, which, (struct run_files){ 0 }, e);
+}
+
+enum err_kind run_open_any(struct run *out, char *const paths[], size_t n_paths, int which, struct error *e)
+{
+	return open_files(out, paths, n_paths, which, (struct run_files){ .hosts_alone = true }, e);
 }
 
 enum err_kind run_open_id(struct run *out, char *path, const char *id, struct error *e)
 {
-	return open_files(out, &path, 1, RUN_LAST, id, e);
+	return open_files(out, &path, 1, RUN_LAST, (struct run_files){ .only_id = id }, e);
 }
 
 void run_close(struct run *r)

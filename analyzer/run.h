@@ -30,6 +30,8 @@ struct run {
 /* which: RUN_LAST, RUN_ALL or a number. What processes that are still alive write from now on is left out: all of a run's files are
  * read as of one instant. */
 enum err_kind run_open(struct run *out, char *const paths[], size_t n_paths, int which, struct error *e);
+/* The same, but files of host probes may be alone: a run without processes then, of which count is 0. */
+enum err_kind run_open_any(struct run *out, char *const paths[], size_t n_paths, int which, struct error *e);
 /* The one that was given this GPUSHIM_RUN; n_traces is 0 where it left nothing. */
 enum err_kind run_open_id(struct run *out, char *path, const char *id, struct error *e);
 void run_close(struct run *r);

@@ -273,7 +273,7 @@ static enum err_kind add_directory(struct run_files *files, const char *path, st
 		if (kind || (still && stat(path, &end) == 0 && same_instant(&begin.st_mtim, &end.st_mtim)))
 			break;
 	}
-	if (kind || files->n > before || files->only_id)
+	if (kind || files->n > before || files->only_id || (files->hosts_alone && files->n_hosts > hosts_before))
 		return kind;
 	return err_set(e, ERR_FORMAT, path, ERR_NO_BYTE, "%s",
 		       files->n_missing ? files->missing[0].text

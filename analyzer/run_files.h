@@ -39,6 +39,7 @@ struct run_files {
 	size_t n_hosts, hosts_cap;
 	struct run_missing *missing;
 	size_t n_missing, missing_cap;
+	bool hosts_alone;    /* files of host probes need no recording of a process beside them */
 	const char *only_id; /* not NULL: only files of this GPUSHIM_RUN; then what cannot be read, or is not there, is none of them */
 };
 

@@ -89,17 +89,25 @@ def test_a_killed_collector_is_no_damage(run, gpushim):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_host_probes_alone_are_bad_input(run, gpushim, tmp_path):
+def test_host_probes_alone_have_nothing_to_report(run, gpushim, tmp_path):
+    """There is no device's time to explain; what was recorded, and whether it can be trusted, is told all the same."""
     host = run / "host-100.host.gst"
     alone = tmp_path / "alone"
     alone.mkdir()
     shutil.copy(host, alone)
-    for command in ("report", "info"):
-        done = subprocess.run([gpushim, command, alone], capture_output=True, text=True)
-        assert (done.returncode, done.stdout) == (3, "")
-        assert done.stderr == f"gpushim: {alone}: only host probes in this directory, and no recording of a process\n"
+    done = report(gpushim, alone)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == f"gpushim: {alone}: only host probes in this directory, and no recording of a process\n"
     done = report(gpushim, host)
     assert (done.returncode, done.stderr) == (3, f"gpushim: {host}: only host probes, and no recording of a process\n")
+    told = [subprocess.run([gpushim, "info", path], capture_output=True, text=True) for path in (host, alone / host.name, alone)]
+    assert {(done.returncode, done.stderr) for done in told} == {(0, "")}
+    assert all(done.stdout.startswith("host-100.host.gst") or "host-100.host.gst" in done.stdout.splitlines()[0] for done in told)
+    both = subprocess.run([gpushim, "info", run], capture_output=True, text=True).stdout
+    assert told[0].stdout and both.endswith("\n" + told[0].stdout)
+    flip(host, SEGMENT + 2 * PROBES + TASK + 4)
+    damaged = subprocess.run([gpushim, "info", host], capture_output=True, text=True)
+    assert damaged.returncode == 3 and f"{host}: byte " in damaged.stderr and damaged.stdout
 
 
 def test_files_by_name(run, gpushim):

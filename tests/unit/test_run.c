@@ -301,6 +301,28 @@ static void host_probes_alone_are_no_run(void **state)
 	remove_all();
 }
 
+static void host_probes_alone_are_told_of_where_that_is_asked_for(void **state)
+{
+	char path[128], *paths[] = { path, path, dir };
+	struct run r;
+	struct error e;
+
+	(void)state;
+	write_all(HOST(1, 0ms, 5ms, "") HOST(2, 0ms, 5ms, "run=b"));
+	snprintf(path, sizeof(path), "%s/host-1.host.gst", dir);
+	for (size_t n = 1; n <= 3; n++) {
+		assert_int_equal(run_open_any(&r, paths, n, RUN_ALL, &e), ERR_NONE);
+		assert_int_equal(r.n_traces, 0);
+		assert_int_equal(r.count, 0);
+		assert_int_equal(r.n_hosts, n == 3 ? 2 : 1);
+		run_close(&r);
+	}
+	assert_int_equal(run_open_any(&r, paths, 1, 0, &e), ERR_USAGE);
+	assert_string_equal(e.text, "there is no run 0; there are only host probes");
+	assert_int_equal(run_open_any(&r, paths, 0, RUN_ALL, &e), ERR_USAGE);
+	remove_all();
+}
+
 static void files_by_name_are_a_run_too(void **state)
 {
 	char path[2][128], *paths[] = { path[0], path[1], path[1] };
@@ -376,6 +398,7 @@ int main(void)
 		cmocka_unit_test(host_probes_that_cannot_be_read),
 		cmocka_unit_test(host_probes_by_the_run_s_id),
 		cmocka_unit_test(host_probes_alone_are_no_run),
+		cmocka_unit_test(host_probes_alone_are_told_of_where_that_is_asked_for),
 		cmocka_unit_test(files_by_name_are_a_run_too),
 		cmocka_unit_test(any_allocation_may_fail),
 	};
