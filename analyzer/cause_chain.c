@@ -3,6 +3,7 @@
 #include "cause_rules.h"
 
 #include "cause_chain_leaf.h"
+#include "ns.h"
 
 /* Rule 5 of CAUSES: where records of the probes are missing, another story of the same time may be. */
 static bool is_whole(const struct host_trace *h)
@@ -18,6 +19,44 @@ static bool is_asleep(const struct chain_segment *s)
 	return s->n_steps > 1 || (s->steps[0].wait && chain_leaf(s)->state != CHAIN_UNKNOWN);
 }
 
+static bool had_no_cpu(enum cause_id cause)
+{
+	return cause == CAUSE_cpu_contention || cause == CAUSE_cpu_throttled;
+}
+
+static void add(const struct gap_view *v, struct findings *out, const struct chain_segment *s, struct finding like)
+{
+	struct finding *f = findings_add(out, like.cause, like.confidence, like.begin_ns, like.end_ns);
+
+	f->pid = v->trace->header.pid;
+	f->tid = v->tid;
+	f->n_chain = (uint32_t)s->n_steps;
+	f->way = s;
+}
+
+/* What a thread does in an NCCL call is that call's own, but where it had no CPU there: its sockets lead to other ranks, and to no input. */
+static void add_outside_of_comms(const struct gap_view *v, struct findings *out, const struct chain_segment *s,
+				 struct finding like)
+{
+	for (int64_t at = s->begin_ns; at < s->end_ns;) {
+		const struct nccl_call *c = gap_view_comm(v, at, s->end_ns);
+		int64_t until = c ? max64(at, c->begin_ns) : s->end_ns, next = c ? min64(c->end_ns, s->end_ns) : until;
+
+		if (c && s->n_steps == 1 && had_no_cpu(like.cause))
+			until = next;
+		like.begin_ns = at;
+		like.end_ns = until;
+		if (until > at)
+			add(v, out, s, like);
+		at = next;
+	}
+}
+
+static bool reads_a_socket(const struct chain_segment *s)
+{
+	return s->steps[0].state == CHAIN_SOCKET_READ || s->steps[0].state == CHAIN_POLL;
+}
+
 static void propose(const struct gap_view *v, struct findings *out, const struct chain_segment *s,
 		    const struct chain_about *about)
 {
@@ -25,21 +64,17 @@ static void propose(const struct gap_view *v, struct findings *out, const struct
 		      cause = between != CAUSE_unexplained ? between : chain_cause(s, about);
 	bool inferred =
 		s->inferred || between != CAUSE_unexplained || !is_whole(about->host) || !chain_proves(s, about, cause);
-	struct finding *f;
 
 	if (cause == CAUSE_unexplained && !is_asleep(s))
 		return;
+	if (cause == CAUSE_input_network && reads_a_socket(s) && gap_view_meets_ranks(v, s->end_ns))
+		cause = CAUSE_comm_host;
 	inferred |= cause == CAUSE_unexplained;
-	f = findings_add(out, cause, inferred ? CONFIDENCE_INFERRED : CONFIDENCE_OBSERVED, s->begin_ns, s->end_ns);
-	f->pid = v->trace->header.pid;
-	f->tid = v->tid;
-	f->n_chain = (uint32_t)s->n_steps;
-	f->way = s;
-}
-
-static bool had_no_cpu(enum cause_id cause)
-{
-	return cause == CAUSE_cpu_contention || cause == CAUSE_cpu_throttled;
+	add_outside_of_comms(v, out, s,
+			     (struct finding){
+				     .cause = cause,
+				     .confidence = inferred ? CONFIDENCE_INFERRED : CONFIDENCE_OBSERVED,
+			     });
 }
 
 /* What a thread does in a driver call is the call's own. Not that it had no CPU there: the call would have been over. Nor, in the call that

@@ -63,6 +63,19 @@ static bool flushed(const struct chain_segment *s, const struct chain *whole)
 	return false;
 }
 
+/* Was this thread also found waiting for swapped memory during the walk? */
+static bool swaps(const struct chain_segment *s, const struct chain *whole)
+{
+	size_t from, to;
+
+	neighbours(s, whole, &from, &to);
+	for (size_t i = from; i < to; i++)
+		if (chain_leaf(&whole->at[i])->state == CHAIN_SWAP &&
+		    chain_leaf(&whole->at[i])->task == chain_leaf(s)->task)
+			return true;
+	return false;
+}
+
 static enum cause_id of_read(const struct chain_segment *s, const struct chain_about *about)
 {
 	const struct chain_step *leaf = chain_leaf(s);
@@ -86,8 +99,10 @@ static enum cause_id of_read(const struct chain_segment *s, const struct chain_a
 	case FILE_DATA:
 		break;
 	}
-	/* A fault of no known file is anonymous memory's where memory is short: else nothing of that had left it. */
-	return fault && !w->file && !w->inode && short_of_memory ? CAUSE_memory_stall : CAUSE_input_storage;
+	/* What is read of no known file is anonymous memory where memory is short: else nothing of that had left it. */
+	if (!w->file && !w->inode && ((fault && short_of_memory) || swaps(s, about->whole)))
+		return CAUSE_memory_stall;
+	return CAUSE_input_storage;
 }
 
 static bool same_file(const struct host_what *a, const struct host_what *b)

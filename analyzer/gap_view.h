@@ -70,6 +70,13 @@ int64_t gap_view_latency_ns(const struct gap_view *v);
  * before it. INT64_MAX: neither. */
 int64_t gap_view_copied_out_ns(const struct gap_view *v);
 
+/* The submitting thread's first NCCL call that may have held it up (cause_comm_host.c), of those that end after that and begin before until_ns and
+ * the submission; NULL none. */
+const struct nccl_call *gap_view_comm(const struct gap_view *v, int64_t after_ns, int64_t until_ns);
+
+/* The submitting thread went on to make a communicator: what it waited for until then on a socket was the other ranks, or likely so. */
+bool gap_view_meets_ranks(const struct gap_view *v, int64_t ns);
+
 /* Does the call return only when the device has done what it was about? */
 bool call_blocks(const struct call *c);
 
