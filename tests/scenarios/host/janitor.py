@@ -52,6 +52,8 @@ def undo(act, words):
         remove_group(Path(words[0]))
     elif act == "umount":
         subprocess.run(["umount", "-l", words[0]], capture_output=True)
+    elif act == "rmdir":
+        Path(words[0]).rmdir()
     elif act == "swapoff":
         subprocess.run(["swapoff", words[0]], capture_output=True)
     elif act == "remove":

@@ -5,11 +5,14 @@
 Runs programs that leave a simulated device idle for a known cause, recorded with host probes, and says how much of the true idle time the
 report gives to the right cause (score.py), for each fault and overall. Exit 1 where that is less than it has to be:
 
-  ebpf        right >= 90 % of each fault, >= 95 % overall; the file and a place inside the batch in >= 90 % of the gaps
-  perf, proc  as user nobody: right >= 70 % overall, wrong <= 5 %, and everything inferred
+  ebpf        right >= 90 % of each fault, of the fault itself too, >= 95 % overall; the file and a place inside the batch in >= 90 % of the time
+              that is given to a file's cause
+  perf        as user nobody: right >= 70 % overall, wrong <= 5 %, and everything inferred
+  proc        …, which looks now and then, and knows no wait's begin: wrong <= 10 % of the time
   control     this issue's causes together <= 1 % of the span
 
-A fault that this machine cannot have is left out, with the reason. Set-up is root's: groups, mounts, swap; all of it is undone at the end,
+"Overall" is the lesser of two: of all time together, and of the faults' shares, where a long one counts no more than others. A fault that this
+machine cannot have is left out, with the reason, and said so at the end. Set-up is root's: groups, mounts, swap; all of it is undone at the end,
 however that comes. Needs `make BUILD=… tests`; $BUILD says where."""
 
 import argparse
@@ -29,17 +32,19 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("workloads", "scenarios", "scenarios/host")]
 
+import run_queue  # noqa: E402
 import score  # noqa: E402
 from faults import FAULTS, Place  # noqa: E402
 from janitor import Janitor  # noqa: E402
 from recording import end_with_the_tests  # noqa: E402
 from rig import Missing  # noqa: E402
+from stolen import stolen_ticks  # noqa: E402
 
 STEPS = 40
-TRIES, BUSY = 3, 0.25  # where others have the CPUs for much of a run
+TRIES = 3
 SECONDS = 120
 EACH, OVERALL, FILES = 0.90, 0.95, 0.90
-INFERRED_OVERALL, INFERRED_WRONG = 0.70, 0.05
+INFERRED_OVERALL, INFERRED_WRONG = 0.70, {"perf": 0.05, "proc": 0.10}
 CONTROL = 0.01
 PYTHON = "/usr/bin/python3"  # one that every user may run
 
@@ -129,8 +134,8 @@ def run_followed(build, folder, plan, how, user):
     return subprocess.CompletedProcess([], max(map(abs, statuses)), (folder / "output.txt").read_text(), said)
 
 
-def record(build, folder, plan, how, user=None, follow=False):
-    """Runs it; -> its report."""
+def record(build, folder, plan, how, user=None, follow=False, queue=None):
+    """Runs it; -> its report. queue: a RunQueue that began before."""
     if follow:
         done = run_followed(build, folder, plan, how, user)
     else:
@@ -139,7 +144,17 @@ def record(build, folder, plan, how, user=None, follow=False):
     (folder / "output.txt").write_text(done.stdout + done.stderr)
     if done.returncode != 0:
         raise Failed(f"exit status {done.returncode}: {done.stderr[-2000:]}")
+    if queue:
+        queue.write(folder / "waits.json")
     return report(build, folder)
+
+
+def traced(janitor, folder):
+    """A RunQueue, or None where the scheduler cannot be traced: then nothing is taken off the truth."""
+    try:
+        return run_queue.RunQueue(janitor, folder)
+    except Missing:
+        return None
 
 
 def report(build, folder):
@@ -159,7 +174,7 @@ def run_fault(build, name, folder, how, user=None, steps=STEPS, follow=False, **
     with Janitor() as janitor:
         plan = FAULTS[name](Place(folder, build, janitor, steps))
         plan.env.update(env)
-        made = record(build, folder, plan, how, user, follow)
+        made = record(build, folder, plan, how, user, follow, traced(janitor, folder))
     result = score.score_run(folder)
     return result, made, score.read_spans(folder / "spans.jsonl")
 
@@ -174,7 +189,7 @@ def show_longest(build, folder, made):
 
 # ---- the table ----------------------------------------------------------------------------------------------------------------------------
 
-HEAD = f"{'fault':14} {'true':>9} {'right':>7} {'wrong':>7} {'rest':>7} {'files':>9}   what the report says"
+HEAD = f"{'fault':14} {'true':>9} {'right':>7} {'wrong':>7} {'rest':>7} {'fault':>7} {'file':>7}   what the report says"
 
 
 def said(counter, total):
@@ -182,59 +197,77 @@ def said(counter, total):
 
 
 def row(name, result):
-    files = f"{result.files_right}/{result.files}" if result.files else ""
-    return (f"{name:14} {result.true / 1e6:6.0f} ms {result.share('right'):7.1%} {result.share('wrong'):7.1%} {result.share('rest'):7.1%} {files:>9}   "
-            f"{said(result.claimed, sum(result.claimed.values()))}")
+    file = f"{result.named_right / result.named:.1%}" if result.named else ""
+    return (f"{name:14} {result.true / 1e6:6.0f} ms {result.share('right'):7.1%} {result.share('wrong'):7.1%} {result.share('rest'):7.1%} "
+            f"{result.own_share():7.1%} {file:>7}   {said(result.claimed, sum(result.claimed.values()))}")
 
 
 def as_json(result):
-    return {"true_ns": result.true, "right_ns": result.right, "wrong_ns": result.wrong, "rest_ns": result.rest, "idle_ns": result.idle,
-            "span_ns": result.span, "files": result.files, "files_right": result.files_right, "claimed": dict(result.claimed),
-            "confidence": dict(result.confidence)}
+    names = ("true", "right", "wrong", "rest", "own", "own_right", "queued", "span", "named", "named_right")
+    return {**{f"{name}_ns": getattr(result, name) for name in names}, "claimed": dict(result.claimed), "confidence": dict(result.confidence)}
 
 
 def complaints(name, result, how):
     """Of one fault."""
     if how == "ebpf":
-        if result.share("right") < EACH:
-            yield f"{name}: {result.share('right'):.1%} right"
-        if result.files and result.files_right < FILES * result.files:
-            yield f"{name}: the file in {result.files_right} of {result.files} gaps; else {result.files_said[:2]}"
+        if min(result.share("right"), result.own_share()) < EACH:
+            yield f"{name}: {result.share('right'):.1%} right, of the fault itself {result.own_share():.1%}"
+        if result.named_right < FILES * result.named:
+            yield f"{name}: the file and the place in {result.named_right / result.named:.1%} of the time; else {result.named_else[:3]}"
     elif set(result.confidence) - {"inferred"}:
         yield f"{name}: said to be observed: {dict(result.confidence)}"
 
 
-def overall(results, how, most_wrong=INFERRED_WRONG):
+def overall(results, how):
+    """Of all time together; of the faults, each counting as much."""
     true = sum(result.true for result in results.values()) or 1
-    right, wrong = (sum(getattr(result, what) for result in results.values()) / true for what in ("right", "wrong"))
-    print(f"{'overall':14} {true / 1e6:6.0f} ms {right:7.1%} {wrong:7.1%} {1 - right - wrong:7.1%}")
-    if how == "ebpf" and right < OVERALL:
+    shares = [[sum(getattr(result, what) for result in results.values()) / true for what in ("right", "wrong")],
+              [sum(result.share(what) for result in results.values()) / max(1, len(results)) for what in ("right", "wrong")]]
+    for name, (right, wrong) in zip(("overall", "… of faults"), shares):
+        print(f"{name:14} {true / 1e6:6.0f} ms {right:7.1%} {wrong:7.1%} {1 - right - wrong:7.1%}")
+    held = shares[:1] if how == "proc" else shares
+    right, wrong = min(right for right, _ in held), max(wrong for _, wrong in held)
+    if results and how == "ebpf" and right < OVERALL:
         yield f"overall: {right:.1%} right"
-    if how in ("perf", "proc") and (right < INFERRED_OVERALL or wrong > most_wrong):
+    if results and how in INFERRED_WRONG and (right < INFERRED_OVERALL or wrong > INFERRED_WRONG[how]):
         yield f"overall: {right:.1%} right, {wrong:.1%} wrong"
 
 
+def settled(run, tries=TRIES):
+    """run() until nothing disturbed it: nobody took the machine's CPUs away, others did not have them for much of it. -> (what it returned last,
+    or None where others always had them)"""
+    for _ in range(tries):
+        before = stolen_ticks()
+        result, *more = run()
+        busy = score.machine_is_too_busy(result, score.cause_of(more[1]))
+        if not busy and stolen_ticks() == before:
+            break
+    return None if busy else (result, *more)
+
+
 def run_all(args, build, folder):
-    results, wrong, written = {}, [], {}
+    """-> (what is wrong, what was left out, all as JSON)"""
+    results, wrong, out, written = {}, [], [], {}
     more = {"GPUSHIM_STACKS": "off"} if args.show else {}  # they would hide the story
     print(HEAD, flush=True)
     for name in args.faults:
         try:
-            for _ in range(TRIES):
-                result, made, spans = run_fault(build, name, folder / name, args.how, args.user, args.steps, args.follow, **more)
-                if not score.machine_is_too_busy(result, score.cause_of(spans), BUSY):
-                    break
+            got = settled(lambda: run_fault(build, name, folder / name, args.how, args.user, args.steps, args.follow, **more))
+            if not got:
+                raise Missing(f"others had the CPUs in {TRIES} runs")
         except Missing as why:
             print(f"{name:14} left out: {why}", flush=True)
+            out.append(name)
             written[name] = {"left_out": str(why)}
             continue
         except Failed as why:
             print(f"{name:14} {why}", flush=True)
             wrong.append(f"{name}: {why}")
             continue
+        result, made, spans = got
         written[name] = as_json(result)
         if name == "control":
-            share, claimed = score.control_share(spans, made)
+            share, claimed = score.control_share(spans, made, run_queue.read(folder / name / "waits.json"))
             written[name]["share"] = share
             print(f"{name:14} {share:.2%} of the span: {said(claimed, made['devices'][0]['span_ns'])}")
             wrong += [f"control: {share:.2%} of the span"] * (share > CONTROL)
@@ -244,7 +277,7 @@ def run_all(args, build, folder):
         if args.show:
             show_longest(build, folder / name, made)
         wrong += complaints(name, result, args.how)
-    return wrong + list(overall(results, args.how)), written
+    return wrong + list(overall(results, args.how)), out, written
 
 
 def main(arguments=None):
@@ -269,13 +302,15 @@ def main(arguments=None):
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o777)
     try:
-        wrong, written = run_all(args, build, folder)
+        wrong, out, written = run_all(args, build, folder)
     finally:
         if not args.keep:
             shutil.rmtree(folder, ignore_errors=True)
     if args.json:
-        Path(args.json).write_text(json.dumps({"how": args.how, "faults": written, "wrong": wrong}, indent=1) + "\n")
-    print("\n".join(wrong or ["all as it has to be"]))
+        Path(args.json).write_text(json.dumps({"how": args.how, "faults": written, "wrong": wrong, "left_out": out}, indent=1) + "\n")
+    print("\n".join(wrong or [f"{len(args.faults) - len(out)} of {len(args.faults)} as they have to be"]))
+    if out:
+        print(f"not seen, so nothing is known of them: {' '.join(out)}")
     return 1 if wrong else 0
 
 

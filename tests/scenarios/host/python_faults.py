@@ -89,7 +89,7 @@ class Woken(Span):
 def compute_cpu(ns):
     until = time.thread_time_ns() + ns
     while time.thread_time_ns() < until:
-        pass
+        sum(range(1000))  # asks now and then only: it is a system call
 
 
 class Training:
@@ -114,20 +114,20 @@ def compute_always(truth, over):
 
 
 def gil(steps):
-    """Whoever wants the GIL waits for 5 ms, after each call that gave it back: the one that waits for the device, and a look at the kernel's
-    counts (schedstat)."""
+    """Whoever wants the GIL waits for 5 ms, after each call that gave it back: the launch, the one that waits for the device, and a look at the
+    kernel's counts (schedstat)."""
     training, over = Training(), threading.Event()
     training.truth.kept = []
     other = threading.Thread(target=compute_always, args=(training.truth, over))
     other.start()
     for step in range(steps):
-        training.device.launch(training.kernel)
         with training.truth.span("host-lock", "main", step):
+            training.device.launch(training.kernel)
             training.device.synchronize()
             os.sched_yield()
+    training.step()
     over.set()
     other.join()
-    training.step()
     training.truth.write_kept()
     print("\n".join(f"step {step}" for step in range(steps)))
 
@@ -172,7 +172,7 @@ def worker(truth, job, ask, answer):
             index = ask.get()
             woken.step = -1 if index is None else index
         if done:
-            feeder_queued(truth, job.cause, *done)
+            feeder_queued(truth, job.cause, answer, *done)
         if index is None:
             return
         data = job.work(truth, index)
@@ -180,10 +180,10 @@ def worker(truth, job, ask, answer):
         answer.put((index, data))
 
 
-def feeder_queued(truth, cause, index, at, before):
+def feeder_queued(truth, cause, answer, index, at, before):
     """The thread that writes the answer into the pipe."""
     queued = others_queued() - before
-    truth.write({"cause": cause, "role": "feeder", "step": index, "pid": os.getpid(), "tid": 0, "begin": at, "end": at + queued + 1, "cpu": 0,
+    truth.write({"cause": cause, "role": "feeder", "step": index, "pid": os.getpid(), "tid": answer._thread.native_id, "begin": at, "end": at + queued + 1, "cpu": 0,
                  "queued": queued, "throttled": 0})
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The laboratory's own ground: what the programs write down is what the simulated driver saw, whether or not anybody records them; what
-scores a report does it by that alone; whatever was set up is gone however a test ends."""
+"""The laboratory's own ground: what the programs write down is what the simulated driver saw, whether or not anybody records them; whatever was
+set up is gone however a test ends; what was not seen is said."""
 
 import json
 import signal
@@ -62,82 +62,6 @@ def test_a_worker_says_what_the_main_thread_waited_for(build, tmp_path):
         assert 8 * MS <= worker.cpu  # of 12; what the kernel has counted may be a tick old
 
 
-# ---- score.py -----------------------------------------------------------------------------------------------------------------------------
-
-def span_of(cause, begin, end, role="main", **more):
-    values = {"step": 0, "pid": 1, "tid": 1, "cpu": 0, "queued": 0, "throttled": 0, **more}
-    return score.Span(cause=cause, role=role, begin=begin, end=end, **values)
-
-
-def report_of(*causes):
-    """One gap, of (id, begin, end, chain)."""
-    entries = [{"id": cause, "begin_ns": begin, "end_ns": end, "confidence": "observed", "chain": chain} for cause, begin, end, *chain in causes]
-    gap = {"begin_ns": entries[0]["begin_ns"], "end_ns": entries[-1]["end_ns"], "causes": entries}
-    total = {}
-    for entry in entries:
-        total[entry["id"]] = total.get(entry["id"], 0) + entry["end_ns"] - entry["begin_ns"]
-    return {"devices": [{"device": 0, "span_ns": 100 * MS, "gaps": [gap], "causes": total}]}
-
-
-GAP = [(0, 10 * MS)]
-
-
-def test_what_is_right_wrong_and_neither():
-    report = report_of(("input-storage", 0, 6 * MS), ("sync-bubble", 6 * MS, 8 * MS), ("input-wait", 8 * MS, 9 * MS))
-    found = score.score(GAP, [span_of("input-storage", 0, 10 * MS)], report)
-    assert (found.true, found.right, found.wrong, found.rest) == (10 * MS, 6 * MS, 2 * MS, 2 * MS)
-
-
-def test_only_what_is_in_a_span_counts():
-    report = report_of(("input-storage", 0, 10 * MS))
-    found = score.score(GAP, [span_of("input-storage", 4 * MS, 20 * MS)], report)
-    assert (found.true, found.right, found.idle) == (6 * MS, 6 * MS, 10 * MS)
-
-
-def test_a_short_gap_does_not_count():
-    found = score.score([(0, MS - 1)], [span_of("host-sleep", 0, 10 * MS)], report_of(("host-sleep", 0, MS)))
-    assert (found.true, found.idle) == (0, 0)
-
-
-def test_waiting_for_a_cpu_is_no_part_of_the_fault_and_may_be_named():
-    spans = [span_of("input-preprocess", 0, 10 * MS, queued=1 * MS), span_of("input-preprocess", 0, 5 * MS, "worker", queued=2 * MS)]
-    report = report_of(("input-preprocess", 0, 7 * MS), ("cpu-contention", 7 * MS, 10 * MS))
-    found = score.score(GAP, spans, report)
-    assert (found.true, found.right, found.wrong) == (7 * MS, 7 * MS, 0)
-    found = score.score(GAP, spans, report_of(("input-preprocess", 0, 5 * MS), ("cpu-contention", 5 * MS, 10 * MS)))
-    assert (found.right, found.wrong) == (5 * MS, 2 * MS)
-
-
-def test_where_a_cpu_is_the_fault_the_rest_is_computing():
-    span = span_of("cpu-contention", 0, 10 * MS, cpu=6 * MS, queued=4 * MS)
-    found = score.score(GAP, [span], report_of(("host-compute", 0, 6 * MS), ("cpu-contention", 6 * MS, 10 * MS)))
-    assert (found.true, found.right, found.wrong) == (4 * MS, 4 * MS, 0)
-    found = score.score(GAP, [span], report_of(("host-compute", 0, 3 * MS), ("cpu-contention", 3 * MS, 10 * MS)))
-    assert (found.right, found.wrong) == (4 * MS, 3 * MS)
-
-
-def test_a_quota_is_told_from_other_peoples_programs():
-    span = span_of("cpu-throttled", 0, 10 * MS, cpu=2 * MS, queued=8 * MS, throttled=6 * MS)
-    report = report_of(("host-compute", 0, 2 * MS), ("cpu-throttled", 2 * MS, 8 * MS), ("cpu-contention", 8 * MS, 10 * MS))
-    found = score.score(GAP, [span], report)
-    assert (found.true, found.right, found.wrong) == (6 * MS, 6 * MS, 0)
-
-
-def test_the_file_and_the_place_in_it():
-    span = span_of("input-storage", 0, 10 * MS, path="/d/a.tar", offset=4096, bytes=4096)
-    cases = ((("/d/a.tar", 8191), 1), (("/d/a.tar", 8192), 0), (("/d/b.tar", 4096), 0), (("/d/a.tar", None), 0))
-    for (path, offset), right in cases:
-        chain = {"state": "file read", "file": path, "offset": offset}
-        found = score.score(GAP, [span], report_of(("input-storage", 0, 10 * MS, chain)))
-        assert (found.files, found.files_right) == (1, right), (path, offset)
-
-
-def test_the_control_excuses_only_a_cpu_that_was_missing():
-    report = report_of(("host-compute", 0, 8 * MS), ("cpu-contention", 8 * MS, 10 * MS), ("input-storage", 10 * MS, 11 * MS))
-    share, claimed = score.control_share([span_of("all", 0, 10 * MS, "thread", queued=1 * MS)], report)
-    assert share == pytest.approx(0.02) and claimed["cpu-contention"] == MS
-
-
 # ---- janitor.py ---------------------------------------------------------------------------------------------------------------------------
 
 KILLED = """
@@ -179,5 +103,8 @@ def test_the_table_says_what_is_missing(build, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(FAULTS, "read", none)
     monkeypatch.setenv("BUILD", str(build))
     status = lab.main(["--how", "none", "--keep", str(tmp_path / "kept"), "--json", str(tmp_path / "out.json"), "read"])
-    assert status == 0 and "read           left out: needs a thing" in capsys.readouterr().out
-    assert json.loads((tmp_path / "out.json").read_text())["faults"] == {"read": {"left_out": "needs a thing"}}
+    told = capsys.readouterr().out
+    assert status == 0 and "read           left out: needs a thing" in told
+    assert told.splitlines()[-2:] == ["0 of 1 as they have to be", "not seen, so nothing is known of them: read"]
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert (written["faults"], written["left_out"], written["wrong"]) == ({"read": {"left_out": "needs a thing"}}, ["read"], [])
