@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "arch.h"
-#include "format.h"
+#include "layout.h"
 
 struct ring {
 	uint8_t *segment;   /* mapped; NULL before the first */
@@ -31,15 +31,10 @@ void *ring_reserve_elsewhere(struct ring *r, uint16_t type, uint16_t size);
 
 static inline void *ring_place(struct ring *r, uint32_t at, uint16_t type, uint16_t size)
 {
-	struct gst_record header = { type, size, gst_record_check(type, size, at), 0 };
-	uint64_t word;
+	void *record = layout_begin_record(r->segment, at, type, size);
 
-	/* One store, and no earlier one after it: who sees a record begun sees those before it committed. (On x86-64 stores keep
-	 * their order anyway.) */
-	memcpy(&word, &header, sizeof(word));
-	__atomic_store_n((uint64_t *)(r->segment + at), word, __ATOMIC_RELEASE);
 	__builtin_prefetch(r->segment + at + RING_PREFETCH_BYTES, 1);
-	return r->segment + at;
+	return record;
 }
 
 /* Where the next record of this size goes, header written, commit still 0; NULL = no room, already counted as dropped. */

@@ -119,11 +119,10 @@ static void sign(struct host_segments *s, struct host_piece *p, const struct hos
 
 void *host_piece_reserve(struct host_piece *p, uint16_t type, uint16_t size)
 {
-	struct gst_record *r = (struct gst_record *)(void *)(p->base + p->at);
+	void *record = layout_begin_record(p->base, p->at, type, size);
 
-	*r = (struct gst_record){ .type = type, .size = size, .check = gst_record_check(type, size, p->at) };
 	p->at += size;
-	return r;
+	return record;
 }
 
 void host_piece_append(struct host_piece *p, const struct gst_record *record, uint16_t type, uint16_t size)

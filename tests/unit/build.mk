@@ -21,6 +21,8 @@ LDFLAGS_test_symbols = -Wl,--wrap=object_open,--wrap=object_places
 LDFLAGS_test_probes_host_file = -Wl,--wrap=posix_fallocate
 # … and takes a file of /proc away.
 LDFLAGS_test_probes_proc = -Wl,--wrap=open
+# … and knows what is put down.
+LDFLAGS_test_probes_killed = -Wl,--wrap=host_keep_copy,--wrap=memset
 # … and copies a file in the middle of a write.
 LDFLAGS_test_reader_live = -Wl,--wrap=pread
 # It writes with the collector what it reads with the analyzer.

@@ -15,7 +15,7 @@
 
 #include "probes/collector.h"
 #include "probes/root.h"
-#include "reader.h"
+#include "reader_sound.h"
 
 static char dir[64];
 
@@ -141,7 +141,7 @@ static void the_best_that_starts_is_taken(void **state)
 		;
 	counts = reader_counts(reader);
 	assert_int_equal(counts.records, 7);
-	assert_null(reader_damage(reader));
+	assert_sound(reader);
 	assert_int_equal(reader_counters(reader)->exited, 1);
 	reader_free(reader);
 }

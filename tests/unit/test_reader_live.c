@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "reader.h"
+#include "reader_sound.h"
 #include "tests/support/gst_image.h"
 #include "trace.h"
 
@@ -84,7 +84,7 @@ static void a_segment_given_up_meanwhile_is_left_out(void **state)
 	write_file(&image);
 	assert_int_equal(rest(r), 9 + 10); /* of the first, and the third */
 	assert_int_equal(reader_counts(r).given_up, 1);
-	assert_null(reader_damage(r));
+	assert_sound(r);
 	reader_rewind(r);
 	assert_int_equal(rest(r), 10);
 	assert_int_equal(reader_settle(r, &e), ERR_NONE);
@@ -195,7 +195,7 @@ static void what_was_copied_too_early_is_not_finished(void **state)
 		assert_int_equal(reader_open(&r, path, &e), ERR_NONE);
 		assert_int_equal(rest(r), 20 + there[i]);
 		assert_true(tear.torn);
-		assert_null(reader_damage(r));
+		assert_sound(r);
 		assert_int_equal(reader_counts(r).unfinished, cases[i].unfinished);
 		reader_free(r);
 		gst_image_free(&image);
