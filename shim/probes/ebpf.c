@@ -11,7 +11,7 @@
 
 #include "proc_text.h"
 
-#define NAP_NS 20000000 /* the kernel's buffer holds about four times that of the densest events */
+#define NAP_NS 20000000 /* the kernel's buffer holds at least four times that of the densest events */
 
 static void write_probes(struct ebpf *e)
 {

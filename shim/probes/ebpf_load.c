@@ -17,6 +17,9 @@
 
 #define STALL_NS 200000
 #define MAX_STRANGERS 128
+#define EVENTS_LEAST (8u << 20) /* bytes of the kernel's buffer */
+#define EVENTS_MOST (32u << 20)
+#define EVENTS_SHARE 256 /* of the machine's memory, one part in so many at most */
 
 /* The programs, what they hook, and what the collector is less able to without. The first one there is no doing without. */
 static const struct program {
@@ -175,6 +178,18 @@ static uint32_t choose(struct ebpf *e, const struct btf *btf, uint32_t off)
 	return watched;
 }
 
+/* A disk that others keep busy holds the collector up for a second and more, in a store to its file: where there is memory for it, the kernel
+ * keeps the events of two seconds meanwhile, of 100,000 a second. */
+static uint32_t room_for_events(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	uint32_t bytes = EVENTS_LEAST;
+
+	while (pages > 0 && bytes < EVENTS_MOST && (uint64_t)pages * (uint64_t)page / EVENTS_SHARE >= 2ull * bytes)
+		bytes *= 2;
+	return bytes;
+}
+
 static void set_up(struct ebpf *e, const struct probes_settings *s, uint32_t off, const struct btf *btf)
 {
 	struct ebpf_settings *set = &e->programs->rodata->set;
@@ -207,7 +222,8 @@ static void set_up(struct ebpf *e, const struct probes_settings *s, uint32_t off
 	(1u << GST_PROBE_BLOCK | 1u << GST_PROBE_FAULT | 1u << GST_PROBE_RECLAIM | 1u << GST_PROBE_MEMCG_RECLAIM | \
 	 1u << GST_PROBE_WRITE_BACK | 1u << GST_PROBE_ON_CPU)
 
-static bool load(struct ebpf *e, const struct probes_settings *s, uint32_t off, const struct btf *btf, char why[256])
+static bool load(struct ebpf *e, const struct probes_settings *s, uint32_t off, uint32_t room, const struct btf *btf,
+		 char why[256])
 {
 	int rc;
 
@@ -221,15 +237,18 @@ static bool load(struct ebpf *e, const struct probes_settings *s, uint32_t off, 
 			 off & 1u << GST_PROBE_SWITCH ? "it is switched off" : "this kernel has no such tracepoint");
 		return false;
 	}
+	bpf_map__set_max_entries(e->programs->maps.events, room);
 	rc = host_bpf__load(e->programs);
 	if (!rc)
 		return true;
 	refuse(why, -rc, "eBPF programs cannot be loaded");
 	if (rc == -EPERM || (off & OPTIONAL) == OPTIONAL)
 		return false;
-	/* A kernel that has changed under one of them: the others tell most of it. */
 	host_bpf__destroy(e->programs);
-	return load(e, s, off | OPTIONAL, btf, why);
+	if (rc == -ENOMEM && room > EVENTS_LEAST) /* of its control group */
+		return load(e, s, off, EVENTS_LEAST, btf, why);
+	/* A kernel that has changed under one of them: the others tell most of it. */
+	return load(e, s, off | OPTIONAL, room, btf, why);
 }
 
 bool ebpf_load(struct ebpf *e, const struct probes_settings *s, char why[256])
@@ -246,7 +265,7 @@ bool ebpf_load(struct ebpf *e, const struct probes_settings *s, char why[256])
 			strerror(errno));
 		return false;
 	}
-	loaded = load(e, s, s->off, btf, why);
+	loaded = load(e, s, s->off, room_for_events(), btf, why);
 	btf__free(btf);
 	return loaded;
 }

@@ -25,7 +25,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 8 << 20);
+	__uint(max_entries, 8 << 20); /* or more: ebpf_load.c */
 } events SEC(".maps");
 
 /* Nobody is woken for an event: that would cost ten times the event. The collector comes and looks. */

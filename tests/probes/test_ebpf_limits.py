@@ -125,6 +125,17 @@ for i in range(4):
     assert mine and all(r.group == 1 and r.begin < r.end for r in mine) and sum(r.pages for r in mine) > 100
 
 
+def test_a_collector_that_has_little_memory(follow, janitor, gpushim, disk):
+    """The kernel's buffer for its events is as large as its group's limit allows."""
+    group = had(rig.little_memory, janitor, 40 * MIB)
+    within = disk / "within"
+    within.write_text(f'#!/bin/sh\necho 0 >{group.procs()}\nexec {gpushim} "$@"\n')
+    within.chmod(0o755)
+    run = follow("time.sleep(0.05)", gpushim=within)
+    everything = follow("").trace.probes[0].watched
+    assert run.waits(longer_ms=40) and run.trace.probes[0].watched == everything
+
+
 def test_swapped_out(follow, janitor, disk):
     """A fault on memory of no file."""
     group = had(rig.little_memory, janitor, 40 * MIB)

@@ -160,7 +160,7 @@ static int map_of_tasks(void)
 
 static struct tracked tracked_now(int map, int pidfd)
 {
-	struct tracked t;
+	struct tracked t = { 0 };
 	union bpf_attr attr = { .map_fd = (uint32_t)map, .key = (uintptr_t)&pidfd, .value = (uintptr_t)&t };
 
 	assert_int_equal(bpf(BPF_MAP_LOOKUP_ELEM, &attr), 0);
