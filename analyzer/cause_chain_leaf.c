@@ -127,7 +127,7 @@ static bool saves_a_copy(const struct chain_segment *s, const struct chain_about
 	uint64_t bytes = 0;
 	size_t from, to;
 
-	if (s->begin_ns < about->copied_out_ns || !tasks_share_process(leaf->task, s->steps[0].task))
+	if (s->begin_ns < about->copied_out_ns || !host_same_process(leaf->task, s->steps[0].task))
 		return false;
 	neighbours(s, about->whole, &from, &to);
 	for (size_t i = from; i < to; i++) {
@@ -137,7 +137,7 @@ static bool saves_a_copy(const struct chain_segment *s, const struct chain_about
 		const void *wait = end->wait ? (const void *)end->wait : end->stalls;
 
 		if (end->state != CHAIN_FILE_WRITE || other->begin_ns < about->copied_out_ns || wait == counted ||
-		    !same_file(w, what_of(leaf)) || !tasks_share_process(end->task, leaf->task))
+		    !same_file(w, what_of(leaf)) || !host_same_process(end->task, leaf->task))
 			continue;
 		counted = wait;
 		bytes = bytes > UINT64_MAX - w->bytes ? UINT64_MAX : bytes + w->bytes;
@@ -184,7 +184,7 @@ static enum cause_id of_computing(const struct chain_segment *s, const struct ch
 		return CAUSE_host_compute;
 	if (leaf->task && (leaf->task->flags & GST_TASK_KERNEL))
 		return CAUSE_unexplained;
-	if (!tasks_share_process(leaf->task, s->steps[0].task))
+	if (!host_same_process(leaf->task, s->steps[0].task))
 		return CAUSE_input_preprocess;
 	if (waits_for_data(link->state) || fetches(s, about->whole, leaf->task))
 		return CAUSE_input_preprocess;
@@ -261,7 +261,7 @@ static enum cause_id of_leaf(const struct chain_segment *s, const struct chain_a
 static bool compiled(const struct chain_segment *s)
 {
 	for (size_t i = 1; i < s->n_steps; i++)
-		if (s->steps[i].task && !tasks_share_process(s->steps[i].task, s->steps[0].task) &&
+		if (s->steps[i].task && !host_same_process(s->steps[i].task, s->steps[0].task) &&
 		    name_is_compiler(s->steps[i].task->name))
 			return true;
 	return false;

@@ -22,11 +22,6 @@ enum cause_id chain_between(const struct chain_segment *s, const struct chain_ab
 /* Do the chain's own records prove it, or is a step of the reasoning a guess? */
 bool chain_proves(const struct chain_segment *s, const struct chain_about *about, enum cause_id cause);
 
-static inline bool tasks_share_process(const struct host_task *a, const struct host_task *b)
-{
-	return a == b || (a && b && a->pid == b->pid && a->pid_ns == b->pid_ns);
-}
-
 static inline const struct chain_step *chain_leaf(const struct chain_segment *s)
 {
 	return &s->steps[s->n_steps - 1];

@@ -33,8 +33,7 @@ static bool hands_over_data(const struct chain_step *link, const struct chain_ab
 static bool data_comes_all_the_way(const struct chain_segment *s, const struct chain_about *about)
 {
 	for (size_t i = 0; i + 1 < s->n_steps; i++)
-		if (!tasks_share_process(s->steps[i].task, s->steps[i + 1].task) &&
-		    !hands_over_data(&s->steps[i], about))
+		if (!host_same_process(s->steps[i].task, s->steps[i + 1].task) && !hands_over_data(&s->steps[i], about))
 			return false;
 	return true;
 }

@@ -13,8 +13,7 @@ const char *task_words(char buf[TASK_WORDS], const struct host_task *task)
 
 	buf[0] = 0;
 	if (task)
-		snprintf(buf, TASK_WORDS, "%s[%u]", text_clean(name, sizeof(name), task->name, 16),
-			 task->own_tid ? task->own_tid : task->tid);
+		snprintf(buf, TASK_WORDS, "%s[%u]", text_clean(name, sizeof(name), task->name, 16), host_own_tid(task));
 	return buf;
 }
 
@@ -101,8 +100,8 @@ static bool keep_link(struct arena *arena, struct chain_link *link, const struct
 	char state[STATE_WORDS], woken[TASK_WORDS], name[20], file[PATH_WORDS];
 	bool has_file;
 
-	link->pid = !task ? 0 : task->own_pid ? task->own_pid : task->pid;
-	link->tid = !task ? 0 : task->own_tid ? task->own_tid : task->tid;
+	link->pid = task ? host_own_pid(task) : 0;
+	link->tid = task ? host_own_tid(task) : 0;
 	link->name = arena_text(arena, task ? text_clean(name, sizeof(name), task->name, 16) : "");
 	link->state = arena_text(arena, state_words(state, h, &way->steps[i]));
 	link->woken_by = arena_text(arena, woken_words(woken, h, way, i));

@@ -110,11 +110,6 @@ static void consider(struct guess *g, uint32_t task, const struct seen *s)
 
 /* ---- locks ---- */
 
-static bool same_process(const struct host_task *a, const struct host_task *b)
-{
-	return a->pid == b->pid && (a->leader == b->leader || a->leader == HOST_NOBODY || b->leader == HOST_NOBODY);
-}
-
 /* One that goes to sleep right then; else the only one that has a CPU or is to have one; else the last that went to sleep. */
 static struct guess holder(const struct host_trace *h, const struct host_task *task, const struct host_wait *wait,
 			   size_t *left)
@@ -124,7 +119,7 @@ static struct guess holder(const struct host_trace *h, const struct host_task *t
 	for (size_t i = 0; i < h->n_tasks && *left; i++, --*left) {
 		struct seen s;
 
-		if (&h->tasks[i] == task || !same_process(task, &h->tasks[i]))
+		if (&h->tasks[i] == task || !host_same_process(task, &h->tasks[i]))
 			continue;
 		s = look(h, &h->tasks[i], wait);
 		consider(&all, (uint32_t)i, &s);
@@ -168,7 +163,7 @@ static struct guess keeper(const struct host_trace *h, const struct host_task *t
 	struct guess g = { .best = HOST_NOBODY, .seen.slept_ns = INT64_MAX };
 
 	for (size_t i = 0; i < h->n_tasks && *left; i++, --*left) {
-		if (&h->tasks[i] != task && same_process(task, &h->tasks[i]) &&
+		if (&h->tasks[i] != task && host_same_process(task, &h->tasks[i]) &&
 		    awake_ns(&h->tasks[i], wait->out_ns, wait->wake_ns, left) > (wait->wake_ns - wait->out_ns) / 2) {
 			g.best = (uint32_t)i;
 			g.fits++;
@@ -227,7 +222,7 @@ static struct guess among_holders(const struct host_trace *h, const struct host_
 		const struct host_pipe_end *e = &h->pipe_ends[i];
 
 		if (e->task == last || e->task >= h->n_tasks || !(e->flags & end) ||
-		    same_process(task, &h->tasks[e->task]) != own)
+		    host_same_process(task, &h->tasks[e->task]) != own)
 			continue;
 		last = e->task;
 		for (uint32_t k = 0; k < h->n_tasks && *left; k++, --*left) {

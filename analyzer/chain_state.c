@@ -217,7 +217,7 @@ static const char *join(char *buf, size_t size, const char *before, const char *
 	return buf;
 }
 
-static const char *call_words(const struct host_trace *h, const struct host_what *what, char number[TEXT_SHORT])
+static const char *name_of_call(const struct host_trace *h, const struct host_what *what, char number[TEXT_SHORT])
 {
 	const struct syscall_name *call = syscall_find(&h->header, what->syscall);
 
@@ -242,7 +242,7 @@ static const char *with_what(char *buf, size_t size, const struct host_trace *h,
 	case CHAIN_RECLAIM:
 		return join(buf, size, "reclaiming memory", NULL);
 	default:
-		return join(buf, size, call_words(h, what, number), what->file);
+		return join(buf, size, name_of_call(h, what, number), what->file);
 	}
 }
 

@@ -132,6 +132,13 @@ static inline uint32_t host_own_pid(const struct host_task *task)
 	return task->own_pid ? task->own_pid : task->pid;
 }
 
+/* Threads of one process? A later process of its number has another first thread. */
+static inline bool host_same_process(const struct host_task *a, const struct host_task *b)
+{
+	return a == b || (a && b && a->pid == b->pid &&
+			  (a->leader == b->leader || a->leader == HOST_NOBODY || b->leader == HOST_NOBODY));
+}
+
 /* Damage is no failure: see damage, cut_ns. now_ns: what comes later is left out, as trace_open does. */
 enum err_kind host_trace_open(struct host_trace **out, const char *path, int64_t now_ns, struct error *e);
 enum err_kind host_trace_open_mem(struct host_trace **out, const void *buf, size_t len, const char *name, struct error *e);
