@@ -194,9 +194,8 @@ static void reclaim_words(char *buf, size_t size, const struct host_task *task, 
 	char bytes[TEXT_SHORT];
 
 	*buf = 0;
-	for (size_t i = 0; task && i < task->n_reclaims && task->reclaims[i].begin_ns < end_ns; i++) {
-		if (task->reclaims[i].end_ns <= begin_ns)
-			continue;
+	for (size_t i = task ? host_reclaim_after(task, begin_ns) : 0;
+	     task && i < task->n_reclaims && task->reclaims[i].begin_ns < end_ns; i++) {
 		n++;
 		pages += task->reclaims[i].pages;
 		group |= task->reclaims[i].group;

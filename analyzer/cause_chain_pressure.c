@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "alloc.h"
+#include "ns.h"
 #include "text.h"
 
 struct pressure_sum {
@@ -45,7 +46,7 @@ static struct pressure_sum sum_up(const struct host_trace *h, enum pressure of, 
 
 		if (figure(p, of) == UINT32_MAX)
 			continue;
-		sum.ns += p->end_ns - p->begin_ns;
+		sum.ns = sum64(sum.ns, p->end_ns - p->begin_ns);
 		sum.us += figure(p, of);
 		if (p->throttled_periods != UINT32_MAX)
 			sum.periods += p->throttled_periods;
@@ -56,10 +57,10 @@ static struct pressure_sum sum_up(const struct host_trace *h, enum pressure of, 
 bool memory_was_short(const struct host_trace *h, const struct host_task *task, int64_t begin_ns, int64_t end_ns)
 {
 	struct pressure_sum sum = sum_up(h, PRESSURE_MEMORY, begin_ns, end_ns);
+	size_t reclaim = task ? host_reclaim_after(task, begin_ns) : 0;
 
-	for (size_t i = 0; task && i < task->n_reclaims && task->reclaims[i].begin_ns < end_ns; i++)
-		if (task->reclaims[i].end_ns > begin_ns)
-			return true;
+	if (task && reclaim < task->n_reclaims && task->reclaims[reclaim].begin_ns < end_ns)
+		return true;
 	return sum.ns > 0 && (double)sum.us * 1000 * 100 >= (double)sum.ns;
 }
 
@@ -75,7 +76,7 @@ void pressure_words(char *buf, size_t size, const struct host_trace *h, enum pre
 	*buf = 0;
 	if (!sum.ns || !sum.us)
 		return;
-	text_duration(us, (int64_t)sum.us * 1000);
+	text_duration(us, (int64_t)(sum.us < INT64_MAX / 1000 ? sum.us * 1000 : INT64_MAX));
 	text_duration(whole, sum.ns);
 	if (of == PRESSURE_QUOTA)
 		snprintf(

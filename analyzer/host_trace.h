@@ -70,7 +70,7 @@ struct host_task {
 	char name[16];             /* NUL-terminated; the last one */
 	struct host_wait *waits;     size_t n_waits;    /* by out_ns, disjoint */
 	struct host_stalls *stalls;  size_t n_stalls;   /* by begin_ns */
-	struct host_reclaim *reclaims; size_t n_reclaims; /* by begin_ns */
+	struct host_reclaim *reclaims; size_t n_reclaims; /* by begin_ns, disjoint */
 	struct host_on_cpu *on_cpu;  size_t n_on_cpu;   /* by at_ns */
 };
 
@@ -148,3 +148,5 @@ void host_trace_free(struct host_trace *t);
 uint32_t host_trace_task(const struct host_trace *t, uint32_t tid, int64_t at_ns);
 /* Its first wait that ends after that; an index, n_waits if there is none. */
 size_t host_wait_after(const struct host_task *task, int64_t at_ns);
+/* … its first reclaim. */
+size_t host_reclaim_after(const struct host_task *task, int64_t at_ns);

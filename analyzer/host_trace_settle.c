@@ -86,6 +86,14 @@ static void separate_waits(struct host_trace *t)
 	}
 }
 
+/* A task looks for memory once at a time: what is said to have lasted until the next time is cut there. */
+static void separate_reclaims(struct host_trace *t)
+{
+	for (size_t i = 1; i < t->n_reclaims; i++)
+		if (t->reclaims[i - 1].task == t->reclaims[i].task)
+			t->reclaims[i - 1].end_ns = min64(t->reclaims[i - 1].end_ns, t->reclaims[i].begin_ns);
+}
+
 static void sort_all(struct host_trace *t)
 {
 	array_sort(t->waits, t->n_waits, sizeof(*t->waits), wait_by_task);
@@ -109,6 +117,7 @@ void host_trace_settle(struct host_trace *t)
 {
 	sort_all(t);
 	separate_waits(t);
+	separate_reclaims(t);
 	DEAL(t, waits, n_waits)
 	DEAL(t, stalls, n_stalls)
 	DEAL(t, reclaims, n_reclaims)
@@ -123,4 +132,14 @@ static bool in_by(const void *element, const void *key)
 size_t host_wait_after(const struct host_task *task, int64_t at_ns)
 {
 	return array_first(task->waits, task->n_waits, sizeof(*task->waits), in_by, &at_ns);
+}
+
+static bool over_by(const void *element, const void *key)
+{
+	return ((const struct host_reclaim *)element)->end_ns <= *(const int64_t *)key;
+}
+
+size_t host_reclaim_after(const struct host_task *task, int64_t at_ns)
+{
+	return array_first(task->reclaims, task->n_reclaims, sizeof(*task->reclaims), over_by, &at_ns);
 }

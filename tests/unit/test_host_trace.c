@@ -268,6 +268,25 @@ static void test_numbers_beyond_all_bounds(void **state)
 	done(t);
 }
 
+/* A task looks for memory once at a time. */
+static void test_reclaims_never_overlap(void **state)
+{
+	struct host_trace *t = trace_of(FAMILY "reclaim 101 t=3ms..4ms pages=1\nreclaim 101 t=1ms..9ms pages=2\n"
+					       "reclaim 100 t=2ms..2.5ms\n");
+	const struct host_task *pin = task_of(t, 101, 50);
+
+	(void)state;
+	assert_int_equal(pin->n_reclaims, 2);
+	assert_int_equal(pin->reclaims[0].end_ns, US(3000));
+	assert_int_equal(pin->reclaims[1].end_ns, US(4000));
+	assert_int_equal(host_reclaim_after(pin, US(0)), 0);
+	assert_int_equal(host_reclaim_after(pin, US(2999)), 0);
+	assert_int_equal(host_reclaim_after(pin, US(3000)), 1);
+	assert_int_equal(host_reclaim_after(pin, US(4000)), 2);
+	assert_int_equal(task_of(t, 100, 50)->reclaims[0].end_ns, US(2500));
+	done(t);
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------ */
 
 static void test_every_allocation_may_fail(void **state)
@@ -308,8 +327,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tasks_and_who_made_them),   cmocka_unit_test(test_waits_and_who_woke_them),
 		cmocka_unit_test(test_everything_else),           cmocka_unit_test(test_the_dying_still_wake),
-		cmocka_unit_test(test_the_dead_wake_nobody_else), cmocka_unit_test(test_waits_never_overlap),
-		cmocka_unit_test(test_numbers_beyond_all_bounds), cmocka_unit_test(test_every_allocation_may_fail),
+		cmocka_unit_test(test_the_dead_wake_nobody_else), cmocka_unit_test(test_reclaims_never_overlap),
+		cmocka_unit_test(test_waits_never_overlap),       cmocka_unit_test(test_numbers_beyond_all_bounds),
+		cmocka_unit_test(test_every_allocation_may_fail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
