@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <errno.h>
 #include <linux/bpf.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -233,16 +236,50 @@ static void a_switch_that_was_not_told_of(void **state)
 }
 
 /* Of a task that ended unseen the count is never right again: we see that nobody is there. */
-static void an_end_that_was_not_told_of(void **state)
+static void end_unseen(void)
 {
-	(void)state;
-	follow();
 	__atomic_fetch_add(&ebpf_state(run.state)->live, 1, __ATOMIC_RELAXED);
 	assert_true(lives_for(1300)); /* over a look */
 	end_child();
 	assert_true(ebpf_state(run.state)->live > 0);
 	assert_false(lives_for(20000));
 	host_trace_free(what_was_written());
+}
+
+static void an_end_that_was_not_told_of(void **state)
+{
+	(void)state;
+	follow();
+	end_unseen();
+}
+
+/* As older kernels do once the privileges have been given up. For good: the last test. */
+static void forbid_new_looks(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, BPF_ITER_CREATE, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+static void an_end_that_is_seen_by_a_look_opened_before(void **state)
+{
+	const struct ebpf *e;
+
+	(void)state;
+	follow();
+	e = run.state;
+	assert_int_equal(e->n_spare, EBPF_SPARE);
+	forbid_new_looks();
+	end_unseen();
 }
 
 /* In the counters at once, for a collector may be killed; and no loss twice. */
@@ -291,6 +328,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_switch_that_was_not_told_of, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_end_that_was_not_told_of, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_the_kernel_had_no_room_for, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_end_that_is_seen_by_a_look_opened_before, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
