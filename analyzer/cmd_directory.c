@@ -10,12 +10,12 @@
 
 #include "cmd.h"
 
-static int fail(const char *dir, const char *fact)
+static int fail(enum err_kind kind, const char *dir, const char *fact, const char *hint)
 {
 	struct error e;
 
-	err_set(&e, ERR_SYSTEM, dir, ERR_NO_BYTE, "%s", fact);
-	return cmd_fail(&e, NULL);
+	err_set(&e, kind, dir, ERR_NO_BYTE, "%s", fact);
+	return cmd_fail(&e, hint);
 }
 
 /* Can it be made, or written to, by the recorder? It is made only when there is something to record. */
@@ -47,16 +47,21 @@ int cmd_directory(const char *wanted, char out[PATH_MAX])
 	char here[PATH_MAX] = "";
 	int n;
 
+	if (!*dir)
+		return fail(ERR_USAGE, NULL, "no directory has an empty name", "try: -o DIR");
 	if (*dir != '/' && !getcwd(here, sizeof(here)))
-		return fail(dir, strerror(errno));
+		return fail(ERR_SYSTEM, dir, strerror(errno), NULL);
 	n = snprintf(out, PATH_MAX, "%s%s%s", here, *dir == '/' ? "" : "/", dir);
 	if (n >= PATH_MAX - 128) /* file names go there as well */
-		return fail(dir, "cannot record here: the path is too long");
+		return fail(ERR_SYSTEM, dir, "cannot record here: the path is too long", NULL);
 	if (!can_record_into(out)) {
 		char fact[128];
 
+		bool file = errno == ENOTDIR;
+
 		snprintf(fact, sizeof(fact), "cannot record here: %s", strerror(errno));
-		return fail(out, fact);
+		return fail(ERR_SYSTEM, out, fact,
+			    file ? "try: -o DIR; each process has a file of its own in it" : NULL);
 	}
 	return 0;
 }

@@ -319,7 +319,13 @@ def test_a_directory_that_cannot_be_written_to(run):
     (run.folder / "file").touch()
     run.out = run.folder / "file/deep"
     done = run("touch", "started")
-    assert done.returncode == 4 and done.stderr == f"gpushim: {run.out}: cannot record here: Not a directory\n"
+    assert done.returncode == 4 and done.stderr == f"gpushim: {run.out}: cannot record here: Not a directory\n" \
+        "try: -o DIR; each process has a file of its own in it\n"
+    for out in ("/dev/null", "/dev/null/below"):
+        done = run("touch", "started", options=["-o", out])
+        assert done.returncode == 4 and done.stderr.startswith(f"gpushim: {out}: cannot record here: Not a directory\n")
+    done = run("touch", "started", options=["-o", ""])
+    assert (done.returncode, done.stderr) == (2, "gpushim: no directory has an empty name\ntry: -o DIR\n")
     assert not (run.folder / "started").exists()
 
 
