@@ -342,7 +342,9 @@ $(BUILD)/setup-cupti: scripts/setup.sh $(BUILD)/setup-test
 check: tests static $(BUILD)/setup-test $(BUILD)/setup-clients $(BUILD)/setup-hta $(BUILD)/setup-nccl $(BUILD)/setup-cupti ## run every test; ends with "N passed, N failed"
 	$(Q)BUILD=$(BUILD) SAN=$(SAN) $(PYTHON) scripts/check.py $(CHECK)
 
-demo: all workloads ## record a real training script and print its report
+# On all CPUs, unless make was told on how many: who wants to see it has not built anything yet.
+demo: ## record a real training script and print its report
+	+$(Q)case " $$MAKEFLAGS" in *\ -j*) $(MAKE) --no-print-directory all;; *) $(MAKE) --no-print-directory -j"$$(nproc)" all;; esac
 	$(Q)BUILD=$(BUILD) scripts/demo.sh
 
 lint: ## check format, layers and likely mistakes

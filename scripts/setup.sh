@@ -36,39 +36,69 @@ has_fuzzer() { echo 'int LLVMFuzzerTestOneInput(const char *d, long n); int LLVM
 has() { command -v "$1" >/dev/null 2>&1; }
 
 # need PACKAGE TEST…: the package is installed later if the test fails
+# wish "PACKAGES" TEST…: the same, but where they cannot be had things go on without
 missing=()
+wished=()
 need() {
 	local package=$1
 	shift
 	"$@" || missing+=("$package")
 }
+wish() {
+	local packages=$1
+	shift
+	"$@" || wished+=("$packages")
+}
 
-install_missing() {
-	[ ${#missing[@]} -gt 0 ] || return 0
+apt() {
 	local sudo=
-	has apt-get || die "missing: ${missing[*]}; install them with this system's package manager"
-	if [ "$(id -u)" != 0 ]; then
-		has sudo || die "missing: ${missing[*]}; run as root: apt-get install ${missing[*]}"
-		sudo=sudo
-	fi
-	say "installing ${missing[*]}"
-	mkdir -p "$build"
-	if ! { $sudo apt-get update && $sudo env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y --no-install-recommends "${missing[@]}"; } >"$build/apt.log" 2>&1; then
+	[ "$(id -u)" = 0 ] || sudo=sudo
+	$sudo env DEBIAN_FRONTEND=noninteractive apt-get "$@" >>"$build/apt.log" 2>&1
+}
+apt_install() { apt install -y --no-install-recommends "$@"; }
+
+# What is needed, and of what is wished for whatever can be had.
+install_singly() {
+	local packages
+	if [ ${#missing[@]} -gt 0 ] && ! apt_install "${missing[@]}"; then
 		tail -5 "$build/apt.log" >&2
 		die "apt-get failed; see $build/apt.log"
 	fi
-	missing=()
+	for wish in "${wished[@]}"; do
+		read -ra packages <<<"$wish"
+		apt_install "${packages[@]}" || true
+	done
 }
 
-# want PACKAGE WHAT TEST…: the same, but where it cannot be had things go on without WHAT
-want() {
-	local package=$1 what=$2
-	shift 2
-	"$@" && return 0
-	(missing=("$package") && install_missing) || say "without $what"
+# All in one call: each takes seconds, however little it installs. Only where that fails it is not known for which of them.
+install_missing() {
+	local all
+	read -ra all <<<"${missing[*]} ${wished[*]}"
+	[ ${#all[@]} -gt 0 ] || return 0
+	if ! has apt-get || { [ "$(id -u)" != 0 ] && ! has sudo; }; then
+		[ ${#missing[@]} = 0 ] || die "missing: ${missing[*]}; install them with this system's package manager, or as root: apt-get install ${missing[*]}"
+		wished=()
+		return 0
+	fi
+	say "installing ${all[*]}"
+	mkdir -p "$build"
+	: >"$build/apt.log"
+	apt update || true # without the network there may be what an earlier one fetched
+	apt_install "${all[@]}" || install_singly
+	missing=()
+	wished=()
 }
 has_ebpf() { has clang && { has bpftool || [ -x /usr/sbin/bpftool ]; } && has_header bpf/libbpf.h; }
+
+has_fuse() { has_header fuse3/fuse_opt.h; }
+need_venv() { need python3-venv python3 -c 'import ensurepip'; }
+nvtx_header=nvtx3/nvToolsExt.h
+
+# What is fetched where no toolkit has it.
+has_fetched_headers() {
+	local inc
+	inc=$(scripts/cuda-include.sh) && { [ -e "$inc/$nvtx_header" ] || [ -e "$build/deps/nvtx/include/$nvtx_header" ]; }
+}
 
 # A throw-away environment, because a distribution's own pip refuses to install.
 venv() { [ -x "$build/venv/bin/python" ] || python3 -m venv "$build/venv"; }
@@ -78,7 +108,7 @@ cuda_headers() {
 	cuda_inc=$(scripts/cuda-include.sh) && return 0
 	say "no CUDA 13 toolkit: fetching its headers (${cuda_wheels[*]})"
 	need python3 has python3
-	need python3-venv python3 -c 'import ensurepip'
+	need_venv
 	install_missing
 	local deps=$build/deps
 	mkdir -p "$deps/wheels"
@@ -98,11 +128,11 @@ cuda_headers() {
 nvtx_headers() {
 	local deps=$build/deps
 	nvtx_inc=$cuda_inc
-	[ ! -e "$nvtx_inc/nvtx3/nvToolsExt.h" ] || return 0
+	[ ! -e "$nvtx_inc/$nvtx_header" ] || return 0
 	nvtx_inc=$deps/nvtx/include
-	[ ! -e "$nvtx_inc/nvtx3/nvToolsExt.h" ] || return 0
+	[ ! -e "$nvtx_inc/$nvtx_header" ] || return 0
 	need python3 has python3
-	need python3-venv python3 -c 'import ensurepip'
+	need_venv
 	install_missing
 	venv
 	mkdir -p "$deps/nvtx"
@@ -112,7 +142,7 @@ nvtx_headers() {
 		find "$deps/nvtx/unpacked" -type d -name nvtx3 -prune -exec cp -r {} "$nvtx_inc/" \;
 		rm -rf "$deps/nvtx/unpacked" "$deps"/nvtx/*.whl
 	fi
-	[ -e "$nvtx_inc/nvtx3/nvToolsExt.h" ] || { say "without NVTX's headers, which $(tail -1 "$build/nvtx.log")"; nvtx_inc=; }
+	[ -e "$nvtx_inc/$nvtx_header" ] || { say "without NVTX's headers, which $(tail -1 "$build/nvtx.log")"; nvtx_inc=; }
 }
 
 # For another processor (CROSS=aarch64-linux-gnu-): its compiler, qemu to run what it makes, and its libraries, unpacked in $build/sysroot.
@@ -142,9 +172,11 @@ build_libraries() {
 	need libbz2-dev has_header bzlib.h
 	need uthash-dev has_header uthash.h
 	need libcmocka-dev has_header cmocka.h
+	has_fetched_headers || need_venv
+	wish "clang bpftool libbpf-dev" has_ebpf # make says what it goes on without
+	wish libfuse3-dev has_fuse
 	install_missing
-	has_ebpf || (missing=(clang bpftool libbpf-dev) && install_missing) 2>/dev/null || true # make says what it goes on without
-	want libfuse3-dev "the tests on a FUSE file system" has_header fuse3/fuse_opt.h
+	has_fuse || say "without the tests on a FUSE file system"
 }
 
 case ${1:-} in
@@ -156,7 +188,7 @@ build)
 	printf '%s\n' "CUDA_INC = $cuda_inc" "NVTX_INC = $nvtx_inc" >"$build/setup.mk"
 	;;
 test)
-	need python3-venv python3 -c 'import ensurepip'
+	need_venv
 	need debian-archive-keyring test -e /usr/share/keyrings/debian-archive-keyring.gpg
 	install_missing
 	venv
