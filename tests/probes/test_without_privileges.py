@@ -163,10 +163,10 @@ for round in range(20):
 told("slept", time.monotonic_ns() - begin - (stat() - ran))
 """)
     named = [r for r in run.trace.waits + run.trace.stalls if r.tid == run.tid() and run.trace.file(r) == str(cold)]
-    if not named:
-        pytest.skip("this disk is too fast: never met at it")
     reads = [r for r in named if r.syscall == CALLS["pread64"]]
-    assert reads and {r.syscall for r in named} <= {CALLS["pread64"], CALLS["fadvise64"]}
+    assert {r.syscall for r in named} <= {CALLS["pread64"], CALLS["fadvise64"]}
+    if not reads:  # to give pages up waits for other CPUs: that may be met where no read is
+        pytest.skip("this disk is too fast: never met at it")
     exact = [r for r in reads if r.offset != 2**64 - 1]
     assert all(r.offset % (1 << 18) == 0 and r.offset < 16 << 20 for r in exact)
     assert all(r.dev and r.inode == os.stat(cold).st_ino for r in named)
