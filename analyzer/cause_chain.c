@@ -12,11 +12,13 @@ static bool is_whole(const struct host_trace *h)
 	       !h->counters.records_dropped;
 }
 
-/* It waited for something, though not for what is known: then that is said, or the time would be said to be what a blocking call left
- * behind. */
+/* It waited for something, once or many times between two looks, though not for what is known: then that is said, or the time would be said to be
+ * what a blocking call left behind. */
 static bool is_asleep(const struct chain_segment *s)
 {
-	return s->n_steps > 1 || (s->steps[0].wait && chain_leaf(s)->state != CHAIN_UNKNOWN);
+	const struct chain_step *first = &s->steps[0];
+
+	return s->n_steps > 1 || ((first->wait || first->stalls) && chain_leaf(s)->state != CHAIN_UNKNOWN);
 }
 
 static bool had_no_cpu(enum cause_id cause)
