@@ -76,6 +76,21 @@ static bool swaps(const struct chain_segment *s, const struct chain *whole)
 	return false;
 }
 
+/* What is read of no known file is anonymous memory where memory is short: else nothing of that had left it. Looks tell of a fault whether the
+ * process has anything in the swap: it is a file's where it has not, whatever the machine is short of; either, where it has. */
+static enum cause_id of_no_known_file(const struct chain_segment *s, const struct chain_about *about,
+				      bool short_of_memory)
+{
+	const struct chain_step *leaf = chain_leaf(s);
+	bool fault = leaf->state == CHAIN_FAULT;
+
+	if (fault && what_of(leaf)->fd_kind == GST_FD_FILE)
+		return CAUSE_input_storage;
+	if ((fault && short_of_memory) || swaps(s, about->whole))
+		return CAUSE_memory_stall;
+	return fault && about->host->probes.how == GST_PROBES_PROC ? CAUSE_unexplained : CAUSE_input_storage;
+}
+
 static enum cause_id of_read(const struct chain_segment *s, const struct chain_about *about)
 {
 	const struct chain_step *leaf = chain_leaf(s);
@@ -99,10 +114,7 @@ static enum cause_id of_read(const struct chain_segment *s, const struct chain_a
 	case FILE_DATA:
 		break;
 	}
-	/* What is read of no known file is anonymous memory where memory is short: else nothing of that had left it. */
-	if (!w->file && !w->inode && ((fault && short_of_memory) || swaps(s, about->whole)))
-		return CAUSE_memory_stall;
-	return CAUSE_input_storage;
+	return w->file || w->inode ? CAUSE_input_storage : of_no_known_file(s, about, short_of_memory);
 }
 
 static bool same_file(const struct host_what *a, const struct host_what *b)

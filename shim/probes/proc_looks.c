@@ -114,7 +114,7 @@ static void write_between(struct watch *w, struct looked *t, const struct betwee
 		s.what.flags = GST_WAIT_PREEMPTED;
 	} else if (faults > t->faults) {
 		s.what.syscall = -1;
-		s.what.flags = GST_WAIT_FAULT;
+		proc_wait_some_fault(t->id.pid, &s.what);
 	} else if ((before || after) && proc_wait_same(&t->what, next)) {
 		s.what = *next;
 		s.what.offset = UINT64_MAX;

@@ -187,6 +187,19 @@ static void read_wchan(uint32_t pid, uint32_t tid, struct gst_wait_for *what)
 		what->flags |= GST_WAIT_ANONYMOUS;
 }
 
+void proc_wait_some_fault(uint32_t pid, struct gst_wait_for *what)
+{
+	char text[4096];
+	uint64_t swapped;
+
+	what->flags |= GST_WAIT_FAULT;
+	if (what->flags & GST_WAIT_ANONYMOUS || proc_text_read(text, sizeof(text), "/proc/%u/status", pid) <= 0)
+		return;
+	/* What is being read in from there still counts. */
+	if (proc_text_field(text, "VmSwap:", 10, &swapped) && swapped == 0)
+		what->fd_kind = GST_FD_FILE;
+}
+
 /* "running", "-1 sp pc" asleep outside of a call, "number arg … arg sp pc". False: running. */
 static bool parse_call(const char *text, int64_t *number, uint64_t args[6])
 {
@@ -225,11 +238,11 @@ bool proc_wait_look(struct proc_waits *w, uint32_t pid, uint32_t tid, struct gst
 	what->arg = args[0];
 	if (state == 'D')
 		what->flags |= GST_WAIT_DISK;
-	/* Asleep outside of a call, and not to be woken by a signal: in a page fault. */
-	if (number == -1 && state == 'D')
-		what->flags |= GST_WAIT_FAULT;
 	if (number < 0 || state == 'D')
 		read_wchan(pid, tid, what);
+	/* Asleep outside of a call, and not to be woken by a signal: in a page fault. */
+	if (number == -1 && state == 'D')
+		proc_wait_some_fault(pid, what);
 	if (number >= 0 && (form = syscall_form(number)))
 		name_arguments(w, pid, form, args, what);
 	return true;

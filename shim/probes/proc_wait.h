@@ -40,5 +40,7 @@ bool proc_wait_look(struct proc_waits *w, uint32_t pid, uint32_t tid, struct gst
 void proc_wait_unknown(struct gst_wait_for *what);
 /* The file's memory at this address, for a page fault there; or that it is of no file. */
 void proc_wait_fault(struct proc_waits *w, uint32_t pid, uint64_t address, struct gst_wait_for *what);
+/* A fault of which the address is not known: it is a file's (fd_kind) where the process has nothing in the swap. */
+void proc_wait_some_fault(uint32_t pid, struct gst_wait_for *what);
 /* Do both speak of the same file, call, and kind of waiting? */
 bool proc_wait_same(const struct gst_wait_for *a, const struct gst_wait_for *b);

@@ -48,6 +48,39 @@ static void test_code_thrown_out_for_want_of_memory(void **state)
 	tasks[MAIN].n_reclaims = 0;
 }
 
+/* Of no known file. kind: what looks say of it, of how the task is watched. */
+static enum cause_id of_fault(uint8_t kind, uint32_t how)
+{
+	struct host_what *w;
+	enum cause_id cause;
+
+	begin();
+	w = step(MAIN, CHAIN_FAULT);
+	w->flags = GST_WAIT_FAULT;
+	w->fd_kind = kind;
+	host.probes.how = how;
+	cause = cause_of(false);
+	host.probes.how = 0;
+	return cause;
+}
+
+static void test_faults_of_no_known_file(void **state)
+{
+	struct host_pressure p = { 0,          100 * MS,   UINT32_MAX, 20000,     UINT32_MAX,
+				   UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX };
+
+	(void)state;
+	assert_int_equal(of_fault(GST_FD_NONE, GST_PROBES_EBPF), CAUSE_input_storage);
+	assert_int_equal(of_fault(GST_FD_NONE, GST_PROBES_PROC), CAUSE_unexplained);
+	assert_int_equal(of_fault(GST_FD_FILE, GST_PROBES_PROC), CAUSE_input_storage);
+	host.pressure = &p; /* the machine's: somebody is short of memory */
+	host.n_pressure = 1;
+	assert_int_equal(of_fault(GST_FD_NONE, GST_PROBES_EBPF), CAUSE_memory_stall);
+	assert_int_equal(of_fault(GST_FD_NONE, GST_PROBES_PROC), CAUSE_memory_stall);
+	assert_int_equal(of_fault(GST_FD_FILE, GST_PROBES_PROC), CAUSE_input_storage);
+	host.n_pressure = 0;
+}
+
 static void test_writes(void **state)
 {
 	(void)state;
@@ -348,6 +381,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reads_by_what_is_read),
 		cmocka_unit_test(test_code_thrown_out_for_want_of_memory),
+		cmocka_unit_test(test_faults_of_no_known_file),
 		cmocka_unit_test(test_writes),
 		cmocka_unit_test(test_a_write_that_is_flushed_later_is_part_of_saving),
 		cmocka_unit_test(test_descriptors_whose_other_end_is_not_on_record),
