@@ -22,8 +22,8 @@ def ebpf(gpushim):
 
 
 def bench(build, tmp_path, *options):
-    return subprocess.run([sys.executable, BENCH, "--built", *options], cwd=tmp_path, env={**os.environ, "BUILD": str(build)}, capture_output=True, text=True,
-                          timeout=100)
+    return subprocess.run([sys.executable, BENCH, "--built", *options], cwd=tmp_path, env={**os.environ, "BUILD": str(build)},
+                          capture_output=True, text=True, timeout=100)
 
 
 @root_only
@@ -48,6 +48,15 @@ def test_bench_host(build, tmp_path, ebpf):
 
 
 @root_only
+def test_a_limit_that_is_not_measured_is_not_held(build, tmp_path):
+    """Looks at /proc have no eBPF programs, and nobody floods them."""
+    done = bench(build, tmp_path, "--rounds", "1", "--seconds", "0.05", "--probes", "proc", "--check")
+    assert done.returncode == 1
+    assert {line for line in done.stdout.splitlines() if line.endswith(": not measured")} == {
+        f"{key}: not measured" for key in ("ebpf_share_of_cpu", "flood_dropped", "flood_records_per_s")}
+
+
+@root_only
 def test_a_flood_is_counted_to_the_last_switch(build, tmp_path, ebpf):
     """What the kernel's accounts have of the tree's switches is in the file, or was said to be lost."""
     done = subprocess.run([build / "bench/host_flood", tmp_path, "1", "50000"], capture_output=True, text=True, timeout=60)
@@ -60,7 +69,8 @@ def test_a_flood_is_counted_to_the_last_switch(build, tmp_path, ebpf):
 
 def test_host_pair(build):
     """Both ways to take turns, as many switches as asked for."""
-    done = subprocess.run([build / "bench/host_pair", "0"], input="2000 0 pipe\n1000 20000 pipe\n2000 0 yield\n500 0 pipe\n", capture_output=True, text=True, timeout=60)
+    done = subprocess.run([build / "bench/host_pair", "0"], input="2000 0 pipe\n1000 20000 pipe\n2000 0 yield\n500 0 pipe\n",
+                          capture_output=True, text=True, timeout=60)
     pid, *rounds = [line.split() for line in done.stdout.splitlines()]
     assert done.returncode == 0 and int(pid[0]) > 0
     assert [row[2] for row in rounds] == ["2000", "1000", "2000", "500"]
