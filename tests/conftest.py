@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("workloads", "scenarios", "preload")]  # what tests of several folders use
+sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("workloads", "scenarios", "preload", "probes")]  # what tests of several folders use
 
 from recording import Recorder  # noqa: E402
 

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Trees of processes: however deep the one sits that a device waits for, however many there are, wherever they came from or went, the report
-finds it; and what ends in the middle leaves its traces readable."""
+finds it."""
 
-import json
 import os
-import random
 import shutil
-import signal
 import subprocess
 import time
 
@@ -18,6 +15,7 @@ from faults import Plan
 from janitor import Janitor
 from machine import once_in
 from recording import end_with_the_tests
+from running import Running
 
 MS = 1_000_000
 TRIES = 3
@@ -128,54 +126,7 @@ def test_another_pid_namespace(build, disk, needs):
     once_in(TRIES, attempt)
 
 
-# ---- attach, and ends -------------------------------------------------------------------------------------------------------------------
-
-class Running:
-    """A program under the recorder alone, and a collector beside it that was told to follow it."""
-
-    def __init__(self, build, folder, plan, how="ebpf"):
-        self.build, self.folder, self.how = build, folder, how
-        env = {**lab.environment(build, folder, plan), "LD_PRELOAD": str(build / "libgpushim.so")}
-        self.program = subprocess.Popen(lab.program(build, plan.command), cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, text=True, preexec_fn=end_with_the_tests)
-        self.collector = None
-
-    def until_step(self, step):
-        for line in self.program.stdout:
-            if line == f"step {step}\n":
-                return
-        raise AssertionError(f"it ended before step {step}")
-
-    def attach(self):
-        self.collector = subprocess.Popen([str(self.build / "gpushim"), "host", "--probes", self.how, "-p", str(self.program.pid), "-o",
-                                           str(self.folder / "gpushim-out")], cwd=self.folder, stdin=subprocess.DEVNULL, text=True,
-                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=end_with_the_tests)
-
-    def ended(self):
-        """(the program's status, the collector's)"""
-        self.program.stdout.read()
-        statuses = self.program.wait(timeout=60), self.collector.wait(timeout=30)
-        return statuses
-
-    def end(self):
-        for process in (self.program, self.collector):
-            if process:
-                process.kill()
-                process.wait()
-
-
-def gpushim(build, *args):
-    return subprocess.run([str(build / "gpushim"), *map(str, args)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-
-
-def check_readable(build, out):
-    """The program's and the probes'."""
-    done = gpushim(build, "info", out)
-    assert done.returncode == 0, done.stderr
-    done = gpushim(build, "report", out, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
+# ---- attach -------------------------------------------------------------------------------------------------------------------
 
 def test_attach_to_what_runs(build, disk, needs):
     """From the moment on that it is followed, as well as from its begin."""
@@ -202,37 +153,3 @@ def test_attach_to_what_runs(build, disk, needs):
         result = score.score(score.true_gaps(folder / "truth.json"), spans, lab.report(build, folder), run_queue.read(folder / "waits.json"))
         check_right(result, "input-preprocess")
     once_in(TRIES, attempt)
-
-
-def kill_at_random(build, folder, seed, whom):
-    """The collector, the program, or both at once, some time after they began."""
-    rng = random.Random(seed)
-    running = Running(build, folder, loader(workers=2, depth=2, batches=200, ms=3))
-    try:
-        running.until_step(2)
-        running.attach()
-        time.sleep(rng.uniform(0.005, 0.5))
-        for name in whom:
-            getattr(running, name).send_signal(signal.SIGKILL)
-        if "program" not in whom:
-            running.program.stdout.close()  # it goes on, without a reader
-        for name in whom:
-            getattr(running, name).wait(timeout=30)
-        if "collector" not in whom:
-            said = running.collector.communicate(timeout=30)[1]  # nobody is left to follow, or was when it had begun
-            assert running.collector.returncode == 0 or "has ended" in said, said
-        if "program" in whom or seed % 2:
-            check_readable(build, folder / "gpushim-out")  # also while the program runs
-    finally:
-        running.end()
-    return check_readable(build, folder / "gpushim-out")
-
-
-@pytest.mark.parametrize("whom", [("collector",), ("program",), ("collector", "program"), ("program", "collector")], ids="-".join)
-def test_killed_at_any_moment(build, disk, needs, whom):
-    needs("ebpf")
-    for seed in range(3):
-        folder = disk / f"kill-{seed}"
-        folder.mkdir()
-        report = kill_at_random(build, folder, seed, whom)
-        assert report["devices"][0]["operations"] > 0
