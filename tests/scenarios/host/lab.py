@@ -119,7 +119,8 @@ def run_followed(build, folder, plan, how, user):
         collector = None
         try:
             until_stopped(process)
-            collector = subprocess.Popen([str(build / "gpushim"), "host", "--probes", how, "-p", str(process.pid)], stderr=subprocess.PIPE, **options)
+            collector = subprocess.Popen([str(build / "gpushim"), "host", "--probes", how, "-p", str(process.pid)], stderr=subprocess.PIPE,
+                                         **options)
             said = collector.stderr.readline()
             if " following " not in said:
                 raise Failed(f"the collector: {said.strip()}")
@@ -184,7 +185,8 @@ def show_longest(build, folder, made):
     (device,) = made["devices"]
     by = [sum(cause["end_ns"] - cause["begin_ns"] for cause in gap["causes"] if cause["id"] in score.CAUSES) for gap in device["gaps"]]
     if by:
-        subprocess.run([str(build / "gpushim"), "report", str(folder / "gpushim-out"), "--why", str(by.index(max(by)))], stdin=subprocess.DEVNULL)
+        longest = str(by.index(max(by)))
+        subprocess.run([str(build / "gpushim"), "report", str(folder / "gpushim-out"), "--why", longest], stdin=subprocess.DEVNULL)
 
 
 # ---- the table ----------------------------------------------------------------------------------------------------------------------------

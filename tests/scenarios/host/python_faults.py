@@ -57,7 +57,8 @@ def schedstat():
 
 def others_queued():
     """Of this process's other threads, when called by its first."""
-    return sum(int(Path(task.path, "schedstat").read_text().split()[1]) for task in os.scandir("/proc/self/task") if task.name != str(os.getpid()))
+    tasks = (task.path for task in os.scandir("/proc/self/task") if task.name != str(os.getpid()))
+    return sum(int(Path(task, "schedstat").read_text().split()[1]) for task in tasks)
 
 
 class Span:
@@ -183,8 +184,8 @@ def worker(truth, job, ask, answer):
 def feeder_queued(truth, cause, answer, index, at, before):
     """The thread that writes the answer into the pipe."""
     queued = others_queued() - before
-    truth.write({"cause": cause, "role": "feeder", "step": index, "pid": os.getpid(), "tid": answer._thread.native_id, "begin": at, "end": at + queued + 1, "cpu": 0,
-                 "queued": queued, "throttled": 0})
+    truth.write({"cause": cause, "role": "feeder", "step": index, "pid": os.getpid(), "tid": answer._thread.native_id, "begin": at,
+                 "end": at + queued + 1, "cpu": 0, "queued": queued, "throttled": 0})
 
 
 def pin(truth, cause, answers, ready):

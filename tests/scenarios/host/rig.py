@@ -178,7 +178,8 @@ while peer.recv(1):
 
 def sender(janitor, size, late_s):
     """(port, process): answers each byte with so many, so late."""
-    process = subprocess.Popen([sys.executable, "-c", SENDER, str(size), str(late_s)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-c", SENDER, str(size), str(late_s)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               text=True)
     janitor.later("kill", process.pid)
     return int(process.stdout.readline()), process
 

@@ -36,7 +36,8 @@ class RunQueue:
         janitor.later("rmdir", self.path)
         try:
             self.path.mkdir()
-            for name, value in (("trace_clock", "mono"), ("buffer_size_kb", BUFFER_KB),                                 *((f"events/sched/{event}/enable", 1) for event in EVENTS)):
+            enabled = [(f"events/sched/{event}/enable", 1) for event in EVENTS]
+            for name, value in (("trace_clock", "mono"), ("buffer_size_kb", BUFFER_KB), *enabled):
                 (self.path / name).write_text(str(value))
         except OSError as error:
             raise Missing(f"needs to trace the scheduler: {error}") from error

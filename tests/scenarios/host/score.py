@@ -25,7 +25,7 @@ CAUSES = ("input-storage", "input-network", "input-preprocess", "host-lock", "ho
           "checkpoint", "output-io")
 QUEUED = ("cpu-contention", "cpu-throttled")
 REST = ("input-wait", "unexplained")
-LOOP = ("sync-bubble", "host-compute", "launch-bound", "device-latency")  # from the kernel's end to the fault, from the fault to the next kernel's begin
+LOOP = ("sync-bubble", "host-compute", "launch-bound", "device-latency")  # from the kernel's end to the fault, from there to the next kernel
 FILE_CAUSES = ("input-storage", "input-network", "checkpoint")
 
 
@@ -192,7 +192,8 @@ def score_span(result, part, span, spans):
             result.named += ns
             result.named_right += ns * good
             if not good:
-                result.named_else.append((span.path, span.offset, ns, [(link.get("file"), link.get("offset")) for link in cause.get("chain", [])]))
+                links = [(link.get("file"), link.get("offset")) for link in cause.get("chain", [])]
+                result.named_else.append((span.path, span.offset, ns, links))
 
 
 def stretches(main, begin, end):

@@ -94,7 +94,8 @@ def test_the_file_and_the_place_in_it(link, right):
 
 
 def test_another_cause_names_no_file():
-    found = score.score(GAP, [span_of("input-storage", 0, 10 * MS, **FILE)], report_of(("host-compute", 0, 10 * MS, {"file": "/d/a.tar", "offset": 4096})))
+    report = report_of(("host-compute", 0, 10 * MS, {"file": "/d/a.tar", "offset": 4096}))
+    found = score.score(GAP, [span_of("input-storage", 0, 10 * MS, **FILE)], report)
     assert (found.named, found.right) == (0, 0)
 
 
@@ -130,7 +131,8 @@ def traced(*events):
 
 
 def switch(us, out, state, into):
-    return us, out, f"sched_switch: prev_comm=a =b prev_pid={out} prev_prio=120 prev_state={state} ==> next_comm=c d next_pid={into} next_prio=120"
+    before, after = f"prev_comm=a =b prev_pid={out} prev_prio=120 prev_state={state}", f"next_comm=c d next_pid={into} next_prio=120"
+    return us, out, f"sched_switch: {before} ==> {after}"
 
 
 def waking(us, thread, name="sched_waking"):

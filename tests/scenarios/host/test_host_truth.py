@@ -37,8 +37,8 @@ def run(build, name, folder):
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_gaps_are_the_faults(build, disk, name):
-    """Nine tenths of a gap of a millisecond and more is in what the main thread says it waited for. Not of each: on a busy machine it waits for a
-    CPU between the device's end and its fault."""
+    """Nine tenths of a gap of a millisecond and more is in what the main thread says it waited for. Not of each: on a busy machine it waits for
+    a CPU between the device's end and its fault."""
     def check():
         folder = disk / str(time.monotonic_ns())
         folder.mkdir(mode=0o777)
