@@ -279,19 +279,29 @@ static bool compiled(const struct chain_segment *s)
 	return false;
 }
 
+static bool hands_over_output(const struct chain_step *link)
+{
+	return link->state == CHAIN_PIPE_WRITE || link->state == CHAIN_SOCKET_WRITE;
+}
+
+/* Input owed by others, whatever they lack. What is done with output that was handed over is no cause. */
+static bool waits_for_a_network(const struct chain_segment *s)
+{
+	for (size_t i = 0; i + 1 < s->n_steps && !hands_over_output(&s->steps[i]); i++)
+		if (asks_a_network(&s->steps[i]))
+			return true;
+	return false;
+}
+
 enum cause_id chain_cause(const struct chain_segment *s, const struct chain_about *about)
 {
 	enum cause_id cause = of_leaf(s, about);
 
+	if (waits_for_a_network(s))
+		return CAUSE_input_network;
 	if (cause == CAUSE_cpu_contention || cause == CAUSE_cpu_throttled || cause == CAUSE_memory_stall)
 		return cause;
 	if (compiled(s))
 		return CAUSE_module_load;
-	for (size_t i = 0; i + 1 < s->n_steps; i++) {
-		if (asks_a_network(&s->steps[i]))
-			return CAUSE_input_network;
-		if (s->steps[i].state == CHAIN_PIPE_WRITE || s->steps[i].state == CHAIN_SOCKET_WRITE)
-			return i == 0 ? CAUSE_output_io : cause; /* what is done with output is no cause */
-	}
-	return cause;
+	return s->n_steps > 1 && hands_over_output(&s->steps[0]) ? CAUSE_output_io : cause;
 }

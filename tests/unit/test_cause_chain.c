@@ -257,6 +257,9 @@ static void test_sockets_by_who_is_at_the_other_end(void **state)
 		assert_int_equal(over(loopback[i], STRANGER, CHAIN_SLEEP), CAUSE_input_network);
 		assert_int_equal(over(loopback[i], STRANGER, CHAIN_UNKNOWN), CAUSE_input_network);
 	}
+	/* of a service's CPU nothing is said, of one's own worker's it is */
+	assert_int_equal(over("tcp:127.0.0.1:80", STRANGER, CHAIN_QUEUED), CAUSE_input_network);
+	assert_int_equal(over("tcp:127.0.0.1:80", WORKER, CHAIN_QUEUED), CAUSE_cpu_contention);
 	assert_int_equal(over("unix:[5]:[6]", STRANGER, CHAIN_SLEEP), CAUSE_host_sleep);
 	assert_int_equal(over("socket:[5]", STRANGER, CHAIN_SLEEP), CAUSE_input_network);
 	assert_int_equal(over("tcp:[::1234]:80", WORKER, CHAIN_SLEEP), CAUSE_input_network);
