@@ -66,20 +66,27 @@ static int give_up(struct segment *s, uint64_t left_ticks, bool rather_lose)
 	return 0;
 }
 
+static void leave(uint32_t *own)
+{
+	if (own && *own != GST_NONE) {
+		segment_table_leave(*own);
+		*own = GST_NONE;
+	}
+}
+
 /* Gives up the oldest one left after `after`. 0, or an errno, or NONE_LEFT. As soon as it is the caller's, its own is left to others: nobody
- * holds two for long. */
-static int next(uint64_t *after, bool rather_lose, struct segment *out, uint32_t *own)
+ * holds two for long. own_left: when that was, 0 never. */
+static int next(uint64_t *after, bool rather_lose, struct segment *out, const uint32_t *own, uint64_t *own_left)
 {
 	uint64_t left_ticks;
 	struct segment s = { .index = segment_table_take_oldest(segments_used(), *after, &left_ticks) };
 	int rc;
 
+	*own_left = 0;
 	if (s.index == GST_NONE)
 		return NONE_LEFT;
-	if (own && *own != GST_NONE) {
-		segment_table_leave(*own);
-		*own = GST_NONE;
-	}
+	if (own && *own != GST_NONE)
+		*own_left = segment_table_leave(*own);
 	s.recycles = segment_table_recycles(s.index);
 	rc = give_up(&s, left_ticks, rather_lose);
 	if (rc) { /* a younger one may have nothing that must be kept */
@@ -91,26 +98,32 @@ static int next(uint64_t *after, bool rather_lose, struct segment *out, uint32_t
 	return rc;
 }
 
-/* 0, or an errno, ENOSPC where nobody has room for what must be kept; or NONE_LEFT. */
+/* 0, or an errno, ENOSPC where nobody has room for what must be kept; or NONE_LEFT. What it found becomes the keeper's only where the caller has
+ * its own again, or never had one: another thread may have taken that meanwhile. */
 static int have(bool rather_lose, struct segment *out, uint32_t *own)
 {
-	uint64_t after = 0;
+	uint64_t after = 0, own_left;
 	int rc = NONE_LEFT;
 	bool gave = false;
 
 	for (unsigned tries = 0; tries < TRIES; tries++) {
-		int last = next(&after, rather_lose, out, own);
+		int last = next(&after, rather_lose, out, own, &own_left);
+		bool own_is_gone = own_left && !segment_table_take(*own, own_left);
 
 		if (last == NONE_LEFT)
 			break;
 		rc = last;
-		if (!rc && !keeper_take(out))
+		if (own_is_gone)
+			*own = GST_NONE;
+		if (!rc && (own_is_gone || !keeper_take(out))) {
+			leave(own);
 			return 0;
+		}
 		gave |= !rc;
 		if (rc && rc != ENOSPC && rc != EAGAIN)
 			break;
 	}
-	if (gave && own && keeper_give_back(out)) /* there is no other for a thread that just left its own */
+	if (gave && own && *own == GST_NONE && keeper_give_back(out)) /* there is no other for a thread without one */
 		return 0;
 	return rc ? rc : NONE_LEFT;
 }

@@ -336,6 +336,50 @@ static void a_thread_goes_on_in_its_own_where_there_is_no_other(void **state)
 	assert_true(model.seen[2 * n - 1] && model.seen[2 * n - PER_SEGMENT - 1]);
 }
 
+static bool stock_comes; /* as soon as the keeper has taken one */
+static unsigned stock_came, stock_took;
+
+bool __real_keeper_take(struct segment *s);
+bool __wrap_keeper_take(struct segment *s);
+
+bool __wrap_keeper_take(struct segment *s)
+{
+	bool taken = __real_keeper_take(s);
+	struct segment theirs;
+
+	if (taken && stock_comes) {
+		stock_comes = false;
+		stock_came++;
+		if (segment_try(&theirs)) {
+			stock_took++;
+			segment_release(theirs.base);
+		}
+	}
+	return taken;
+}
+
+/* The keeper takes what the thread gave up for itself: its own is its own still, whoever looks for one in that moment. */
+static void what_the_keeper_took_costs_no_thread_its_own(void **state)
+{
+	struct ring r, other;
+
+	(void)state;
+	limit_to(4);
+	ring_attach(&other);
+	ring_attach(&r);
+	for (uint32_t i = 0; i < PER_SEGMENT * 3 / 2; i++)
+		write_down(&r, i);
+	stock_came = stock_took = 0;
+	stock_comes = true;
+	for (uint32_t i = PER_SEGMENT * 3 / 2; i < 6 * PER_SEGMENT; i++)
+		write_down(&r, i);
+	stock_comes = false;
+	assert_int_equal(stock_came, 1);
+	assert_int_equal(stock_took, 0);
+	assert_int_equal(file_counters()->records_dropped, 0);
+	check_file();
+}
+
 static void what_the_keeper_took_is_not_in_stock_as_well(void **state)
 {
 	struct ring r, others[2];
@@ -497,6 +541,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_copy_of_what_is_still_there_does_not_count, begin, tear_down),
 		cmocka_unit_test_setup_teardown(a_segment_is_never_taken_from_its_thread, begin, tear_down),
 		cmocka_unit_test_setup_teardown(a_thread_goes_on_in_its_own_where_there_is_no_other, begin, tear_down),
+		cmocka_unit_test_setup_teardown(what_the_keeper_took_costs_no_thread_its_own, begin, tear_down),
 		cmocka_unit_test_setup_teardown(what_the_keeper_took_is_not_in_stock_as_well, begin, tear_down),
 		cmocka_unit_test_setup_teardown(what_ended_threads_left_is_given_up_too, begin, tear_down),
 		cmocka_unit_test_setup_teardown(many_threads_in_a_small_file, begin, tear_down),
