@@ -36,6 +36,8 @@ static void count_once(struct host_trace *t)
 {
 	uint64_t busy = t->counters.dropped_busy;
 
+	if (t->probes.how != GST_PROBES_EBPF)
+		return;
 	if (t->probes.events_lost < busy)
 		t->probes.events_lost = busy;
 	t->counters.records_dropped -= busy < t->counters.records_dropped ? busy : t->counters.records_dropped;

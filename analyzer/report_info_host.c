@@ -100,11 +100,15 @@ static void watched(struct words *w, const struct host_trace *h)
 static void dropped(struct words *w, const struct host_trace *h)
 {
 	const struct gst_counters *c = &h->counters;
+	uint64_t busy = c->dropped_busy < c->records_dropped ? c->dropped_busy : c->records_dropped;
 	char n[48], bytes[TEXT_SHORT];
 
-	if (!c->records_dropped)
+	if (busy)
+		words_say(w, INK_WARN, "%s of pipes and sockets left out, as there were too many.",
+			  words_number(n, busy, "end", "ends"));
+	if (c->records_dropped == busy)
 		return;
-	words_number(n, c->records_dropped, "record", "records");
+	words_number(n, c->records_dropped - busy, "record", "records");
 	if (c->drop_errno && c->drop_errno < 4096)
 		words_say(w, INK_WARN, "%s found no room in the file (%s).", n, strerror((int)c->drop_errno));
 	else if (c->limit_bytes)

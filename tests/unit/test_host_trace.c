@@ -145,6 +145,29 @@ static void test_everything_else(void **state)
 	done(t);
 }
 
+/* What the kernel's buffer had no room for stands in the counters as it is lost, and at the end in its own place as well: never in both here. */
+static void test_each_loss_once(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t events, records;
+	} cases[] = {
+		{ "host 100 end=9ms how=ebpf lost=7\ndrop 10 busy=7 limit=3\n", 7, 3 },
+		{ "host 100 how=ebpf\ndrop 10 busy=7 limit=3\n", 7, 3 }, /* killed */
+		{ "host 100 end=9ms how=ebpf lost=7\n", 7, 0 },
+		{ "host 100 end=9ms how=perf lost=7\ndrop 10 busy=8 limit=2\n", 7, 10 }, /* ends of pipes */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct host_trace *t = trace_of(cases[i].text);
+
+		assert_int_equal(t->probes.events_lost, cases[i].events);
+		assert_int_equal(t->counters.records_dropped, cases[i].records);
+		done(t);
+	}
+}
+
 /* The kernel tells of an end before the task gives its memory back, and wakes who joins it. */
 static void test_the_dying_still_wake(void **state)
 {
@@ -326,10 +349,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tasks_and_who_made_them),   cmocka_unit_test(test_waits_and_who_woke_them),
-		cmocka_unit_test(test_everything_else),           cmocka_unit_test(test_the_dying_still_wake),
-		cmocka_unit_test(test_the_dead_wake_nobody_else), cmocka_unit_test(test_reclaims_never_overlap),
-		cmocka_unit_test(test_waits_never_overlap),       cmocka_unit_test(test_numbers_beyond_all_bounds),
-		cmocka_unit_test(test_every_allocation_may_fail),
+		cmocka_unit_test(test_everything_else),           cmocka_unit_test(test_each_loss_once),
+		cmocka_unit_test(test_the_dying_still_wake),      cmocka_unit_test(test_the_dead_wake_nobody_else),
+		cmocka_unit_test(test_reclaims_never_overlap),    cmocka_unit_test(test_waits_never_overlap),
+		cmocka_unit_test(test_numbers_beyond_all_bounds), cmocka_unit_test(test_every_allocation_may_fail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

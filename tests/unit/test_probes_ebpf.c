@@ -101,8 +101,10 @@ static void follow(void)
 	struct probes_settings s = { .dir = run.dir, .limit = 1 << 26, .wait_ns = WAIT_NS };
 	char why[256] = "";
 
-	if (!backend_ebpf || geteuid() != 0)
+	if (!backend_ebpf || geteuid() != 0) {
+		print_message("%s\n", backend_ebpf ? "needs root" : "this build has no eBPF");
 		skip();
+	}
 	start_child();
 	s.root = run.child;
 	assert_int_equal(host_file_create(&run.file, run.dir, run.child, s.limit), 0);
