@@ -12,11 +12,14 @@ import time
 from pathlib import Path
 
 import pytest
+from conservation import Unsound
 from faults import Plan
+from machine import once_in
 from records import Trace
 from running import Running
 
 KILLS = 20
+TRIES = 3  # of what a busy machine may spoil: how late the last records are
 MS = 1_000_000
 LATEST = 0.3  # seconds
 FLUSHED = 150 * MS  # of what the probes saw before that, all is in the file; 20 ms where nobody else wants the CPU
@@ -24,11 +27,12 @@ BEHIND = 2  # steps the recorder may be behind with: the last one's kernel may n
 
 
 def readable(build, out):
-    """-> the report; the program's trace and the probes'."""
+    """-> the report; the program's trace and the probes'. No busy machine explains one that is not."""
     reports = []
     for command in (["info", out], ["report", out, "--json"]):
         done = subprocess.run([str(build / "gpushim"), *map(str, command)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
+        if done.returncode != 0:
+            raise Unsound(f"{command[0]}: exit status {done.returncode}: {done.stderr}")
         reports.append(done.stdout)
     return json.loads(reports[1])
 
@@ -73,6 +77,8 @@ def check_host_records(out, since, killed):
 
 def killed_once(build, folder, seed, whom):
     """-> whether the probes' records could be checked."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
     running = Running(build, folder, Plan(["loader_linked", "workers=2", "depth=2", "batches=2000", "ms=3"]))
     out = folder / "gpushim-out"
     try:
@@ -99,8 +105,5 @@ def test_killed_at_any_moment(build, disk, needs, whom):
     checked = 0
     kills = KILLS if len(whom) == 1 else KILLS // 2
     for seed in range(kills):
-        folder = disk / f"kill-{seed}"
-        folder.mkdir()
-        checked += killed_once(build, folder, seed, whom)
-        shutil.rmtree(folder)
+        checked += once_in(TRIES, lambda: killed_once(build, disk / "kill", seed, whom))
     assert checked >= kills // 5, "hardly ever had it followed for long"
