@@ -59,14 +59,28 @@ static bool reads_a_socket(const struct chain_segment *s)
 	return s->steps[0].state == CHAIN_SOCKET_READ || s->steps[0].state == CHAIN_POLL;
 }
 
+/* Between two driver calls, at which the thread was awake. Times of looks are estimates: a wait that goes beyond one of them, and for the most part
+ * lies there, was in that call. */
+static bool is_of_a_call(const struct host_wait *w, const struct silence *between)
+{
+	if (!w || !(w->what.flags & GST_WAIT_LOOKED))
+		return false;
+	return (between->begin_known && w->out_ns < between->begin_ns &&
+		since64(between->begin_ns, w->out_ns) >= since64(w->in_ns, between->begin_ns)) ||
+	       (w->in_ns > between->end_ns &&
+		since64(w->in_ns, between->end_ns) >= since64(between->end_ns, w->out_ns));
+}
+
 static void propose(const struct gap_view *v, struct findings *out, const struct chain_segment *s,
-		    const struct chain_about *about)
+		    const struct chain_about *about, const struct silence *silence)
 {
 	enum cause_id between = chain_between(s, about),
 		      cause = between != CAUSE_unexplained ? between : chain_cause(s, about);
 	bool inferred =
 		s->inferred || between != CAUSE_unexplained || !is_whole(about->host) || !chain_proves(s, about, cause);
 
+	if (silence && is_of_a_call(s->steps[0].wait, silence))
+		cause = CAUSE_unexplained;
 	if (cause == CAUSE_unexplained && !is_asleep(s))
 		return;
 	if (cause == CAUSE_input_network && reads_a_socket(s) && gap_view_meets_ranks(v, s->end_ns))
@@ -102,7 +116,7 @@ static void propose_in_calls(const struct gap_view *v, struct findings *out, str
 		if (silence < v->n_silences && v->silences[silence].begin_ns <= s->begin_ns)
 			continue; /* has been proposed */
 		if (s->n_steps == 1 && holds_up_a_call(v, s, chain_cause(s, &about)))
-			propose(v, out, s, &about);
+			propose(v, out, s, &about, NULL);
 	}
 }
 
@@ -117,7 +131,7 @@ void cause_chain(const struct gap_view *v, struct findings *out)
 	for (size_t i = 0; i < v->n_chains; i++) {
 		about.whole = &v->chains[i];
 		for (size_t k = 0; k < about.whole->n; k++)
-			propose(v, out, &about.whole->at[k], &about);
+			propose(v, out, &about.whole->at[k], &about, &v->silences[i]);
 	}
 	propose_in_calls(v, out, about);
 }
