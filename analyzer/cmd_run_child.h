@@ -17,8 +17,9 @@ struct child_end {
 
 /* begin is called before the program's first instruction, when it has its process; false: it is not to run. Where we are killed meanwhile, it
  * runs. NULL: nobody. */
+/* watcher: whom the program's processes let look at them, where else only their ancestors may (Yama); 0 nobody. Until then we and ours may. */
 struct child_watch {
-	bool (*begin)(pid_t child, void *arg);
+	bool (*begin)(pid_t child, pid_t *watcher, void *arg);
 	void *arg;
 };
 

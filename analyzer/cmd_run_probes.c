@@ -159,7 +159,19 @@ static void forget(struct run_probes *h)
 	h->pid = 0;
 }
 
-bool run_probes_begin(pid_t program, void *run_probes)
+/* Yama's scope 1: a sibling of the program's, as the collector is, may not. */
+static bool only_ancestors_may_look(void)
+{
+	int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+	char scope = 0;
+	bool read_it = fd >= 0 && read(fd, &scope, 1) == 1;
+
+	if (fd >= 0)
+		close(fd);
+	return read_it && scope == '1';
+}
+
+bool run_probes_begin(pid_t program, pid_t *watcher, void *run_probes)
 {
 	struct run_probes *h = run_probes;
 	struct probes_settings settings = h->settings;
@@ -196,6 +208,7 @@ bool run_probes_begin(pid_t program, void *run_probes)
 		end_process(h, SIGKILL);
 		forget(h);
 	}
+	*watcher = h->follows && only_ancestors_may_look() ? h->pid : 0;
 	return h->follows || !h->required;
 }
 

@@ -26,7 +26,7 @@ struct run_probes {
 };
 
 /* Before the program's first instruction: returns when it is followed, or cannot be. False: it is required, and cannot be. */
-bool run_probes_begin(pid_t program, void *run_probes);
+bool run_probes_begin(pid_t program, pid_t *watcher, void *run_probes);
 /* The program has ended: the file is finished, so far as that can be waited for. */
 void run_probes_end(struct run_probes *h);
 /* … and it never ran: there is nothing to be kept. */

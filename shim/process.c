@@ -22,6 +22,7 @@
 #include "nccl_call.h"
 #include "nvtx.h"
 #include "nvtx_slot.h"
+#include "observed.h"
 #include "once.h"
 #include "own_thread.h"
 #include "placement.h"
@@ -69,6 +70,7 @@ __attribute__((constructor)) static void process_start(void)
 		return;
 	nvtx_slot_take();
 	bias_start();
+	observed_start();
 	/* Before Linux 4.14, and where an emulator only pretends to wipe: fork() alone is seen, not raw clone. */
 	pthread_atfork(NULL, NULL, wipe_in_child);
 }

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 static struct shared { /* by all processes */
 	volatile bool ordinary, restored;
 	volatile pid_t witness;
+	volatile pid_t let; /* to look at the process; -1 nobody was named yet */
 } * shared;
 
 static bool waits; /* this process has given up what it needs no more */
@@ -33,6 +35,18 @@ void secure_become_ordinary(void)
 
 	nanosleep(&slow, NULL);
 	shared->ordinary = true;
+}
+
+int __real_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+int __wrap_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+
+int __wrap_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+	if (option != PR_SET_PTRACER)
+		return __real_prctl(option, a, b, c, d);
+	shared->let = (pid_t)a;
+	errno = EINVAL; /* as without Yama */
+	return -1;
 }
 
 void secure_drop_all(void)
@@ -52,17 +66,19 @@ void cmd_signals_restore(void)
 
 static struct seen {
 	bool ordinary, restored, waits;
-	pid_t child;
+	pid_t child, watcher, let_before;
 	bool let_it;
 } seen;
 
-static bool begin(pid_t child, void *arg)
+static bool begin(pid_t child, pid_t *watcher, void *arg)
 {
 	assert_ptr_equal(arg, &seen);
 	seen.ordinary = shared->ordinary;
 	seen.restored = shared->restored;
 	seen.waits = waits;
 	seen.child = child;
+	seen.let_before = shared->let;
+	*watcher = seen.watcher;
 	return seen.let_it;
 }
 
@@ -73,6 +89,7 @@ static int set_up(void **state)
 	(void)state;
 	shared->ordinary = shared->restored = waits = false;
 	shared->witness = 0;
+	shared->let = -1;
 	seen = (struct seen){ .let_it = true };
 	return 0;
 }
@@ -93,6 +110,28 @@ static void it_is_looked_at_when_it_has_no_rights_of_ours_any_more(void **state)
 	assert_int_equal(end.error, 0);
 	assert_true(WIFEXITED(end.status));
 	assert_int_equal(child_exit_status(&end), 5);
+}
+
+/* First we and ours, as the collector finds out what it may see; then the collector alone, and the program knows who. */
+static void who_watches_may_look(void **state)
+{
+	char *argv[] = { "sh", "-c", "test \"${GPUSHIM_OBSERVER%:*}\" = \"$1\" || exit 1", "sh", "1234", NULL };
+	char *without[] = { "sh", "-c", "test -z \"$GPUSHIM_OBSERVER\"", NULL };
+	struct child_end end = { 0 };
+
+	(void)state;
+	seen.watcher = 1234;
+	assert_true(child_run(argv, &watch, &end));
+	assert_int_equal(seen.let_before, getpid());
+	assert_int_equal(shared->let, 1234);
+	assert_int_equal(child_exit_status(&end), 0);
+	seen.watcher = 0;
+	assert_true(child_run(without, &watch, &end));
+	assert_int_equal(shared->let, 0);
+	assert_int_equal(child_exit_status(&end), 0);
+	assert_true(child_run(without, NULL, &end));
+	assert_int_equal(shared->let, 0);
+	assert_int_equal(child_exit_status(&end), 0);
 }
 
 static void refused_it_never_runs(void **state)
@@ -128,6 +167,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(it_is_looked_at_when_it_has_no_rights_of_ours_any_more, set_up),
+		cmocka_unit_test_setup(who_watches_may_look, set_up),
 		cmocka_unit_test_setup(refused_it_never_runs, set_up),
 		cmocka_unit_test_setup(what_cannot_be_started_says_why, set_up),
 	};
