@@ -13,7 +13,7 @@ from records import Trace
 
 PRELUDE = """
 import os, sys, threading, time
-def told(name, value): print(f"{name}={value}", flush=True)
+def told(name, value): os.write(1, f"{name}={value}\\n".encode())  # whole, whoever else writes
 print(f"pid={os.getpid()}", flush=True)
 sys.stdin.readline()
 """

@@ -127,7 +127,7 @@ for i in range(4):
 
 def test_a_collector_that_has_little_memory(follow, janitor, gpushim, disk):
     """The kernel's buffer for its events is as large as its group's limit allows."""
-    group = had(rig.little_memory, janitor, 40 * MIB)
+    group = had(rig.little_memory, janitor, 44 * MIB)
     within = disk / "within"
     within.write_text(f'#!/bin/sh\necho 0 >{group.procs()}\nexec {gpushim} "$@"\n')
     within.chmod(0o755)

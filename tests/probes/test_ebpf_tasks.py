@@ -234,7 +234,7 @@ def test_rights_of_another_are_not_for_an_ordinary_user_to_see(follow, two_capab
     shutil.copy(shutil.which("python3", path="/usr/bin:/bin"), other)
     os.chown(other, *owner)
     other.chmod(mode)
-    text = "import os, time; print(f'ids={os.getresuid()}{os.getresgid()}', flush=True); os.fork(); time.sleep(0.07)"
+    text = "import os, time; os.write(1, f'ids={os.getresuid()}{os.getresgid()}\\n'.encode()); os.fork(); time.sleep(0.07)"
     run = follow(f"""
 child = os.fork()
 if not child:
