@@ -105,16 +105,10 @@ static bool holds_up_a_call(const struct gap_view *v, const struct chain_segment
 
 static void propose_in_calls(const struct gap_view *v, struct findings *out, struct chain_about about)
 {
-	size_t silence = 0;
+	about.whole = &v->in_calls;
+	for (size_t i = 0; i < v->in_calls.n; i++) {
+		const struct chain_segment *s = &v->in_calls.at[i];
 
-	about.whole = &v->through;
-	for (size_t i = 0; i < v->through.n; i++) {
-		const struct chain_segment *s = &v->through.at[i];
-
-		while (silence < v->n_silences && v->silences[silence].end_ns <= s->begin_ns)
-			silence++;
-		if (silence < v->n_silences && v->silences[silence].begin_ns <= s->begin_ns)
-			continue; /* has been proposed */
 		if (s->n_steps == 1 && holds_up_a_call(v, s, chain_cause(s, &about)))
 			propose(v, out, s, &about, NULL);
 	}

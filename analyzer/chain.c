@@ -363,12 +363,16 @@ static bool advance(struct walk *w)
 	return in_wait(w, f, wait, known_ns);
 }
 
-bool chain_walk(struct chain *c, const struct host_trace *h, const struct host_task *task, int64_t begin_ns,
-		int64_t end_ns)
+void chain_clear(struct chain *c)
+{
+	c->n = c->n_pool = 0;
+}
+
+bool chain_walk_on(struct chain *c, const struct host_trace *h, const struct host_task *task, int64_t begin_ns,
+		   int64_t end_ns)
 {
 	struct walk w = { .out = c, .h = h, .known_until_ns = min64(h->end_ns, h->cut_ns), .depth = 1 };
 
-	c->n = c->n_pool = 0;
 	w.ahead = LOOKS_AHEAD;
 	w.around = LOOKS_AROUND;
 	w.visits[0] = (struct visit){ .task = task, .at_ns = begin_ns, .end_ns = end_ns, .again_from = 1 };
@@ -381,9 +385,24 @@ bool chain_walk(struct chain *c, const struct host_trace *h, const struct host_t
 		else if (!advance(&w))
 			return false;
 	}
+	return true;
+}
+
+void chain_settle(struct chain *c)
+{
 	for (size_t i = 0; i < c->n; i++)
 		c->at[i].steps = &c->pool[c->at[i].first];
-	return true;
+}
+
+bool chain_walk(struct chain *c, const struct host_trace *h, const struct host_task *task, int64_t begin_ns,
+		int64_t end_ns)
+{
+	bool ok;
+
+	chain_clear(c);
+	ok = chain_walk_on(c, h, task, begin_ns, end_ns);
+	chain_settle(c);
+	return ok;
 }
 
 void chain_free(struct chain *c)

@@ -59,6 +59,10 @@ struct chain {
 
 /* False: no memory. c is zeroed or was used before: what it held is gone. */
 bool chain_walk(struct chain *c, const struct host_trace *h, const struct host_task *task, int64_t begin_ns, int64_t end_ns);
+/* The same in several stretches, one behind the other: chain_clear, chain_walk_on for each, chain_settle; until then segments have no steps. */
+void chain_clear(struct chain *c);
+bool chain_walk_on(struct chain *c, const struct host_trace *h, const struct host_task *task, int64_t begin_ns, int64_t end_ns);
+void chain_settle(struct chain *c);
 void chain_free(struct chain *c);
 
 /* In a word: "pipe-read". */

@@ -228,8 +228,26 @@ static bool room_for_chains(struct gap_view *v)
 
 static bool walk(const struct gap_view *v, struct chain *c, int64_t begin_ns, int64_t end_ns)
 {
-	return chain_walk(c, v->host.host, v->host.task, max64(begin_ns, v->gap->begin_ns),
-			  min64(end_ns, v->gap->end_ns));
+	begin_ns = max64(begin_ns, v->gap->begin_ns);
+	end_ns = min64(end_ns, v->gap->end_ns);
+	return begin_ns >= end_ns || chain_walk_on(c, v->host.host, v->host.task, begin_ns, end_ns);
+}
+
+/* Through submit, what lies between the silences. */
+static bool walk_calls(struct gap_view *v)
+{
+	int64_t at = v->gap->begin_ns;
+
+	chain_clear(&v->in_calls);
+	for (size_t i = 0; i < v->n_silences; i++) {
+		if (!walk(v, &v->in_calls, at, v->silences[i].begin_ns))
+			return false;
+		at = max64(at, v->silences[i].end_ns);
+	}
+	if (!walk(v, &v->in_calls, at, v->submit->end_ns))
+		return false;
+	chain_settle(&v->in_calls);
+	return true;
 }
 
 static bool set_chains(struct gap_view *v, const struct run *run)
@@ -244,10 +262,12 @@ static bool set_chains(struct gap_view *v, const struct run *run)
 	for (; v->n_chains < v->n_silences; v->n_chains++) {
 		const struct silence *s = &v->silences[v->n_chains];
 
+		chain_clear(&v->chains[v->n_chains]);
 		if (!walk(v, &v->chains[v->n_chains], s->begin_ns, s->end_ns))
 			return false;
+		chain_settle(&v->chains[v->n_chains]);
 	}
-	return walk(v, &v->through, v->gap->begin_ns, v->submit->end_ns);
+	return walk_calls(v);
 }
 
 /* ---- the view ---- */
@@ -336,7 +356,7 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 	v->calls = NULL;
 	v->n_calls = v->n_silences = v->n_activities = v->n_chains = 0;
 	v->host = (struct host_match){ 0 };
-	v->through.n = 0;
+	v->in_calls.n = 0;
 	v->proven = gap->begin_ns + gap->begin_error_ns < gap->end_ns - gap->end_error_ns;
 	v->hostfn = hostfn_op(v);
 	v->memory = threads->memory;
@@ -380,6 +400,6 @@ void gap_view_free(struct gap_view *v)
 	for (size_t i = 0; i < v->cap_chains; i++)
 		chain_free(&v->chains[i]);
 	free(v->chains);
-	chain_free(&v->through);
+	chain_free(&v->in_calls);
 	*v = (struct gap_view){ 0 };
 }

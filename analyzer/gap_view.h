@@ -48,7 +48,7 @@ struct gap_view {
 	struct activity *activities;  size_t n_activities; /* within silences and the gap */
 	struct host_match host;       /* the submitting thread, as the host probes know it */
 	struct chain *chains; size_t n_chains; /* one for each silence: what it waited for within the gap; none where nobody watched */
-	struct chain through;         /* … and from the gap's begin through submit, driver calls and all */
+	struct chain in_calls;        /* … and in the driver calls between them, submit the last */
 	size_t cap_silences, cap_activities, cap_chains;
 };
 

@@ -319,10 +319,30 @@ static void test_a_hostile_trace_is_not_slow(void **state)
 	assert_int_equal(chain.at[chain.n - 1].end_ns, 100 * N);
 }
 
+/* Stretches of one chain, walked one by one; an answer that goes on over two is one segment. */
+static void test_several_stretches(void **state)
+{
+	struct host_task *t = built_task(&b, 1, 1), *w = built_task(&b, 2, 2);
+	char text[512];
+
+	(void)state;
+	built_wait(&b, t, 10, 30, 40, SYS_read, GST_WOKEN_TASK, w);
+	chain_clear(&chain);
+	assert_true(chain_walk_on(&chain, &b.trace, t, 0, 20));
+	assert_true(chain_walk_on(&chain, &b.trace, t, 25, 35));
+	assert_true(chain_walk_on(&chain, &b.trace, t, 35, 50));
+	chain_settle(&chain);
+	assert_string_equal(
+		built_text(&chain, text, sizeof(text)),
+		"0-10 1 on-cpu\n10-20 1 other < 2 on-cpu\n25-30 1 other < 2 on-cpu\n30-40 1 queued\n40-50 1 on-cpu\n");
+	assert_string_equal(walked(t, 40, 50), "40-50 1 on-cpu\n"); /* what it held is gone */
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		TEST(test_several_stretches),
 		TEST(test_on_a_cpu_all_the_time),
 		TEST(test_a_disk_and_then_the_queue),
 		TEST(test_quota_is_not_the_queue),
