@@ -103,20 +103,24 @@ static bool holds_up_a_call(const struct gap_view *v, const struct chain_segment
 	       (cause == CAUSE_input_storage || cause == CAUSE_input_network || cause == CAUSE_memory_stall);
 }
 
-static void propose_in_calls(const struct gap_view *v, struct findings *out, struct chain_about about)
+/* silence: whose walk it is; NULL that of the calls between them. */
+static void propose_walk(const struct gap_view *v, struct findings *out, struct chain_about about,
+			 const struct silence *silence, struct chain_seen *seen)
 {
-	about.whole = &v->in_calls;
-	for (size_t i = 0; i < v->in_calls.n; i++) {
-		const struct chain_segment *s = &v->in_calls.at[i];
+	out->failed |= !chain_seen_set(seen, about.whole);
+	about.seen = seen;
+	for (size_t i = 0; i < about.whole->n; i++) {
+		const struct chain_segment *s = &about.whole->at[i];
 
-		if (s->n_steps == 1 && holds_up_a_call(v, s, chain_cause(s, &about)))
-			propose(v, out, s, &about, NULL);
+		if (silence || (s->n_steps == 1 && holds_up_a_call(v, s, chain_cause(s, &about))))
+			propose(v, out, s, &about, silence);
 	}
 }
 
 void cause_chain(const struct gap_view *v, struct findings *out)
 {
 	struct chain_about about = { .host = v->host.host, .copied_out_ns = INT64_MAX };
+	struct chain_seen seen = { 0 };
 
 	if (v->n_chains) {
 		about.copied_out_ns = gap_view_copied_out_ns(v);
@@ -124,8 +128,9 @@ void cause_chain(const struct gap_view *v, struct findings *out)
 	}
 	for (size_t i = 0; i < v->n_chains; i++) {
 		about.whole = &v->chains[i];
-		for (size_t k = 0; k < about.whole->n; k++)
-			propose(v, out, &about.whole->at[k], &about, &v->silences[i]);
+		propose_walk(v, out, about, &v->silences[i], &seen);
 	}
-	propose_in_calls(v, out, about);
+	about.whole = &v->in_calls;
+	propose_walk(v, out, about, NULL, &seen);
+	chain_seen_free(&seen);
 }

@@ -25,57 +25,6 @@ static void neighbours(const struct chain_segment *s, const struct chain *whole,
 	*to = !whole ? 0 : whole->n - at > LOOK_AROUND ? at + LOOK_AROUND : whole->n;
 }
 
-/* Was this thread also found fetching something during the walk? Then it carries data, whatever it computes in between. */
-static bool fetches(const struct chain_segment *s, const struct chain *whole, const struct host_task *task)
-{
-	size_t from, to;
-
-	neighbours(s, whole, &from, &to);
-	for (size_t i = from; i < to; i++) {
-		for (size_t k = 1; k < whole->at[i].n_steps; k++) {
-			const struct chain_step *step = &whole->at[i].steps[k];
-
-			if (step->task == task && (step->state == CHAIN_PIPE_READ || step->state == CHAIN_SOCKET_READ ||
-						   step->state == CHAIN_POLL || step->state == CHAIN_FILE_READ))
-				return true;
-		}
-	}
-	return false;
-}
-
-/* Did this thread force a file to the disk during the walk? This one; any, where it is not known which it is. Then writing to it, and opening
- * and making it, was part of saving it. */
-static bool flushed(const struct chain_segment *s, const struct chain *whole)
-{
-	const struct chain_step *leaf = chain_leaf(s);
-	const struct host_what *w = what_of(leaf);
-	size_t from, to;
-
-	neighbours(s, whole, &from, &to);
-	for (size_t i = from; i < to; i++) {
-		const struct chain_step *other = chain_leaf(&whole->at[i]);
-		const struct host_what *flush = what_of(other);
-
-		if (other->state == CHAIN_FLUSH && other->task == leaf->task &&
-		    (!w->inode || (flush->inode == w->inode && flush->dev == w->dev)))
-			return true;
-	}
-	return false;
-}
-
-/* Was this thread also found waiting for swapped memory during the walk? */
-static bool swaps(const struct chain_segment *s, const struct chain *whole)
-{
-	size_t from, to;
-
-	neighbours(s, whole, &from, &to);
-	for (size_t i = from; i < to; i++)
-		if (chain_leaf(&whole->at[i])->state == CHAIN_SWAP &&
-		    chain_leaf(&whole->at[i])->task == chain_leaf(s)->task)
-			return true;
-	return false;
-}
-
 /* What is read of no known file is anonymous memory where memory is short: else nothing of that had left it. Looks tell of a fault whether the
  * process has anything in the swap: it is a file's where it has not, whatever the machine is short of; either, where it has. */
 static enum cause_id of_no_known_file(const struct chain_segment *s, const struct chain_about *about,
@@ -86,7 +35,7 @@ static enum cause_id of_no_known_file(const struct chain_segment *s, const struc
 
 	if (fault && what_of(leaf)->fd_kind == GST_FD_FILE)
 		return CAUSE_input_storage;
-	if ((fault && short_of_memory) || swaps(s, about->whole))
+	if ((fault && short_of_memory) || chain_seen_swapping(about->seen, leaf->task))
 		return CAUSE_memory_stall;
 	return fault && about->host->probes.how == GST_PROBES_PROC ? CAUSE_unexplained : CAUSE_input_storage;
 }
@@ -100,7 +49,8 @@ static enum cause_id of_read(const struct chain_segment *s, const struct chain_a
 
 	if (fault && (w->flags & GST_WAIT_ANONYMOUS))
 		return CAUSE_memory_stall;
-	if (!fault && !w->file && !w->inode && flushed(s, about->whole)) /* a directory's, as the file was made */
+	if (!fault && !w->file && !w->inode &&
+	    chain_seen_flushing(about->seen, leaf->task, w)) /* a directory's, as the file was made */
 		return CAUSE_checkpoint;
 	switch (file_use(w)) {
 	case FILE_NETWORK:
@@ -161,8 +111,8 @@ static enum cause_id of_write(const struct chain_segment *s, const struct chain_
 {
 	const struct chain_step *leaf = chain_leaf(s);
 
-	if (leaf->state == CHAIN_FLUSH || bytes_of_a_call(leaf) >= LARGE_WRITE || flushed(s, about->whole) ||
-	    saves_a_copy(s, about))
+	if (leaf->state == CHAIN_FLUSH || bytes_of_a_call(leaf) >= LARGE_WRITE ||
+	    chain_seen_flushing(about->seen, leaf->task, what_of(leaf)) || saves_a_copy(s, about))
 		return CAUSE_checkpoint;
 	return CAUSE_output_io;
 }
@@ -198,7 +148,7 @@ static enum cause_id of_computing(const struct chain_segment *s, const struct ch
 		return CAUSE_unexplained;
 	if (!host_same_process(leaf->task, s->steps[0].task))
 		return CAUSE_input_preprocess;
-	if (waits_for_data(link->state) || fetches(s, about->whole, leaf->task))
+	if (waits_for_data(link->state) || chain_seen_fetching(about->seen, leaf->task))
 		return CAUSE_input_preprocess;
 	return link->state == CHAIN_LOCK ? CAUSE_host_lock : CAUSE_host_compute;
 }

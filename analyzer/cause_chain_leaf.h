@@ -2,12 +2,14 @@
 /* cause_chain_leaf.h: the end of a chain → the cause that it proves. */
 #pragma once
 
+#include "cause_chain_seen.h"
 #include "chain.h"
 #include "findings.h"
 
 struct chain_about { /* what must be known besides the segment itself */
 	const struct host_trace *host;
 	const struct chain *whole; /* the walk that it is of; NULL none */
+	const struct chain_seen *seen; /* … and what was seen in it; NULL nothing */
 	int64_t copied_out_ns; /* when the thread had copied from the device, in this gap or just before; INT64_MAX it had not */
 	bool communicates; /* the process has communicators: their sockets are no input */
 };

@@ -101,6 +101,70 @@ static void test_writes(void **state)
 	assert_int_equal(cause_of(false), CAUSE_output_io);
 }
 
+/* Of one of the walk. */
+static enum cause_id ask_in(enum cause_id (*ask)(const struct chain_segment *s, const struct chain_about *about),
+			    const struct chain_segment *s, struct chain_about *about)
+{
+	struct chain_seen seen = { 0 };
+	enum cause_id cause;
+
+	assert_true(chain_seen_set(&seen, about->whole));
+	about->seen = &seen;
+	cause = ask(s, about);
+	about->seen = NULL;
+	chain_seen_free(&seen);
+	return cause;
+}
+
+static enum cause_id cause_in(const struct chain_segment *s, struct chain_about *about)
+{
+	return ask_in(chain_cause, s, about);
+}
+
+static enum cause_id between_in(const struct chain_segment *s, struct chain_about *about)
+{
+	return ask_in(chain_between, s, about);
+}
+
+/* However far away in the walk it was seen. */
+static void test_what_was_seen_far_away(void **state)
+{
+	enum { FAR = 10000 };
+	static struct chain_step leaves[FAR], carry[3];
+	static struct chain_segment at[FAR];
+	static struct host_wait write = {
+		.what = { .file = "/out/x", .inode = 5, .dev = 1, .bytes = 100, .syscall = -2 }
+	};
+	static struct host_wait flush = { .what = { .inode = 5, .dev = 1, .syscall = -2 } };
+	struct chain whole = { .at = at, .n = FAR };
+	struct chain_about about = { .host = &host, .whole = &whole, .copied_out_ns = INT64_MAX };
+
+	(void)state;
+	for (int i = 0; i < FAR; i++) {
+		leaves[i] = (struct chain_step){ .task = &tasks[MAIN], .state = i % 2 ? CHAIN_SWAP : CHAIN_ON_CPU };
+		at[i] = (struct chain_segment){ .begin_ns = i, .end_ns = i + 1, .steps = &leaves[i], .n_steps = 1 };
+	}
+	leaves[0] = (struct chain_step){ .task = &tasks[MAIN], .state = CHAIN_FILE_WRITE, .wait = &write };
+	assert_int_equal(cause_in(&at[0], &about), CAUSE_output_io);
+	leaves[FAR - 1] = (struct chain_step){ .task = &tasks[MAIN], .state = CHAIN_FLUSH, .wait = &flush };
+	assert_int_equal(cause_in(&at[0], &about), CAUSE_checkpoint);
+	flush.what.dev = 2;
+	assert_int_equal(cause_in(&at[0], &about), CAUSE_output_io);
+	write.what.inode = 0;
+	assert_int_equal(cause_in(&at[0], &about), CAUSE_checkpoint); /* any, where it is not known which */
+	leaves[FAR - 1].task = &tasks[PIN];
+	assert_int_equal(cause_in(&at[0], &about), CAUSE_output_io);
+	carry[0] = (struct chain_step){ .task = &tasks[MAIN], .state = CHAIN_LOCK };
+	carry[1] = (struct chain_step){ .task = &tasks[PIN], .state = CHAIN_ON_CPU };
+	at[0] = (struct chain_segment){ .end_ns = 1, .steps = carry, .n_steps = 2 };
+	assert_int_equal(cause_in(&at[0], &about), CAUSE_host_lock);
+	leaves[FAR - 1].state = CHAIN_ON_CPU;
+	at[FAR - 1].steps =
+		(const struct chain_step[]){ carry[0], { .task = &tasks[PIN], .state = CHAIN_POLL }, leaves[1] };
+	at[FAR - 1].n_steps = 3;
+	assert_int_equal(cause_in(&at[0], &about), CAUSE_input_preprocess);
+}
+
 static void test_a_write_that_is_flushed_later_is_part_of_saving(void **state)
 {
 	struct chain_step leaves[2];
@@ -119,9 +183,9 @@ static void test_a_write_that_is_flushed_later_is_part_of_saving(void **state)
 						 .state = i ? CHAIN_FLUSH : CHAIN_FILE_WRITE,
 						 .wait = &both[i] };
 	}
-	assert_int_equal(chain_cause(&two[0], &about), CAUSE_checkpoint);
+	assert_int_equal(cause_in(&two[0], &about), CAUSE_checkpoint);
 	both[1].what.inode = 6;
-	assert_int_equal(chain_cause(&two[0], &about), CAUSE_output_io);
+	assert_int_equal(cause_in(&two[0], &about), CAUSE_output_io);
 }
 
 static void test_descriptors_whose_other_end_is_not_on_record(void **state)
@@ -281,25 +345,25 @@ static void test_what_is_saved_of_a_copy(void **state)
 		leaves[i] = (struct chain_step){ .task = &tasks[MAIN], .state = CHAIN_FILE_WRITE, .wait = &all[i] };
 		three[i] = (struct chain_segment){ .begin_ns = i, .end_ns = i + 1, .steps = &leaves[i], .n_steps = 1 };
 	}
-	assert_int_equal(chain_cause(&three[0], &about), CAUSE_output_io);
-	assert_int_equal(chain_cause(&three[1], &about), CAUSE_checkpoint);
-	assert_int_equal(chain_cause(&three[2], &about), CAUSE_checkpoint);
+	assert_int_equal(cause_in(&three[0], &about), CAUSE_output_io);
+	assert_int_equal(cause_in(&three[1], &about), CAUSE_checkpoint);
+	assert_int_equal(cause_in(&three[2], &about), CAUSE_checkpoint);
 	all[2].what.bytes--;
-	assert_int_equal(chain_cause(&three[1], &about), CAUSE_output_io);
+	assert_int_equal(cause_in(&three[1], &about), CAUSE_output_io);
 	all[2].what.bytes++;
 	leaves[2].wait = &all[1]; /* one write in two segments counts once */
-	assert_int_equal(chain_cause(&three[1], &about), CAUSE_output_io);
+	assert_int_equal(cause_in(&three[1], &about), CAUSE_output_io);
 	leaves[2].wait = &all[2];
 	all[2].what.inode = 6; /* another file */
-	assert_int_equal(chain_cause(&three[1], &about), CAUSE_output_io);
+	assert_int_equal(cause_in(&three[1], &about), CAUSE_output_io);
 	all[2].what.inode = 5;
 	leaves[2].task = &tasks[PIN]; /* another thread */
-	assert_int_equal(chain_cause(&three[1], &about), CAUSE_checkpoint);
+	assert_int_equal(cause_in(&three[1], &about), CAUSE_checkpoint);
 	leaves[2].task = &tasks[WORKER]; /* another process */
-	assert_int_equal(chain_cause(&three[1], &about), CAUSE_output_io);
+	assert_int_equal(cause_in(&three[1], &about), CAUSE_output_io);
 	about.copied_out_ns = INT64_MAX;
 	leaves[2].task = &tasks[MAIN];
-	assert_int_equal(chain_cause(&three[1], &about), CAUSE_output_io);
+	assert_int_equal(cause_in(&three[1], &about), CAUSE_output_io);
 }
 
 /* It copies what a worker made: that is no lock's holder. */
@@ -317,9 +381,9 @@ static void test_a_thread_that_carries_data(void **state)
 	step(MAIN, CHAIN_LOCK);
 	step(PIN, CHAIN_ON_CPU);
 	two[1] = segment;
-	assert_int_equal(chain_cause(&two[1], &about), CAUSE_input_preprocess);
+	assert_int_equal(cause_in(&two[1], &about), CAUSE_input_preprocess);
 	carry[1].state = CHAIN_LOCK;
-	assert_int_equal(chain_cause(&two[1], &about), CAUSE_host_lock);
+	assert_int_equal(cause_in(&two[1], &about), CAUSE_host_lock);
 }
 
 /* Faults, 50 us of computing, faults; and what is saved, with more computing in between than waiting. */
@@ -340,26 +404,26 @@ static void test_what_lies_between_two_waits_for_one_thing(void **state)
 	}
 	leaves[1].state = CHAIN_ON_CPU;
 	leaves[2].state = CHAIN_QUEUED; /* is passed over */
-	assert_int_equal(chain_between(&at[1], &about), CAUSE_memory_stall);
+	assert_int_equal(between_in(&at[1], &about), CAUSE_memory_stall);
 	at[1].end_ns = at[1].begin_ns + 200001;
-	assert_int_equal(chain_between(&at[1], &about), CAUSE_unexplained);
+	assert_int_equal(between_in(&at[1], &about), CAUSE_unexplained);
 	at[1].end_ns = at[1].begin_ns + 100000;
 	leaves[0].state = CHAIN_FILE_READ;
 	leaves[0].wait = &wait;
-	assert_int_equal(chain_between(&at[1], &about), CAUSE_unexplained);
+	assert_int_equal(between_in(&at[1], &about), CAUSE_unexplained);
 	leaves[3].state = CHAIN_FILE_READ; /* decoding between two reads is decoding */
 	leaves[3].wait = &wait;
-	assert_int_equal(chain_between(&at[1], &about), CAUSE_unexplained);
+	assert_int_equal(between_in(&at[1], &about), CAUSE_unexplained);
 	leaves[3].state = CHAIN_FLUSH;
 	leaves[0].state = CHAIN_FILE_WRITE;
-	assert_int_equal(chain_between(&at[1], &about), CAUSE_checkpoint);
+	assert_int_equal(between_in(&at[1], &about), CAUSE_checkpoint);
 	at[1].end_ns++;
-	assert_int_equal(chain_between(&at[1], &about), CAUSE_unexplained);
+	assert_int_equal(between_in(&at[1], &about), CAUSE_unexplained);
 	at[1].end_ns--;
 	leaves[3].task = &tasks[PIN];
-	assert_int_equal(chain_between(&at[1], &about), CAUSE_unexplained);
-	assert_int_equal(chain_between(&at[0], &about), CAUSE_unexplained); /* the first, and the last */
-	assert_int_equal(chain_between(&at[3], &about), CAUSE_unexplained);
+	assert_int_equal(between_in(&at[1], &about), CAUSE_unexplained);
+	assert_int_equal(between_in(&at[0], &about), CAUSE_unexplained); /* the first, and the last */
+	assert_int_equal(between_in(&at[3], &about), CAUSE_unexplained);
 }
 
 static void test_making_a_file_that_is_saved(void **state)
@@ -374,9 +438,9 @@ static void test_making_a_file_that_is_saved(void **state)
 	struct chain_about about = { .host = &host, .whole = &whole, .copied_out_ns = INT64_MAX };
 
 	(void)state;
-	assert_int_equal(chain_cause(&at[0], &about), CAUSE_checkpoint);
+	assert_int_equal(cause_in(&at[0], &about), CAUSE_checkpoint);
 	leaves[1].task = &tasks[PIN];
-	assert_int_equal(chain_cause(&at[0], &about), CAUSE_input_storage);
+	assert_int_equal(cause_in(&at[0], &about), CAUSE_input_storage);
 }
 
 int main(void)
@@ -386,6 +450,7 @@ int main(void)
 		cmocka_unit_test(test_code_thrown_out_for_want_of_memory),
 		cmocka_unit_test(test_faults_of_no_known_file),
 		cmocka_unit_test(test_writes),
+		cmocka_unit_test(test_what_was_seen_far_away),
 		cmocka_unit_test(test_a_write_that_is_flushed_later_is_part_of_saving),
 		cmocka_unit_test(test_descriptors_whose_other_end_is_not_on_record),
 		cmocka_unit_test(test_a_waker_of_whom_nothing_is_known),
