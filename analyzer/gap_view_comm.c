@@ -8,6 +8,8 @@
 #define LOOK_BACK 64
 /* A call that puts work into a stream costs microseconds; one that takes this long connects ranks first, or waits for them. */
 #define LONG_CALL_NS 200000
+/* Other threads' calls in between; a damaged file may have any number at one instant. */
+#define LOOK_AHEAD 1024
 /* Ranks meet over sockets, and then make their communicator. */
 #define MEETING_NS 10000000
 
@@ -62,8 +64,11 @@ bool gap_view_meets_ranks(const struct gap_view *v, int64_t ns)
 
 	if (!v->tid || v->ready)
 		return false;
-	for (size_t i = first_after(t, ns - 1); i < t->n_nccl && t->nccl[i].begin_ns <= ns + MEETING_NS; i++)
+	for (size_t i = first_after(t, ns - 1), ahead = 0; i < t->n_nccl && ahead < LOOK_AHEAD; i++, ahead++) {
+		if (t->nccl[i].begin_ns > ns + MEETING_NS)
+			break;
 		if (t->nccl[i].tid == v->tid && t->nccl[i].kind >= GST_NCCL_INIT && t->nccl[i].kind <= GST_NCCL_GROW)
 			return true;
+	}
 	return false;
 }
