@@ -35,6 +35,16 @@ static bool read_ends(int fd, struct ends *e)
 	return e->there.ss_family == AF_INET || e->there.ss_family == AF_INET6;
 }
 
+/* Asked of the process that the pidfd is of: its number, or the descriptor's, may be another's by now, whose files are none of our business. */
+static bool is_still(uint32_t pid, int fd, uint64_t inode)
+{
+	char text[64];
+	unsigned long long now;
+
+	return proc_text_link(text, sizeof(text), "/proc/%u/fd/%d", pid, fd) &&
+	       sscanf(text, "socket:[%llu]", &now) == 1 && now == inode;
+}
+
 /* A copy of the descriptor, for a moment, tells it at once, in whatever network namespace. Whoever may see a task's system calls may have it. */
 static bool ask_itself(uint32_t pid, int fd, uint64_t inode, struct ends *e)
 {
@@ -42,9 +52,9 @@ static bool ask_itself(uint32_t pid, int fd, uint64_t inode, struct ends *e)
 	struct stat is;
 	bool known;
 
-	if (process >= 0)
+	if (process >= 0 && is_still(pid, fd, inode))
 		copy = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
-	known = copy >= 0 && fstat(copy, &is) == 0 && is.st_ino == inode && read_ends(copy, e);
+	known = copy >= 0 && fstat(copy, &is) == 0 && S_ISSOCK(is.st_mode) && is.st_ino == inode && read_ends(copy, e);
 	if (copy >= 0)
 		close(copy);
 	if (process >= 0)

@@ -11,9 +11,29 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "shim/probes/proc_sockets.h"
+
+static unsigned copies_taken; /* of descriptors */
+
+long __real_syscall(long nr, ...);
+long __wrap_syscall(long nr, ...);
+
+/* It takes six arguments, however few there are: what else is there is passed on unused. */
+__attribute__((no_sanitize("address", "undefined"))) long __wrap_syscall(long nr, ...)
+{
+	long a[6];
+	va_list ap;
+
+	va_start(ap, nr);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	copies_taken += nr == SYS_pidfd_getfd;
+	return __real_syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
 
 static uint64_t inode_of(int fd)
 {
@@ -204,6 +224,30 @@ static void test_a_list_tells_both_ends(void **unused)
 }
 
 /* More than may be known at a time: all are told of, none is kept for ever. */
+/* As when its number was closed and used again, or the process has ended. */
+static void test_of_a_descriptor_that_is_another_by_now_no_copy_is_taken(void **unused)
+{
+	struct proc_sockets s = { 0 };
+	unsigned port;
+	int there = listening(&port), near = connected(false, port), ends[2];
+	int process = (int)syscall(SYS_pidfd_open, getpid(), 0); /* an emulator may have none */
+
+	(void)unused;
+	assert_int_equal(pipe(ends), 0);
+	copies_taken = 0;
+	proc_sockets_find(&s, (uint32_t)getpid(), ends[0], inode_of(near));
+	proc_sockets_find(&s, (uint32_t)getpid(), there, inode_of(near) + (1ull << 40));
+	assert_int_equal(copies_taken, 0);
+	proc_sockets_find(&s, (uint32_t)getpid(), there, inode_of(there));
+	assert_int_equal(copies_taken, process >= 0);
+	proc_sockets_free(&s);
+	close(process);
+	close(ends[0]);
+	close(ends[1]);
+	close(near);
+	close(there);
+}
+
 static void test_many_sockets_take_a_bounded_room(void **unused)
 {
 	struct proc_sockets s = { 0 };
@@ -238,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_no_list_is_read_for_it),
 		cmocka_unit_test(test_of_a_long_list_the_beginning_is_read),
 		cmocka_unit_test(test_a_list_tells_both_ends),
+		cmocka_unit_test(test_of_a_descriptor_that_is_another_by_now_no_copy_is_taken),
 		cmocka_unit_test(test_many_sockets_take_a_bounded_room),
 	};
 
