@@ -60,7 +60,8 @@ static void end_wait(struct host_wait *w, int64_t at_ns)
 	w->wake_ns = min64(w->wake_ns, w->in_ns);
 }
 
-/* A task that leaves its CPU had one: what is said to have lasted until later is cut there. */
+/* A task that leaves its CPU had one: what is said to have lasted until later is cut there. What was written of a wait while it lasted is
+ * nobody's loss. */
 static void separate_waits(struct host_trace *t)
 {
 	size_t n = 0;
@@ -69,8 +70,12 @@ static void separate_waits(struct host_trace *t)
 		struct host_wait w = t->waits[i];
 		struct host_wait *before = n && t->waits[n - 1].task == w.task ? &t->waits[n - 1] : NULL;
 
-		if (w.in_ns <= w.out_ns || (before && before->out_ns == w.out_ns)) {
+		if (w.in_ns <= w.out_ns) {
 			t->strays++;
+			continue;
+		}
+		if (before && before->out_ns == w.out_ns) {
+			t->strays += !(w.what.flags & GST_WAIT_LAST);
 			continue;
 		}
 		if (before)

@@ -23,7 +23,6 @@
 #define PLAIN_EVERY \
 	4u /* where time is short: so many waits of a thread that always waits for the same share one look */
 #define PLAIN_NS 100000000u   /* a wait that long is looked at in any case */
-#define TELL_NS 1000000000u   /* a wait that goes on for that long is in the file, lest it be lost with us */
 #define CENSUS_NS 1000000000u /* who has ended unseen is found that often */
 #define ATTACH_ROUNDS 10
 
@@ -218,7 +217,7 @@ static void take_looks(struct perf *p)
 			bool due = task->out && (pass || now - task->out >= LOOK_NS) && is_worth_it(p, task, now);
 			if (due && perf_wait_look(&p->watch, task))
 				now = mono_ns();
-			if (task->out && !task->told && now > task->out + TELL_NS)
+			if (task->out && watch_tells(task->out, task->told, now))
 				perf_wait_last(&p->watch, task, now);
 			p->turn = first + i + 1;
 		}

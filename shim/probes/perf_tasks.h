@@ -18,7 +18,7 @@ struct perf_task {
 	uint64_t begin;      /* of its GST_TASK */
 	uint64_t out;        /* it left its CPU; 0: it is on one, for all we know */
 	bool preempted;
-	bool told;           /* GST_WAIT_LAST is written of this wait */
+	uint64_t told;       /* up to here GST_WAIT_LAST is written of this wait; 0 not */
 	struct perf_look look;
 	struct {             /* the wait before, which a major fault may yet be told of; in 0: none */
 		uint64_t out, in;

@@ -115,7 +115,7 @@ void perf_wait_last(struct watch *w, struct perf_task *task, uint64_t now)
 	}
 	r.what.flags |= GST_WAIT_LAST;
 	host_file_append(w->file, GST_WAIT, sizeof(r), &r);
-	task->told = true;
+	task->told = now;
 }
 
 void perf_wait_finish(struct watch *w, struct perf_task *task)
@@ -131,7 +131,7 @@ void perf_wait_out(struct watch *w, struct perf_task *task, uint64_t at, bool pr
 	write_done(w, task);
 	task->out = at;
 	task->preempted = preempted;
-	task->told = false;
+	task->told = 0;
 	/* A look may be of this wait already: it is taken of what is now, while the events come a moment later. */
 	if (task->look.begin < at)
 		task->look = (struct perf_look){ .begin = 0 };

@@ -14,7 +14,6 @@
 #define LEAST_MS 4u
 #define MOST_MS 100u
 #define SHARE 50u           /* of a CPU, at most, for looking */
-#define TELL_NS 1000000000u /* a wait that goes on for that long is in the file, lest it be lost with us */
 #define CENSUS_SHARE 100u   /* of the time, for who is there */
 #define CENSUS_NS 10000000u /* … no more often than that */
 #define TASKS_MAX 16384u
@@ -147,7 +146,7 @@ static void look_at(struct proc *p, size_t i)
 	p->turn = t->id.tid + 1;
 	if (!looked_again(&p->watch, t))
 		end_task(p, i, before + (mono_ns() - before) / 2);
-	else if (t->waits && !t->told && t->at > t->out + TELL_NS)
+	else if (t->waits && watch_tells(t->out, t->told, t->at))
 		looked_last(&p->watch, t, t->at);
 }
 

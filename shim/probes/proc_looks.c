@@ -170,7 +170,7 @@ static bool slept_on(const struct looked *t, const struct proc_sched *now)
 static void enter(struct looked *t, uint64_t out, const struct gst_wait_for *what)
 {
 	t->waits = true;
-	t->told = false;
+	t->told = 0;
 	t->out = out;
 	t->what = *what;
 }
@@ -260,7 +260,7 @@ void looked_last(struct watch *w, struct looked *t, uint64_t now)
 	t->what.flags |= GST_WAIT_LAST;
 	write_wait(w, t, 0, now);
 	t->what.flags &= (uint16_t)~GST_WAIT_LAST;
-	t->told = true;
+	t->told = now;
 }
 
 void looked_end(struct watch *w, struct looked *t, uint64_t at)

@@ -18,7 +18,7 @@ struct looked {
 	uint64_t carried_since; /* 0: nothing is */
 	uint64_t faults;      /* major ones, then */
 	bool waits;           /* it did, then */
-	bool told;            /* GST_WAIT_LAST is written of it */
+	uint64_t told;        /* up to here GST_WAIT_LAST is written of it; 0 not */
 	uint64_t out;         /* since */
 	struct gst_wait_for what;
 	struct stalls stalls;

@@ -7,6 +7,8 @@
 
 #include "proc_text.h"
 
+#define TELL_NS 100000000u
+
 bool watch_wants(const struct probes_settings *s, enum gst_probe probe)
 {
 	return !(s->off >> probe & 1);
@@ -121,6 +123,13 @@ bool watch_look(struct watch *w, uint32_t pid, uint32_t tid, struct gst_wait_for
 	if (w->pipes && (what->fd_kind == GST_FD_PIPE || what->fd_kind == GST_FD_SOCKET))
 		pipe_ends_wanted(w->pipes, what->inode, w->waits.fd.peer);
 	return true;
+}
+
+bool watch_tells(uint64_t out, uint64_t told, uint64_t now)
+{
+	if (now < out + TELL_NS)
+		return false;
+	return !told || now - out >= 2 * (told - out);
 }
 
 void watch_tick(struct watch *w)

@@ -31,6 +31,9 @@ void watch_task(struct watch *w, const struct proc_task *t, uint16_t flags, uint
 void watch_task_end(struct watch *w, uint32_t tid, uint32_t pid, uint64_t at);
 /* What the task waits for at the moment; false: it does not. */
 bool watch_look(struct watch *w, uint32_t pid, uint32_t tid, struct gst_wait_for *what);
+/* Is it time to write down that a wait goes on, lest all of it be lost where we are killed? After a tenth of a second, and each time that it has
+ * become twice as long: of an hour's wait that makes sixteen records. told: up to when that was done last; 0 not yet. */
+bool watch_tells(uint64_t out, uint64_t told, uint64_t now);
 /* Every round: pipes, pressure. */
 void watch_tick(struct watch *w);
 /* How much of [begin, end), in which a task was runnable, its group was throttled. */
