@@ -236,15 +236,20 @@ def overall(results, how):
 
 
 def settled(run, tries=TRIES):
-    """run() until nothing disturbed it: nobody took the machine's CPUs away, others did not have them for much of it. -> (what it returned last,
-    or None where others always had them)"""
+    """run() until nothing disturbed it: nobody took the machine's CPUs away, others did not have them for much of it. -> what it returned last,
+    None where others always had them"""
+    got = None
     for _ in range(tries):
         before = stolen_ticks()
-        result, *more = run()
-        busy = score.machine_is_too_busy(result, score.cause_of(more[1]))
-        if not busy and stolen_ticks() == before:
-            break
-    return None if busy else (result, *more)
+        try:
+            result, *more = run()
+        except run_queue.Holes:
+            continue
+        if not score.machine_is_too_busy(result, score.cause_of(more[1])):
+            got = (result, *more)
+            if stolen_ticks() == before:
+                break
+    return got
 
 
 def run_all(args, build, folder):

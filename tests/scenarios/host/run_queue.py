@@ -21,6 +21,10 @@ RAN = re.compile(r"comm=.* pid=(\d+) runtime=(\d+) \[ns\]")
 WOKEN = re.compile(r"comm=.* pid=(\d+) prio=\d+ target_cpu=\d+$")
 
 
+class Holes(Exception):
+    """The trace is not whole: the machine was too busy."""
+
+
 class RunQueue:
     """Traces from now on until it is written. The janitor takes it away."""
 
@@ -43,10 +47,12 @@ class RunQueue:
             raise Missing(f"needs to trace the scheduler: {error}") from error
 
     def write(self, path):
-        """The end of it. A trace with holes is none."""
+        """The end of it. Holes."""
         (self.path / "tracing_on").write_text("0")
         whole = all(re.search(r"^overrun: 0$", stats.read_text(), re.M) for stats in self.path.glob("per_cpu/*/stats"))
-        path.write_text(json.dumps(waits_of((self.path / "trace").read_text(errors="replace").splitlines()) if whole else {}))
+        if not whole:
+            raise Holes("others switched more than the scheduler's trace has room for")
+        path.write_text(json.dumps(waits_of((self.path / "trace").read_text(errors="replace").splitlines())))
 
 
 def events_of(lines):

@@ -1,10 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A program that runs already, and a collector that is told to follow it."""
+"""What several tests share: a program that runs already, and a collector that is told to follow it; when a test cannot be had."""
 
+import functools
 import subprocess
 
 import lab
+import pytest
 from recording import end_with_the_tests
+
+
+def skipped_where(*kinds):
+    """A test that is skipped where one of these is raised."""
+    def decorate(test):
+        @functools.wraps(test)
+        def act(**fixtures):
+            try:
+                test(**fixtures)
+            except kinds as why:
+                pytest.skip(str(why))
+        return act
+    return decorate
 
 
 class Running:

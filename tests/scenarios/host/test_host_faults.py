@@ -3,7 +3,6 @@
 calls it observed or inferred as it is. Short runs of what lab.py does at length, of every fault, held to the same; a run that was disturbed is
 repeated."""
 
-import functools
 import os
 
 import lab
@@ -13,6 +12,7 @@ import score
 from faults import FAULTS
 from machine import once_in
 from rig import Missing
+from running import skipped_where
 
 STEPS = 12
 TRIES = 3
@@ -34,16 +34,7 @@ def run(build, disk, name, how, user=None):
     return got
 
 
-def or_skipped(test):
-    @functools.wraps(test)
-    def act(**fixtures):
-        try:
-            test(**fixtures)
-        except (Missing, Busy) as why:
-            pytest.skip(str(why))
-    return act
-
-
+or_skipped = skipped_where(Missing, Busy)
 OBSERVED = {}  # by fault, of this module's tests so far
 
 

@@ -15,11 +15,14 @@ from faults import Plan
 from janitor import Janitor
 from machine import once_in
 from recording import end_with_the_tests
-from running import Running
+from running import Running, skipped_where
 
 MS = 1_000_000
 TRIES = 3
 RIGHT = lab.EACH  # of the time in which the main thread waited for a worker
+
+
+or_skipped = skipped_where(run_queue.Holes)
 
 
 def loader(**options):
@@ -63,6 +66,7 @@ def agrees(build, disk, plan, check=lambda result, report, spans: None, cause="i
     once_in(TRIES, attempt)
 
 
+@or_skipped
 def test_three_processes_deep(build, disk, needs):
     """main ← pin thread ← worker ← its child ← that one's child, which computes."""
     needs("ebpf")
@@ -75,6 +79,7 @@ def test_three_processes_deep(build, disk, needs):
     agrees(build, disk, loader(workers=1, depth=3, batches=10), check)
 
 
+@or_skipped
 def test_workers_are_new_in_each_epoch(build, disk, needs):
     needs("ebpf")
 
@@ -85,6 +90,7 @@ def test_workers_are_new_in_each_epoch(build, disk, needs):
     agrees(build, disk, loader(workers=1, epochs=4, batches=5), check)
 
 
+@or_skipped
 def test_a_worker_is_killed(build, disk, needs):
     needs("ebpf")
 
@@ -94,6 +100,7 @@ def test_a_worker_is_killed(build, disk, needs):
     agrees(build, disk, loader(workers=2, batches=16, kill=4, work="sleep", ms=20), check, "host-sleep")
 
 
+@or_skipped
 def test_sixty_four_workers(build, disk, needs):
     """Each sleeps, as two CPUs compute for no more than two: the time is theirs, whichever of them it was."""
     needs("ebpf")
@@ -128,6 +135,7 @@ def test_another_pid_namespace(build, disk, needs):
 
 # ---- attach -------------------------------------------------------------------------------------------------------------------
 
+@or_skipped
 def test_attach_to_what_runs(build, disk, needs):
     """From the moment on that it is followed, as well as from its begin."""
     needs("ebpf")
