@@ -12,8 +12,8 @@ static bool is_whole(const struct host_trace *h)
 	       !h->counters.records_dropped;
 }
 
-/* It waited for something, once or many times between two looks, though not for what is known: then that is said, or the time would be said to be
- * what a blocking call left behind. */
+/* It waited for something, once or many times between two looks, though not for what is known: then that is said, or the time would be said
+ * to be what a blocking call left behind. */
 static bool is_asleep(const struct chain_segment *s)
 {
 	const struct chain_step *first = &s->steps[0];
@@ -59,8 +59,8 @@ static bool reads_a_socket(const struct chain_segment *s)
 	return s->steps[0].state == CHAIN_SOCKET_READ || s->steps[0].state == CHAIN_POLL;
 }
 
-/* Between two driver calls, at which the thread was awake. Times of looks are estimates: a wait that goes beyond one of them, and for the most part
- * lies there, was in that call. */
+/* Between two driver calls, at which the thread was awake. Times of looks are estimates: a wait that goes beyond one of them, and for the most
+ * part lies there, was in that call. */
 static bool is_of_a_call(const struct host_wait *w, const struct silence *between)
 {
 	if (!w || !(w->what.flags & GST_WAIT_LOOKED))

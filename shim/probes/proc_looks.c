@@ -57,8 +57,8 @@ static uint64_t major_faults(uint32_t pid, uint32_t tid)
 	return read_stat(pid, tid, &s) ? s.faults : 0;
 }
 
-/* A kernel without CONFIG_SCHED_INFO has no schedstat, or one of zeros: then there are the clock ticks in which it ran, and no more. False: it has
- * ended. */
+/* A kernel without CONFIG_SCHED_INFO has no schedstat, or one of zeros: then there are the clock ticks in which it ran, and no more.
+ * False: it has ended. */
 static bool read_sums(struct looked *t, struct proc_sched *now)
 {
 	struct stat_sums s;
