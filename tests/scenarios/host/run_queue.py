@@ -13,6 +13,7 @@ from rig import Missing, need_root
 
 EVENTS = ("sched_switch", "sched_waking", "sched_wakeup_new", "sched_stat_runtime")
 BUFFER_KB = 16384  # of each CPU
+SHORT_NS = 20_000  # accounts of less are left out: there are many
 LATE_NS = 50_000   # a wake may come just before the thread has gone to sleep; an older one was for nothing
 
 LINE = re.compile(r"\s(\d+)\.(\d{6}): (sched_\w+): (.*)$")
@@ -40,8 +41,9 @@ class RunQueue:
         janitor.later("rmdir", self.path)
         try:
             self.path.mkdir()
+            accounts = "events/sched/sched_stat_runtime/filter", f"runtime > {SHORT_NS}"
             enabled = [(f"events/sched/{event}/enable", 1) for event in EVENTS]
-            for name, value in (("trace_clock", "mono"), ("buffer_size_kb", BUFFER_KB), *enabled):
+            for name, value in (("trace_clock", "mono"), ("buffer_size_kb", BUFFER_KB), accounts, *enabled):
                 (self.path / name).write_text(str(value))
         except OSError as error:
             raise Missing(f"needs to trace the scheduler: {error}") from error
@@ -75,11 +77,11 @@ def waits_of(lines):
     """{thread: [(begin, end), …]}"""
     waits, since, state, early = defaultdict(list), {}, {}, {}
     for ns, thread, what in events_of(lines):
-        if what in ("in", "ran"):
-            begin = since.pop(thread, None)
-            if begin is not None and begin < ns:
+        if what != "woken":  # it has, or had just now, a CPU
+            begin = since.pop(thread, ns)
+            if begin < ns:
                 waits[thread].append((begin, ns))
-        elif what == "out" or (what == "asleep" and ns - early.pop(thread, ns - LATE_NS) < LATE_NS):
+        if what == "out" or (what == "asleep" and ns - early.pop(thread, ns - LATE_NS) < LATE_NS):
             since[thread] = ns
         elif what == "woken" and state.get(thread) != "in":
             since.setdefault(thread, ns)

@@ -168,6 +168,13 @@ def test_a_switch_from_an_idle_cpu_that_is_in_no_trace():
     assert traced(waking(300, 7), ran, switch(410, 7, "S", 0)) == {}
 
 
+def test_a_run_too_short_for_an_account():
+    """The wait ended just before it; the sleep after that is none."""
+    again = (waking(900, 7), switch(950, 8, "S", 7))
+    assert traced(waking(300, 7), switch(310, 7, "S", 0), *again) == {7: [at(300, 310), at(900, 950)]}
+    assert traced(switch(100, 7, "R", 0), switch(310, 7, "R", 8), switch(330, 8, "S", 7)) == {7: [at(100, 310), at(310, 330)]}
+
+
 def test_stretches():
     joined = run_queue.union([(5, 7), (0, 2), (1, 3), (7, 8)])
     assert joined == [(0, 3), (5, 8)] and run_queue.length(joined) == 6
