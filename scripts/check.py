@@ -105,7 +105,7 @@ class Results:
             print(f"\n{REPEATED}{name}: {first_line(text) or 'no message'}\n{indent(tail(text, 20))}")
         for case in self.cases:
             if case.outcome == FAILED:
-                print(f"\nFAILED: {case.name}\n{indent(tail(case.text))}")
+                print(f"\nFAILED: {case.name}\n{indent(excerpt(case.text))}")
         line = f"{self.count(PASSED)} passed, {self.count(FAILED)} failed"
         if self.count(SKIPPED):
             line += f", {self.count(SKIPPED)} skipped"
@@ -130,6 +130,39 @@ def first_line(text):
 def tail(text, lines=60):
     kept = text.rstrip().splitlines()
     return "\n".join((["…"] if len(kept) > lines else []) + kept[-lines:])
+
+
+# Where a program says what failed: this runner itself (a script may run it), cmocka, pytest, a compiler or make, a sanitizer, a fuzzer.
+SAYS_WHAT = re.compile(r"^(FAIL\b|FAILED\b|E  +\S|qemu: )|\[  (ERROR   |FAILED  )\]|\b(fatal )?error: |\bERROR: |: warning: |\*\*\* |"
+                       r"Sanitizer: |^SUMMARY: |runtime error: |^ ?(Traceback|[A-Za-z]*(Error|Exception)\b)|Assertion .*failed|not in the house style|no end after")
+WORDS_OF_A_CASE = 4  # lines of its text, behind "FAILED: name"
+CULPRITS_MAX = 40
+
+
+def culprits(lines):
+    """The lines that say what failed."""
+    left = 0
+    for line in lines:
+        if line.startswith("FAILED: "):
+            left = WORDS_OF_A_CASE
+            yield line
+        elif left and line.startswith("    "):
+            left -= 1
+            yield line
+        else:
+            left = 0
+            if SAYS_WHAT.search(line):
+                yield line
+
+
+def excerpt(text, lines=60):
+    """How it ended, what failed, and the last lines: of a whole script's output these alone need not say why."""
+    kept = text.rstrip().splitlines()
+    if len(kept) <= lines:
+        return "\n".join(kept)
+    said = list(dict.fromkeys(line[:300] for line in culprits(kept[1:-lines])))
+    more = ["…"] if len(said) > CULPRITS_MAX else []
+    return "\n".join([kept[0], *said[:CULPRITS_MAX], *more, "…", *kept[-lines:]])
 
 
 def indent(text):

@@ -217,6 +217,39 @@ def test_scripts_that_repeat_say_so(run_python, tmp_path):
     assert done.stdout.splitlines()[-1] == "1 passed, 0 failed"
 
 
+def script(tmp_path, root, output):
+    """What check.py says of a script that printed this and failed."""
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "output").write_text(output)
+    (tmp_path / "scripts" / "check-it.sh").write_text(f"cat {tmp_path}/output; exit 3\n")
+    shutil.copy(root / "scripts/check.py", tmp_path / "scripts")
+    (tmp_path / "tests").mkdir()
+    shutil.copytree(root / "tests/scenarios", tmp_path / "tests/scenarios", ignore=shutil.ignore_patterns("*.c", "__pycache__"))
+    done = subprocess.run(["python3", tmp_path / "scripts/check.py", "--only", "scripts"], capture_output=True, text=True,
+                          env=dict(os.environ, BUILD=str(tmp_path / "build")))
+    lines = done.stdout.splitlines()
+    return [line.strip() for line in lines[lines.index("FAILED: scripts/check-it.sh") + 1:]]
+
+
+@pytest.mark.parametrize("said", [
+    ["FAIL unit/test_x: 4 cases (0.0 s)", "FAILED: unit/test_x: tree", "0x5 != 0x3", "tests/unit/test_x.c:115: error: Failure!"],
+    ["==12==ERROR: AddressSanitizer: heap-use-after-free on address 0x1", "SUMMARY: AddressSanitizer: heap-use-after-free a.c:3 in f"],
+    ["shim/a.c:12:3: error: no such thing", "make: *** [Makefile:3: a.o] Error 1"],
+    ["WARNING: ThreadSanitizer: data race (pid=7)"],
+    ["analyzer/a.c: not in the house style; make format"],
+])
+def test_what_a_script_says_of_its_failure_comes_first(root, tmp_path, said):
+    text = [("    " if said[0].startswith("FAIL ") and i > 1 else "") + line for i, line in enumerate(said)]
+    lines = script(tmp_path, root, "\n".join(["ok   it began"] * 100 + text + ["ok   and went on"] * 300) + "\n")
+    assert lines[0] == "exit status 3"
+    assert lines[1:len(said) + 2] == said + ["…"]
+    assert lines[len(said) + 2:-1] == ["ok   and went on"] * 60
+
+
+def test_what_a_script_says_in_few_words_is_all_there(root, tmp_path):
+    assert script(tmp_path, root, "one\nFAIL two\nthree\n")[:4] == ["exit status 3", "one", "FAIL two", "three"]
+
+
 def test_what_runs_ends_with_the_runner(root, tmp_path):
     (tmp_path / "unit").mkdir()
     (tmp_path / "unit/test_hangs").write_text(f"#!/bin/sh\necho $$ >{tmp_path}/pid.part\nmv {tmp_path}/pid.part {tmp_path}/pid\nexec sleep 60\n")
