@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who chooses the way to watch, with ways of the test's own. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -223,15 +224,21 @@ static void one_that_was_gone_by_then_is_not_followed(void **state)
 	close(s.root_fd);
 }
 
+/* A child that has begun to execute that: the pipe is closed by it. */
 static void become(char *const argv[])
 {
-	pid_t child = fork();
+	int ends[2];
+	char c;
 
-	if (!child) {
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	way.child = fork();
+	if (!way.child) {
 		execvp(argv[0], argv);
 		_exit(127);
 	}
-	way.child = child;
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &c, 1), 0);
+	close(ends[0]);
 }
 
 static struct gst_file_header header_of(const char *path)
