@@ -4,7 +4,7 @@
  * forwards the segments come in order.
  *
  * Each visit's stretch lies in a wait of the one before it, and no task is visited twice at a time, so a stretch is split at most CHAIN_DEPTH times at
- * each record: the work is linear. Guesses and looks ahead have a budget. */
+ * each record: the work is linear. Guesses and looks ahead have a budget in each walk, guesses one for all walks of a view, too. */
 #include "chain_parts.h"
 
 #include <stdlib.h>
@@ -368,13 +368,21 @@ void chain_clear(struct chain *c)
 	c->n = c->n_pool = 0;
 }
 
+static size_t looks_left(const struct chain *c)
+{
+	size_t all = c->looked ? CHAIN_LOOKS - *c->looked : CHAIN_LOOKS;
+
+	return all < LOOKS_AROUND ? all : LOOKS_AROUND;
+}
+
 bool chain_walk_on(struct chain *c, const struct host_trace *h, const struct host_task *task, int64_t begin_ns,
 		   int64_t end_ns)
 {
 	struct walk w = { .out = c, .h = h, .known_until_ns = min64(h->end_ns, h->cut_ns), .depth = 1 };
+	size_t around = looks_left(c);
 
 	w.ahead = LOOKS_AHEAD;
-	w.around = LOOKS_AROUND;
+	w.around = around;
 	w.visits[0] = (struct visit){ .task = task, .at_ns = begin_ns, .end_ns = end_ns, .again_from = 1 };
 	w.visits[0].wait = host_wait_after(task, begin_ns);
 	while (w.depth) {
@@ -385,6 +393,8 @@ bool chain_walk_on(struct chain *c, const struct host_trace *h, const struct hos
 		else if (!advance(&w))
 			return false;
 	}
+	if (c->looked)
+		*c->looked += around - w.around;
 	return true;
 }
 

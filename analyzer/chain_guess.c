@@ -110,21 +110,41 @@ static void consider(struct guess *g, uint32_t task, const struct seen *s)
 
 /* ---- locks ---- */
 
+struct crowd {              /* who may have to do with it */
+	const uint32_t *at; /* NULL: all of them */
+	size_t n;
+};
+
+static struct crowd process_of(const struct host_trace *h, const struct host_task *task)
+{
+	struct crowd c;
+
+	c.at = host_trace_process(h, task->pid, &c.n);
+	return c;
+}
+
+static uint32_t member(const struct crowd *c, size_t i)
+{
+	return c->at ? c->at[i] : (uint32_t)i;
+}
+
 /* One that goes to sleep right then; else the only one that has a CPU or is to have one; else the last that went to sleep. */
 static struct guess holder(const struct host_trace *h, const struct host_task *task, const struct host_wait *wait,
 			   size_t *left)
 {
 	struct guess all = { .best = HOST_NOBODY }, awake = all;
+	struct crowd crowd = process_of(h, task);
 
-	for (size_t i = 0; i < h->n_tasks && *left; i++, --*left) {
+	for (size_t i = 0; i < crowd.n && *left; i++, --*left) {
+		uint32_t k = member(&crowd, i);
 		struct seen s;
 
-		if (&h->tasks[i] == task || !host_same_process(task, &h->tasks[i]))
+		if (&h->tasks[k] == task || !host_same_process(task, &h->tasks[k]))
 			continue;
-		s = look(h, &h->tasks[i], wait);
-		consider(&all, (uint32_t)i, &s);
+		s = look(h, &h->tasks[k], wait);
+		consider(&all, k, &s);
 		if (s.slept_ns == INT64_MAX)
-			consider(&awake, (uint32_t)i, &s);
+			consider(&awake, k, &s);
 	}
 	if (tolerance(h, wait) &&
 	    (all.fits == 1 || (all.fits && all.next_ns / 2 >= all.seen.apart_ns + JUST_BEFORE_NS)))
@@ -161,11 +181,14 @@ static struct guess keeper(const struct host_trace *h, const struct host_task *t
 			   size_t *left)
 {
 	struct guess g = { .best = HOST_NOBODY, .seen.slept_ns = INT64_MAX };
+	struct crowd crowd = process_of(h, task);
 
-	for (size_t i = 0; i < h->n_tasks && *left; i++, --*left) {
-		if (&h->tasks[i] != task && host_same_process(task, &h->tasks[i]) &&
-		    awake_ns(&h->tasks[i], wait->out_ns, wait->wake_ns, left) > (wait->wake_ns - wait->out_ns) / 2) {
-			g.best = (uint32_t)i;
+	for (size_t i = 0; i < crowd.n && *left; i++, --*left) {
+		uint32_t k = member(&crowd, i);
+
+		if (&h->tasks[k] != task && host_same_process(task, &h->tasks[k]) &&
+		    awake_ns(&h->tasks[k], wait->out_ns, wait->wake_ns, left) > (wait->wake_ns - wait->out_ns) / 2) {
+			g.best = k;
 			g.fits++;
 		}
 		if (!*left)
@@ -217,6 +240,7 @@ static struct guess among_holders(const struct host_trace *h, const struct host_
 {
 	struct guess g = { .best = HOST_NOBODY };
 	uint32_t last = HOST_NOBODY;
+	struct crowd crowd;
 
 	for (size_t i = first_end(h, inode); i < h->n_pipe_ends && h->pipe_ends[i].inode == inode; i++) {
 		const struct host_pipe_end *e = &h->pipe_ends[i];
@@ -225,7 +249,10 @@ static struct guess among_holders(const struct host_trace *h, const struct host_
 		    host_same_process(task, &h->tasks[e->task]) != own)
 			continue;
 		last = e->task;
-		for (uint32_t k = 0; k < h->n_tasks && *left; k++, --*left) {
+		crowd = process_of(h, &h->tasks[e->task]);
+		for (size_t m = 0; m < crowd.n && *left; m++, --*left) {
+			uint32_t k = member(&crowd, m);
+
 			if (&h->tasks[k] != task && is_leader_of(h, e->task, k)) {
 				struct seen s = look(h, &h->tasks[k], wait);
 

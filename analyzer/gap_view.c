@@ -239,6 +239,7 @@ static bool walk_calls(struct gap_view *v)
 	int64_t at = v->gap->begin_ns;
 
 	chain_clear(&v->in_calls);
+	v->in_calls.looked = &v->looked;
 	for (size_t i = 0; i < v->n_silences; i++) {
 		if (!walk(v, &v->in_calls, at, v->silences[i].begin_ns))
 			return false;
@@ -263,6 +264,7 @@ static bool set_chains(struct gap_view *v, const struct run *run)
 		const struct silence *s = &v->silences[v->n_chains];
 
 		chain_clear(&v->chains[v->n_chains]);
+		v->chains[v->n_chains].looked = &v->looked;
 		if (!walk(v, &v->chains[v->n_chains], s->begin_ns, s->end_ns))
 			return false;
 		chain_settle(&v->chains[v->n_chains]);

@@ -95,38 +95,71 @@ static void set_lifetime(struct host_decoder *d)
 	}
 }
 
-/* ---- by the numbers that tasks have for themselves ---------------------------------------------------- */
+/* ---- by the numbers that tasks have for themselves, and by process ------------------------------------- */
 
-struct own {
-	uint32_t tid, task;
+struct numbered {
+	uint32_t number, task;
 };
 
 /* Of one number, tasks stand in the order of their own list: by number, then time. */
-static int own_by_tid(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
-	const struct own *x = a, *y = b;
+	const struct numbered *x = a, *y = b;
 
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
 	return (x->task > y->task) - (x->task < y->task);
 }
 
-static bool index_own(struct host_trace *t)
+static uint32_t pid_of(const struct host_task *task)
 {
-	struct own *own = array_new(t->n_tasks, sizeof(*own));
+	return task->pid;
+}
 
-	t->by_own = array_new(t->n_tasks, sizeof(*t->by_own));
-	if (!own || !t->by_own) {
-		free(own);
-		return false;
+/* NULL: no memory. */
+static uint32_t *index_by(const struct host_trace *t, uint32_t (*number)(const struct host_task *task))
+{
+	struct numbered *all = array_new(t->n_tasks, sizeof(*all));
+	uint32_t *index = array_new(t->n_tasks, sizeof(*index));
+
+	if (!all || !index) {
+		free(all);
+		free(index);
+		return NULL;
 	}
 	for (size_t i = 0; i < t->n_tasks; i++)
-		own[i] = (struct own){ host_own_tid(&t->tasks[i]), (uint32_t)i };
-	array_sort(own, t->n_tasks, sizeof(*own), own_by_tid);
+		all[i] = (struct numbered){ number(&t->tasks[i]), (uint32_t)i };
+	array_sort(all, t->n_tasks, sizeof(*all), by_number);
 	for (size_t i = 0; i < t->n_tasks; i++)
-		t->by_own[i] = own[i].task;
-	free(own);
-	return true;
+		index[i] = all[i].task;
+	free(all);
+	return index;
+}
+
+struct pid_key {
+	const struct host_trace *t;
+	uint64_t pid;
+};
+
+static bool pid_before(const void *element, const void *key)
+{
+	const struct pid_key *k = key;
+
+	return k->t->tasks[*(const uint32_t *)element].pid < k->pid;
+}
+
+const uint32_t *host_trace_process(const struct host_trace *t, uint32_t pid, size_t *n)
+{
+	const struct pid_key key = { t, pid }, next = { t, pid + 1ull };
+	size_t first, end;
+
+	*n = t->n_tasks;
+	if (!t->by_pid)
+		return NULL;
+	first = array_first(t->by_pid, t->n_tasks, sizeof(*t->by_pid), pid_before, &key);
+	end = array_first(t->by_pid, t->n_tasks, sizeof(*t->by_pid), pid_before, &next);
+	*n = end - first;
+	return t->by_pid + first;
 }
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
@@ -150,7 +183,9 @@ static enum err_kind decode(struct host_decoder *d, int64_t now_ns, struct error
 		return kind;
 	set_lifetime(d);
 	host_trace_settle(t);
-	return index_own(t) ? ERR_NONE : host_no_memory(t, e);
+	t->by_own = index_by(t, host_own_tid);
+	t->by_pid = index_by(t, pid_of);
+	return t->by_own && t->by_pid ? ERR_NONE : host_no_memory(t, e);
 }
 
 /* Takes the reader over. */
@@ -206,6 +241,7 @@ void host_trace_free(struct host_trace *t)
 	free(t->path);
 	free(t->tasks);
 	free(t->by_own);
+	free(t->by_pid);
 	free(t->requests);
 	free(t->pipe_ends);
 	free(t->pressure);

@@ -107,6 +107,7 @@ struct host_trace {
 	struct error damage;      /* kind ERR_NONE if sound */
 	struct host_task *tasks;         size_t n_tasks;    /* by tid, then begin_ns */
 	uint32_t *by_own;                /* tasks by host_own_tid */
+	uint32_t *by_pid;                /* tasks by pid; NULL: made by hand */
 	struct host_request *requests;   size_t n_requests; /* by done_ns */
 	struct host_pipe_end *pipe_ends; size_t n_pipe_ends; /* by inode, then at_ns */
 	struct host_pressure *pressure;  size_t n_pressure; /* by begin_ns */
@@ -146,6 +147,8 @@ void host_trace_free(struct host_trace *t);
 
 /* The task of that number at that time, an index; HOST_NOBODY. One that ran before it was seen counts from any time before. */
 uint32_t host_trace_task(const struct host_trace *t, uint32_t tid, int64_t at_ns);
+/* Indices of the tasks of one process, and of others whose number it was; *n of them. NULL: not indexed, they may be any of all *n. */
+const uint32_t *host_trace_process(const struct host_trace *t, uint32_t pid, size_t *n);
 /* Its first wait that ends after that; an index, n_waits if there is none. */
 size_t host_wait_after(const struct host_task *task, int64_t at_ns);
 /* … its first reclaim. */

@@ -100,6 +100,25 @@ static void test_the_only_thread_that_can_hold_the_lock(void **state)
 	assert_string_equal(walked(t, 100, 200), "100-200 1 lock\n");
 }
 
+/* All walks of a report may look at so many tasks together; beyond, nothing is guessed. */
+static void test_guesses_share_a_budget(void **state)
+{
+	struct host_task *t = built_task(&b, 1, 1), *holder = built_task(&b, 2, 1);
+	size_t looked = 0;
+
+	(void)state;
+	(void)holder; /* on a CPU all the time */
+	built_wait(&b, t, 100, 200, 200, SYS_futex, GST_WOKEN_UNKNOWN, NULL);
+	chain.looked = &looked;
+	assert_string_equal(walked(t, 100, 200), "100-200 1 lock < 2 on-cpu ?\n");
+	assert_int_equal(looked, 2);
+	assert_string_equal(walked(t, 100, 200), "100-200 1 lock < 2 on-cpu ?\n");
+	assert_int_equal(looked, 4);
+	looked = CHAIN_LOOKS;
+	assert_string_equal(walked(t, 100, 200), "100-200 1 lock\n");
+	assert_int_equal(looked, CHAIN_LOOKS);
+}
+
 /* Forked workers hold both ends of all pipes, as the reader does; the one that leaves its CPU right after the wake wrote. */
 static void test_the_writing_end(void **state)
 {
@@ -359,15 +378,25 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_short_waits_are_spread),    TEST(test_short_waits_around_a_long_one),
-		TEST(test_short_waits_of_two_kinds),  TEST(test_short_waits_of_a_waker),
-		TEST(test_looking_for_memory),        TEST(test_the_only_thread_that_can_hold_the_lock),
-		TEST(test_the_writing_end),           TEST(test_when_it_was_woken),
-		TEST(test_a_holder_without_a_cpu),    TEST(test_the_last_that_went_to_sleep),
-		TEST(test_who_sleeps_right_then),     TEST(test_by_looks),
-		TEST(test_a_wait_between_looks),      TEST(test_who_kept_the_lock),
-		TEST(test_the_other_end_of_a_socket), TEST(test_the_child_that_ended),
-		TEST(test_looks_are_inferred),        TEST(test_states),
+		TEST(test_short_waits_are_spread),
+		TEST(test_short_waits_around_a_long_one),
+		TEST(test_short_waits_of_two_kinds),
+		TEST(test_short_waits_of_a_waker),
+		TEST(test_looking_for_memory),
+		TEST(test_the_only_thread_that_can_hold_the_lock),
+		TEST(test_guesses_share_a_budget),
+		TEST(test_the_writing_end),
+		TEST(test_when_it_was_woken),
+		TEST(test_a_holder_without_a_cpu),
+		TEST(test_the_last_that_went_to_sleep),
+		TEST(test_who_sleeps_right_then),
+		TEST(test_by_looks),
+		TEST(test_a_wait_between_looks),
+		TEST(test_who_kept_the_lock),
+		TEST(test_the_other_end_of_a_socket),
+		TEST(test_the_child_that_ended),
+		TEST(test_looks_are_inferred),
+		TEST(test_states),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -203,6 +203,26 @@ static void test_the_dead_wake_nobody_else(void **state)
 	done(t);
 }
 
+static void test_tasks_by_process(void **state)
+{
+	struct host_trace *t = trace_of(FAMILY);
+	size_t n;
+	const uint32_t *at = host_trace_process(t, 100, &n);
+
+	(void)state;
+	assert_int_equal(n, 2);
+	assert_int_equal(t->tasks[at[0]].tid, 100);
+	assert_int_equal(t->tasks[at[1]].tid, 101);
+	at = host_trace_process(t, 200, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(t->tasks[at[0]].tid, 200);
+	host_trace_process(t, 150, &n);
+	assert_int_equal(n, 0);
+	host_trace_process(t, UINT32_MAX, &n);
+	assert_int_equal(n, 0);
+	done(t);
+}
+
 /* ---- what cannot be --------------------------------------------------------------------------------- */
 
 static void test_waits_never_overlap(void **state)
@@ -377,6 +397,7 @@ int main(void)
 		cmocka_unit_test(test_the_dying_still_wake),
 		cmocka_unit_test(test_the_dead_wake_nobody_else),
 		cmocka_unit_test(test_reclaims_never_overlap),
+		cmocka_unit_test(test_tasks_by_process),
 		cmocka_unit_test(test_waits_never_overlap),
 		cmocka_unit_test(test_numbers_beyond_all_bounds),
 		cmocka_unit_test(test_every_allocation_may_fail),
