@@ -176,8 +176,10 @@ def run_fault(build, name, folder, how, user=None, steps=STEPS, follow=False, **
         plan = FAULTS[name](Place(folder, build, janitor, steps))
         plan.env.update(env)
         made = record(build, folder, plan, how, user, follow, traced(janitor, folder))
-    result = score.score_run(folder)
-    return result, made, score.read_spans(folder / "spans.jsonl")
+    result, spans = score.score_run(folder), score.read_spans(folder / "spans.jsonl")
+    if score.cause_of(spans) in score.QUEUED and not (folder / "waits.json").exists():
+        raise Missing("needs to trace the scheduler (tracefs, as root)")
+    return result, made, spans
 
 
 def show_longest(build, folder, made):
@@ -226,7 +228,7 @@ def overall(results, how):
     shares = [[sum(getattr(result, what) for result in results.values()) / true for what in ("right", "wrong")],
               [sum(result.share(what) for result in results.values()) / max(1, len(results)) for what in ("right", "wrong")]]
     for name, (right, wrong) in zip(("overall", "… of faults"), shares):
-        print(f"{name:14} {true / 1e6:6.0f} ms {right:7.1%} {wrong:7.1%} {1 - right - wrong:7.1%}")
+        print(f"{name:14} {true / 1e6:6.0f} ms {right:7.1%} {wrong:7.1%} {max(0, 1 - right - wrong):7.1%}")
     held = shares[:1] if how == "proc" else shares
     right, wrong = min(right for right, _ in held), max(wrong for _, wrong in held)
     if results and how == "ebpf" and right < OVERALL:

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import faults
 import lab
 import pytest
 import rig
@@ -94,6 +95,14 @@ def test_what_was_set_up_is_gone_when_the_test_is_killed(tmp_path):
     while (Path(group).exists() or (tmp_path / "left").exists()) and time.monotonic() < until:
         time.sleep(0.02)
     assert not Path(group).exists() and not (tmp_path / "left").exists()
+
+
+def test_without_a_scheduler_trace_a_missing_cpu_is_no_fault_to_score(build, tmp_path, monkeypatch):
+    """There is no other truth of it."""
+    monkeypatch.setattr(lab, "traced", lambda *_: None)
+    monkeypatch.setitem(FAULTS, "contention", lambda place: faults.linked(place, "contention"))
+    with pytest.raises(rig.Missing, match="trace the scheduler"):
+        lab.run_fault(build, "contention", tmp_path / "run", "none", steps=2)
 
 
 def test_the_table_says_what_is_missing(build, tmp_path, monkeypatch, capsys):
