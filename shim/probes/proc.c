@@ -16,6 +16,8 @@
 #define SHARE 50u           /* of a CPU, at most, for looking */
 #define CENSUS_SHARE 100u   /* of the time, for who is there */
 #define CENSUS_NS 10000000u /* … no more often than that */
+#define CENSUS_MOST_NS \
+	1000000000u /* … and no less: one that met thousands of new tasks took long, which the next does not */
 #define TASKS_MAX 16384u
 #define ROUND_NS \
 	(MOST_MS * 1000000u / SHARE) /* of CPU time: a round's looks take no longer; the next goes on from there */
@@ -99,7 +101,8 @@ static void rename_task(struct proc *p, struct looked *t, const struct proc_task
 /* Whoever came since the last time came halfway, for all we know. */
 static void census(struct proc *p, uint16_t flags)
 {
-	uint64_t begin = mono_ns(), middle = flags ? p->watch.probes.begin : p->census_ns + (begin - p->census_ns) / 2;
+	uint64_t cpu_ns = thread_cpu_ns(), begin = mono_ns();
+	uint64_t middle = flags ? p->watch.probes.begin : p->census_ns + (begin - p->census_ns) / 2;
 
 	p->left_out = 0;
 	proc_tasks_tree(&p->tree, p->watch.probes.root);
@@ -121,14 +124,15 @@ static void census(struct proc *p, uint16_t flags)
 	if (p->left_out > p->watch.probes.tasks_lost)
 		p->watch.probes.tasks_lost = p->left_out;
 	p->census_ns = mono_ns();
-	p->census_cost_ns = p->census_ns - begin;
+	p->census_cost_ns = thread_cpu_ns() - cpu_ns;
 }
 
 static bool census_is_due(const struct proc *p, uint64_t now)
 {
 	uint64_t rest = p->census_cost_ns * CENSUS_SHARE;
 
-	return now - p->census_ns >= (rest > CENSUS_NS ? rest : CENSUS_NS);
+	rest = rest > CENSUS_NS ? rest : CENSUS_NS;
+	return now - p->census_ns >= (rest < CENSUS_MOST_NS ? rest : CENSUS_MOST_NS);
 }
 
 /* ---- rounds --------------------------------------------------------------------------------------------- */

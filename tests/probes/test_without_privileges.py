@@ -428,7 +428,7 @@ try:
 except RuntimeError:
     threads.pop()
 told("threads", len(threads))
-time.sleep(3)
+time.sleep(4)
 os._exit(0)
 """)
     threads = int(run.told["threads"])
@@ -437,7 +437,8 @@ os._exit(0)
     last = run.trace.probes[-1]
     assert last.tasks_lost == 0
     assert last.period_ns > 100 * MS  # more than a round's rest ever is
-    waited = {w.tid for w in run.trace.waits if w.into - w.out > 1000 * MS and w.syscall == CALLS["futex"]}
+    # Those that were made while the first were met are met within a second.
+    waited = {w.tid for w in run.trace.waits if w.into - w.out > 100 * MS and w.syscall == CALLS["futex"]}
     assert len(waited) >= 3000
 
 
