@@ -211,7 +211,8 @@ static void describe_unknown(struct finding *f, const struct gap_view *v)
 
 	if (v->ready) {
 		evidence_call(call, sizeof(call), v->trace, v->submit);
-		snprintf(f->evidence, sizeof(f->evidence), "the next work had been submitted %s before the gap: %s",
+		snprintf(f->words->evidence, sizeof(f->words->evidence),
+			 "the next work had been submitted %s before the gap: %s",
 			 text_duration(early, v->gap->begin_ns - v->submit->end_ns), call);
 		chain_submitter(f, v, "its work was queued");
 		return;
@@ -226,13 +227,13 @@ static void describe_unknown(struct finding *f, const struct gap_view *v)
 	if (v->tid)
 		chain_submitter(f, v, "unknown");
 	if (longest) {
-		evidence_activity(f->evidence, sizeof(f->evidence), longest);
+		evidence_activity(f->words->evidence, sizeof(f->words->evidence), longest);
 	} else if (v->submit && f->begin_ns >= v->submit_begin_ns) {
 		evidence_call(call, sizeof(call), v->trace, v->submit);
-		snprintf(f->evidence, sizeof(f->evidence), "the next work was being submitted: %s", call);
+		snprintf(f->words->evidence, sizeof(f->words->evidence), "the next work was being submitted: %s", call);
 		chain_submitter(f, v, "in %s", call_name(v->trace, v->submit));
 	} else {
-		evidence_accounts(f->evidence, sizeof(f->evidence), "", v, f->begin_ns, f->end_ns);
+		evidence_accounts(f->words->evidence, sizeof(f->words->evidence), "", v, f->begin_ns, f->end_ns);
 	}
 }
 
@@ -249,7 +250,7 @@ static bool keep_link(struct arena *arena, struct gap_cause *c, const struct fin
 	*link = (struct chain_link){ .pid = f->pid,
 				     .tid = f->tid,
 				     .name = "",
-				     .state = arena_text(arena, f->state),
+				     .state = arena_text(arena, f->words->state),
 				     .woken_by = "",
 				     .offset = UINT64_MAX,
 				     .last_offset = UINT64_MAX,
@@ -264,7 +265,7 @@ static bool keep_words(struct engine *g, struct gap_cause *c, const struct findi
 {
 	if (f->way)
 		return chain_keep_evidence(&g->out->arena, c, f, g->view.host.host);
-	return cause_keep_text(&g->out->arena, c, f->evidence);
+	return cause_keep_text(&g->out->arena, c, f->words->evidence);
 }
 
 static bool keep_chain(struct engine *g, struct gap_cause *c, const struct finding *f)
@@ -279,12 +280,15 @@ static bool same_story(const struct gap_cause *c, const struct chain_segment *la
 		return false;
 	if (f->way)
 		return chain_same_way(last_way, f->way);
-	return !f->n_chain || (c->chain[0].tid == f->tid && strcmp(c->chain[0].state, f->state) == 0);
+	return !f->n_chain || (c->chain[0].tid == f->tid && strcmp(c->chain[0].state, f->words->state) == 0);
 }
 
 static bool keep(struct engine *g, const struct piece *piece, struct gap_story *story)
 {
-	struct finding unknown = { .begin_ns = piece->begin_ns, .end_ns = piece->end_ns, .cause = CAUSE_unexplained };
+	struct finding_words words = { .state = "" };
+	struct finding unknown = {
+		.begin_ns = piece->begin_ns, .end_ns = piece->end_ns, .cause = CAUSE_unexplained, .words = &words
+	};
 	const struct finding *f = piece->owner == NOBODY ? &unknown : &g->found.at[piece->owner];
 	struct gap_cause *c = story->n_causes ? &g->out->pool[g->n_pool - 1] : NULL;
 
@@ -344,7 +348,7 @@ static bool explain(struct engine *g, const struct device_timeline *d, const str
 	story->gap = gap;
 	if (!gap_view_set(&g->view, d, gap, g->threads))
 		return false;
-	g->found.n = 0;
+	findings_clear(&g->found);
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		rules[i](&g->view, &g->found);
 	if (g->found.failed)

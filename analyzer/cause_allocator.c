@@ -55,13 +55,15 @@ void cause_allocator(const struct gap_view *v, struct findings *out)
 			continue;
 		f = findings_add(out, CAUSE_allocator, CONFIDENCE_OBSERVED, c->begin_ns, c->end_ns);
 		chain_submitter(f, v, "in %s", call_name(v->trace, c));
-		evidence_call(f->evidence, sizeof(f->evidence), v->trace, c);
-		used = strlen(f->evidence);
+		evidence_call(f->words->evidence, sizeof(f->words->evidence), v->trace, c);
+		used = strlen(f->words->evidence);
 		if (c->args[1])
-			snprintf(f->evidence + used, sizeof(f->evidence) - used, ", %s", text_bytes(bytes, c->args[1]));
-		used = strlen(f->evidence);
+			snprintf(f->words->evidence + used, sizeof(f->words->evidence) - used, ", %s",
+				 text_bytes(bytes, c->args[1]));
+		used = strlen(f->words->evidence);
 		if (c->result)
-			snprintf(f->evidence + used, sizeof(f->evidence) - used, ", result %d", c->result);
-		add_memory(f->evidence, sizeof(f->evidence), v, c);
+			snprintf(f->words->evidence + used, sizeof(f->words->evidence) - used, ", result %d",
+				 c->result);
+		add_memory(f->words->evidence, sizeof(f->words->evidence), v, c);
 	}
 }

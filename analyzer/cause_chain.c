@@ -28,12 +28,11 @@ static bool had_no_cpu(enum cause_id cause)
 
 static void add(const struct gap_view *v, struct findings *out, const struct chain_segment *s, struct finding like)
 {
-	struct finding *f = findings_add(out, like.cause, like.confidence, like.begin_ns, like.end_ns);
+	struct finding *f = findings_add_way(out, s, like.cause, like.confidence, like.begin_ns, like.end_ns);
 
 	f->pid = v->trace->header.pid;
 	f->tid = v->tid;
 	f->n_chain = (uint32_t)s->n_steps;
-	f->way = s;
 }
 
 /* What a thread does in an NCCL call is that call's own, but where it had no CPU there: its sockets lead to other ranks, and to no input. */

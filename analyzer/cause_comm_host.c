@@ -18,7 +18,7 @@ static void propose(const struct gap_view *v, struct findings *out, const struct
 
 	text_clean(name, sizeof(name), hook ? hook : "an NCCL call", 48);
 	chain_submitter(f, v, "in %s", name);
-	snprintf(f->evidence, sizeof(f->evidence), "%s took %s (%s byte %" PRIu64 ")", name,
+	snprintf(f->words->evidence, sizeof(f->words->evidence), "%s took %s (%s byte %" PRIu64 ")", name,
 		 text_duration(took, c->end_ns - c->begin_ns),
 		 text_clean(file, sizeof(file), text_base(v->trace->path ? v->trace->path : "trace"), 64), c->byte);
 }

@@ -41,12 +41,12 @@ void cause_device_contention(const struct gap_view *v, struct findings *out)
 	text_duration(late, late_ns);
 	text_duration(usual, v->device->latency_ns);
 	if (other)
-		snprintf(f->evidence, sizeof(f->evidence),
+		snprintf(f->words->evidence, sizeof(f->words->evidence),
 			 "ready for %s where a start takes %s (lower quartile of %u); process %u had the device before",
 			 late, usual, v->device->n_latencies, other->trace->header.pid);
 	else
 		snprintf(
-			f->evidence, sizeof(f->evidence),
+			f->words->evidence, sizeof(f->words->evidence),
 			"ready for %s where a start takes %s (lower quartile of %u); nothing on record ran or was waited for",
 			late, usual, v->device->n_latencies);
 }

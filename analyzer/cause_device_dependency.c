@@ -19,7 +19,7 @@ static void propose_hostfn(const struct gap_view *v, struct findings *out)
 	f = findings_add(out, CAUSE_device_dependency, op ? CONFIDENCE_OBSERVED : CONFIDENCE_INFERRED, begin, end);
 	chain_submitter(f, v, "a host function ran in the stream");
 	evidence_call(call, sizeof(call), op ? op->trace : v->trace, v->gap->hostfn);
-	snprintf(f->evidence, sizeof(f->evidence), "a host function ran in the stream: %s", call);
+	snprintf(f->words->evidence, sizeof(f->words->evidence), "a host function ran in the stream: %s", call);
 }
 
 static uint32_t stream_id(const struct trace *t, uint32_t stream)
@@ -50,7 +50,7 @@ static void propose_wait(const struct gap_view *v, struct findings *out, int64_t
 	f = findings_add(out, CAUSE_device_dependency, confidence, begin, end);
 	chain_submitter(f, v, "its work waited for device %u", t->streams[d->stream].device);
 	producer_name(name, sizeof(name), d);
-	snprintf(f->evidence, sizeof(f->evidence),
+	snprintf(f->words->evidence, sizeof(f->words->evidence),
 		 "stream %u waited for event 0x%" PRIx64 " behind %s in stream %u of device %u (wait at byte %" PRIu64
 		 ")",
 		 stream_id(t, d->wait->stream), d->wait->args[0], name, stream_id(t, d->stream),

@@ -24,11 +24,11 @@ void cause_device_latency(const struct gap_view *v, struct findings *out)
 			 v->gap->end_ns);
 	chain_submitter(f, v, "its work was queued");
 	if (v->device->latency_ns)
-		snprintf(f->evidence, sizeof(f->evidence),
+		snprintf(f->words->evidence, sizeof(f->words->evidence),
 			 "submitted %s before the gap; to start work takes this device %s (lower quartile of %u)",
 			 text_duration(early, v->gap->begin_ns - v->submit->end_ns),
 			 text_duration(usual, v->device->latency_ns), v->device->n_latencies);
 	else
-		snprintf(f->evidence, sizeof(f->evidence), "submitted %s before the gap",
+		snprintf(f->words->evidence, sizeof(f->words->evidence), "submitted %s before the gap",
 			 text_duration(early, v->gap->begin_ns - v->submit->end_ns));
 }

@@ -37,10 +37,10 @@ static void propose_accounts(const struct gap_view *v, struct findings *out, con
 
 	chain_submitter(f, v, "on a CPU");
 	if (stayed(s))
-		snprintf(f->evidence, sizeof(f->evidence), "thread %u kept its CPU for %s: not switched out once",
-			 v->tid, text_duration(of, wall));
+		snprintf(f->words->evidence, sizeof(f->words->evidence),
+			 "thread %u kept its CPU for %s: not switched out once", v->tid, text_duration(of, wall));
 	else
-		snprintf(f->evidence, sizeof(f->evidence),
+		snprintf(f->words->evidence, sizeof(f->words->evidence),
 			 "thread %u computed %s of %s, blocked %u times, preempted %u times", v->tid,
 			 text_duration(computed_for, cpu < wall ? cpu : wall), text_duration(of, wall),
 			 s->after->voluntary - s->before->voluntary, s->after->involuntary - s->before->involuntary);
@@ -60,6 +60,6 @@ void cause_host_compute(const struct gap_view *v, struct findings *out)
 			continue;
 		f = findings_add(out, CAUSE_host_compute, CONFIDENCE_INFERRED, a->begin_ns, a->end_ns);
 		chain_submitter(f, v, "on a CPU");
-		evidence_activity(f->evidence, sizeof(f->evidence), a);
+		evidence_activity(f->words->evidence, sizeof(f->words->evidence), a);
 	}
 }

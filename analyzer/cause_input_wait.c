@@ -13,6 +13,6 @@ void cause_input_wait(const struct gap_view *v, struct findings *out)
 		f = findings_add(out, CAUSE_input_wait, CONFIDENCE_INFERRED, a->begin_ns, a->end_ns);
 		chain_submitter(f, v, "in %s on %s", a->syscall ? a->syscall : "a system call",
 				a->file ? a->file : "a pipe or socket");
-		evidence_activity(f->evidence, sizeof(f->evidence), a);
+		evidence_activity(f->words->evidence, sizeof(f->words->evidence), a);
 	}
 }

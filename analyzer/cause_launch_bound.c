@@ -78,7 +78,7 @@ void cause_launch_bound(const struct gap_view *v, struct findings *out)
 	f = findings_add(out, CAUSE_launch_bound, on_cpu(v->records, &row) ? CONFIDENCE_OBSERVED : CONFIDENCE_INFERRED,
 			 v->gap->begin_ns, v->gap->end_ns);
 	chain_submitter(f, v, "submitting without pause");
-	snprintf(f->evidence, sizeof(f->evidence),
+	snprintf(f->words->evidence, sizeof(f->words->evidence),
 		 "%zu calls of thread %u in a row, at most %s apart; one like the last takes it %s (median)",
 		 row.last - row.first + 1, v->tid, text_duration(silent, row.longest_silence_ns),
 		 text_duration(cost, row.cost_ns));

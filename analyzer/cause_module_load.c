@@ -24,10 +24,10 @@ static struct finding *propose(const struct gap_view *v, struct findings *out, c
 	size_t used;
 
 	chain_submitter(f, v, "in %s", call_name(v->trace, c));
-	evidence_call(f->evidence, sizeof(f->evidence), v->trace, c);
-	used = strlen(f->evidence);
+	evidence_call(f->words->evidence, sizeof(f->words->evidence), v->trace, c);
+	used = strlen(f->words->evidence);
 	if (*kernel)
-		snprintf(f->evidence + used, sizeof(f->evidence) - used, ", %s%s",
+		snprintf(f->words->evidence + used, sizeof(f->words->evidence) - used, ", %s%s",
 			 confidence == CONFIDENCE_INFERRED ? "the first launch of " : "",
 			 text_clean(name, sizeof(name), kernel, 64));
 	return f;

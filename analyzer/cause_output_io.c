@@ -12,6 +12,6 @@ void cause_output_io(const struct gap_view *v, struct findings *out)
 			continue;
 		f = findings_add(out, CAUSE_output_io, CONFIDENCE_INFERRED, a->begin_ns, a->end_ns);
 		chain_submitter(f, v, "in %s", a->syscall);
-		evidence_activity(f->evidence, sizeof(f->evidence), a);
+		evidence_activity(f->words->evidence, sizeof(f->words->evidence), a);
 	}
 }

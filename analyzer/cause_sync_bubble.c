@@ -14,10 +14,10 @@ static void evidence(struct finding *f, const struct gap_view *v, const struct c
 
 	evidence_call(call, sizeof(call), v->trace, c);
 	if (late > 0)
-		snprintf(f->evidence, sizeof(f->evidence), "%s, its work had ended %s before it returned", call,
-			 text_duration(rest, late));
+		snprintf(f->words->evidence, sizeof(f->words->evidence), "%s, its work had ended %s before it returned",
+			 call, text_duration(rest, late));
 	else
-		snprintf(f->evidence, sizeof(f->evidence), "%s, its work ended as it returned", call);
+		snprintf(f->words->evidence, sizeof(f->words->evidence), "%s, its work ended as it returned", call);
 }
 
 void cause_sync_bubble(const struct gap_view *v, struct findings *out)
@@ -36,8 +36,9 @@ void cause_sync_bubble(const struct gap_view *v, struct findings *out)
 	f = findings_add(out, CAUSE_sync_bubble, CONFIDENCE_INFERRED, c->end_ns, v->gap->end_ns);
 	f->remainder = true;
 	chain_submitter(f, v, "after %.32s", call_name(v->trace, c));
-	snprintf(f->evidence, sizeof(f->evidence), "%s left nothing queued; no other cause is proven",
+	snprintf(f->words->evidence, sizeof(f->words->evidence), "%s left nothing queued; no other cause is proven",
 		 text_clean(name, sizeof(name), call_name(v->trace, c), 48));
-	used = strlen(f->evidence);
-	evidence_accounts(f->evidence + used, sizeof(f->evidence) - used, "; ", v, c->end_ns, v->gap->end_ns);
+	used = strlen(f->words->evidence);
+	evidence_accounts(f->words->evidence + used, sizeof(f->words->evidence) - used, "; ", v, c->end_ns,
+			  v->gap->end_ns);
 }

@@ -76,6 +76,6 @@ void chain_submitter(struct finding *f, const struct gap_view *v, const char *fo
 	va_start(args, format);
 	vsnprintf(state, sizeof(state), format, args);
 	va_end(args);
-	text_clean(f->state, sizeof(f->state), state, sizeof(f->state) - 1);
+	text_clean(f->words->state, sizeof(f->words->state), state, sizeof(f->words->state) - 1);
 	f->n_chain = 1;
 }
