@@ -4,6 +4,7 @@
 
 #include "ebpf_maps.h"
 
+#define PF_EXITING 0x4
 #define PF_IO_WORKER 0x10
 #define PF_KTHREAD 0x00200000
 

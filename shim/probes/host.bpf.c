@@ -200,6 +200,16 @@ static __always_inline bool of_tree(struct task_struct *task)
 	return 0;
 }
 
+/* One that ended is forgotten as it leaves its CPU for good: where that was not told of it is now. False: it lives. */
+static __always_inline bool is_dead(struct tracked *t, struct task_struct *task)
+{
+	if (!(BPF_CORE_READ(task, __state) & TASK_DEAD))
+		return 0;
+	if (t->kind == TRACKED_TREE && !BPF_CORE_READ(task, on_cpu))
+		forget(t, bpf_ktime_get_ns());
+	return 1;
+}
+
 /* Those that run already. A thread's creator is taken to be its process's first thread. One whose fork goes on is on_fork's, or the next
  * look's: both at once would count it twice. Its state is read first: once it is born, on_fork is through with it. */
 static __always_inline void find(struct task_struct *task)
@@ -210,7 +220,7 @@ static __always_inline void find(struct task_struct *task)
 	uint64_t now = bpf_ktime_get_ns();
 	uint16_t flags = GST_TASK_THERE;
 
-	if (t || task_state & TASK_DEAD || !may_follow(task) || !of_tree(task))
+	if (t || task->flags & PF_EXITING || !may_follow(task) || !of_tree(task))
 		return;
 	if (task_state & TASK_NEW) {
 		state.unborn++;
@@ -230,6 +240,7 @@ static __always_inline void find(struct task_struct *task)
 	if (tid == set.root)
 		flags |= GST_TASK_ROOT;
 	write_task(task, now, leader, flags, 0);
+	is_dead(t, task); /* by now: it left while we looked */
 }
 
 /* The collector itself reads the iterator: its namespace is the one whose numbers are written. */
@@ -242,15 +253,6 @@ static __always_inline void find_namespace(struct task_struct *me)
 	bpf_probe_read_kernel(&up, sizeof(up), &pid->numbers[level]);
 	state.space = (uint64_t)up.ns;
 	state.level = level;
-}
-
-/* One that ended is forgotten as it leaves its CPU for good: where that was not told of it is now. */
-static __always_inline void count(struct tracked *t, struct task_struct *task)
-{
-	if (!(BPF_CORE_READ(task, __state) & TASK_DEAD))
-		state.counted++;
-	else if (!BPF_CORE_READ(task, on_cpu))
-		forget(t, bpf_ktime_get_ns());
 }
 
 SEC("iter/task")
@@ -271,7 +273,7 @@ int each_task(struct bpf_iter__task *ctx)
 	if (!t)
 		return 0;
 	if (state.look == LOOK_COUNT && t->kind == TRACKED_TREE)
-		count(t, task);
+		state.counted += !is_dead(t, task);
 	else if (state.look == LOOK_FLUSH)
 		task_flush(t, task, bpf_ktime_get_ns());
 	return 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the programs read of a kernel for aarch64, by a description of that kernel's structures: the loader fits them to it here as it would there."""
+"""What the programs read of a kernel for aarch64, by a description of its structures: the loader fits them to it here as it would there."""
 
 import os
 import shutil
