@@ -76,7 +76,8 @@ install_missing() {
 	read -ra all <<<"${missing[*]} ${wished[*]}"
 	[ ${#all[@]} -gt 0 ] || return 0
 	if ! has apt-get || { [ "$(id -u)" != 0 ] && ! has sudo; }; then
-		[ ${#missing[@]} = 0 ] || die "missing: ${missing[*]}; install them with this system's package manager, or as root: apt-get install ${missing[*]}"
+		[ ${#missing[@]} = 0 ] ||
+			die "missing: ${missing[*]}; install them with this system's package manager, or as root: apt-get install ${missing[*]}"
 		wished=()
 		return 0
 	fi
