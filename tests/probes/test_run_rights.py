@@ -72,9 +72,11 @@ def test_the_program_inherits_what_it_would_without_us(run, capable, tmp_path):
         pytest.skip("there is no setpriv")
     become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=+chown,+kill"]
     how = {"env": run.capable_environment, "stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": 60, "cwd": tmp_path}
-    with_us = subprocess.run([*become, *capable, *program(SHOW)], **how)
     without = subprocess.run([*become, python(), "-c", SHOW], **how)
-    assert with_us.returncode == without.returncode == 0, with_us.stderr + without.stderr
+    if without.returncode:
+        pytest.skip(f"nothing can be lent here: {without.stderr}")
+    with_us = subprocess.run([*become, *capable, *program(SHOW)], **how)
+    assert with_us.returncode == 0, with_us.stderr
     sets = [[environment_of(done.stdout)[name] for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")] for done in (with_us, without)]
     assert sets[0] == sets[1] and int(sets[0][0], 16) & (CAP_CHOWN | CAP_KILL) == CAP_CHOWN | CAP_KILL
 
