@@ -4,6 +4,7 @@ calls it observed or inferred as it is. Short runs of what lab.py does at length
 repeated."""
 
 import os
+import re
 
 import lab
 import pytest
@@ -78,6 +79,25 @@ def test_control(build, disk, needs):
         share, claimed = score.control_share(spans, report, run_queue.read(folder / "waits.json"))
         assert share <= lab.CONTROL, claimed
         assert report["devices"][0]["causes"]["host-compute"] > 0.5 * report["devices"][0]["idle_ns"]
+    once_in(TRIES, check)
+
+
+def test_the_story_of_the_longest_gap(build, disk, needs, monkeypatch, capfd):
+    """What `make demo` shows as root: main, its thread, the worker's feeder, the worker, the file and the place in it, the disk."""
+    needs("ebpf")
+    monkeypatch.setenv("BUILD", str(build))
+
+    def check():
+        status = lab.main(["--steps", "8", "--show", "--folder", str(disk), "python-read"])
+        told = re.sub(r"\s+", " ", capfd.readouterr().out)
+        if "left out" in told:
+            pytest.skip(told)
+        assert status == 0 and "1 of 1 as they have to be" in told
+        story = r"input-storage, observed python3\[(\d+)\] of process \1: futex, woken by python3\[(\d+)\] python3\[\2\] of process \1: read pipe:" \
+            r".*woken by python3\[(\d+)\] python3\[\3\] of process (\d+): futex, woken by python3\[\4\] python3\[\4\] of process \4: pread64 \S+" \
+            r".* offset=(\d+) bytes=524288: python3\[\4\] in pread64"
+        assert (found := re.search(story, told)), told
+        assert int(found[5]) % 524288 == 0 and "throttled above the device" in told
     once_in(TRIES, check)
 
 
