@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from collecting import NOBODY, ORDINARY, Host, counters, has_exited, header, host_files, is_there, open_to_all, status, until
@@ -49,6 +50,7 @@ def test_it_ends_when_the_tree_has(host, program, build, way):
     if reason:
         pytest.skip(reason)
     target = program("sh", "-c", "read line; sleep 2 & sleep 0.5", stdin=subprocess.PIPE)
+    until(lambda: Path(f"/proc/{target.pid}/comm").read_text() == "sh\n")  # a moment after Popen returns
     follower = host(target.pid, "--probes", way)
     assert f"by {way} into" in follower.first
     target.stdin.close()

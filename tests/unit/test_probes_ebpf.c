@@ -172,13 +172,16 @@ static struct tracked tracked_now(int map, int pidfd)
 	return t;
 }
 
-/* Once it waits in its read, and is not only on its way there. */
+/* Once it waits in its read, and is not only on its way there: on a busy machine it may be kept from its CPU before. */
 static struct tracked waiting(int map, int pidfd)
 {
 	struct tracked t = tracked_now(map, pidfd);
+	uint64_t before = 0;
 
-	for (unsigned i = 0; i < 5000 && (!t.in || t.out <= t.in); i++) {
-		usleep(1000);
+	for (unsigned i = 0; i < 500 && (!t.in || t.out <= t.in || t.flags & GST_WAIT_PREEMPTED || t.out != before);
+	     i++) {
+		before = t.out;
+		usleep(10000);
 		t = tracked_now(map, pidfd);
 	}
 	assert_true(t.in && t.out > t.in);
