@@ -182,12 +182,13 @@ static enum err_kind take_hosts(struct run *out, struct run_files *files, int ch
 		return no_memory(e);
 	for (size_t i = 0; i < files->n_hosts; i++) {
 		struct run_host *h = &files->hosts[i];
+		bool unsaid = chosen == RUN_ALL || (files->only_id && !h->header.run_id[0]);
 		enum err_kind kind;
 
 		if (chosen != RUN_ALL && !may_have_watched(out, &h->header))
 			continue;
 		kind = host_trace_open(&h->trace, h->path, now_ns, e);
-		if (kind && !run_files_without_host(files, h->path, chosen == RUN_ALL ? "" : out->listed[chosen].id, e))
+		if (kind && !run_files_without_host(files, h->path, unsaid ? "" : out->listed[chosen].id, e))
 			return e->kind;
 		if (kind || (chosen != RUN_ALL && !watched(out, h->trace)))
 			continue;

@@ -239,6 +239,8 @@ static void host_probes_that_cannot_be_read(void **state)
 		{ HOST(9, 0ms, 5ms, "run=a command=headless"), "not a gpushim trace" },
 		{ HOST(9, 0ms, 5ms, "run=b command=undecodable"), NULL },
 	};
+	static const bool by_id[] = { true, false, false,
+				      false }; /* asked for by its id, what does not have it is none of the run's */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -259,6 +261,11 @@ static void host_probes_that_cannot_be_read(void **state)
 			assert_int_equal(strncmp(r.missing[0].text, path, strlen(path)), 0);
 			assert_non_null(strstr(r.missing[0].text, cases[i].said));
 		}
+		run_close(&r);
+		assert_int_equal(run_open_id(&r, dir, "a", &e), ERR_NONE);
+		assert_int_equal(r.n_traces, 1);
+		assert_int_equal(r.n_hosts, 1);
+		assert_int_equal(r.n_missing, by_id[i]);
 		run_close(&r);
 		remove_all();
 	}
