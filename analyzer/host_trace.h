@@ -62,7 +62,7 @@ struct host_task {
 	uint32_t leader;           /* … of its process's first thread: the same for all of its threads; HOST_NOBODY */
 	uint64_t pid_ns;
 	/* It is known in between. Where its own end is not on record: that of the trace, or, of a file that had no regular end, the last instant at
-	 * which it is known to have run: of a wait that went on then there is no record. */
+	 * which it is known to have run, or to wait: of a wait that went on then there is a record at most from when it was half as long. */
 	int64_t begin_ns, end_ns;
 	int64_t start_ns;          /* of its process; 0 not known */
 	uint16_t flags;            /* enum gst_task_flags */
