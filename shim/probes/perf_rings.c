@@ -275,7 +275,8 @@ void perf_batch_drop(struct perf_batch *b, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		free(b->at[i].frames);
-	memmove(b->at, b->at + n, (b->n - n) * sizeof(*b->at));
+	if (n && n < b->n)
+		memmove(b->at, b->at + n, (b->n - n) * sizeof(*b->at));
 	b->n -= n;
 }
 
