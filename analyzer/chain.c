@@ -4,7 +4,7 @@
  * forwards the segments come in order.
  *
  * Each visit's stretch lies in a wait of the one before it, and no task is visited twice at a time, so a stretch is split at most CHAIN_DEPTH times at
- * each record: the work is linear. Guesses and looks ahead have a budget in each walk, guesses one for all walks of a view, too. */
+ * each record: the work is linear. Guesses and looks ahead have a budget in each walk, and one for all walks of a view, too. */
 #include "chain_parts.h"
 
 #include <stdlib.h>
@@ -368,20 +368,21 @@ void chain_clear(struct chain *c)
 	c->n = c->n_pool = 0;
 }
 
-static size_t looks_left(const struct chain *c)
+/* Of so many that a walk may have. */
+static size_t looks_left(const struct chain *c, size_t most)
 {
-	size_t all = c->looked ? CHAIN_LOOKS - *c->looked : CHAIN_LOOKS;
+	size_t looked = c->looked ? *c->looked : 0, all = looked < CHAIN_LOOKS ? CHAIN_LOOKS - looked : 0;
 
-	return all < LOOKS_AROUND ? all : LOOKS_AROUND;
+	return all < most ? all : most;
 }
 
 bool chain_walk_on(struct chain *c, const struct host_trace *h, const struct host_task *task, int64_t begin_ns,
 		   int64_t end_ns)
 {
 	struct walk w = { .out = c, .h = h, .known_until_ns = min64(h->end_ns, h->cut_ns), .depth = 1 };
-	size_t around = looks_left(c);
+	size_t ahead = looks_left(c, LOOKS_AHEAD), around = looks_left(c, LOOKS_AROUND);
 
-	w.ahead = LOOKS_AHEAD;
+	w.ahead = ahead;
 	w.around = around;
 	w.visits[0] = (struct visit){ .task = task, .at_ns = begin_ns, .end_ns = end_ns, .again_from = 1 };
 	w.visits[0].wait = host_wait_after(task, begin_ns);
@@ -394,7 +395,7 @@ bool chain_walk_on(struct chain *c, const struct host_trace *h, const struct hos
 			return false;
 	}
 	if (c->looked)
-		*c->looked += around - w.around;
+		*c->looked += around - w.around + ahead - w.ahead;
 	return true;
 }
 

@@ -55,10 +55,10 @@ struct chain_segment { /* one answer: [begin_ns, end_ns) belongs to the last ste
 struct chain {
 	struct chain_segment *at; size_t n, cap; /* by time; they tile [begin, end) of the walk */
 	struct chain_step *pool; size_t n_pool, cap_pool;
-	size_t *looked; /* how many tasks were looked at for guesses, in all walks that share it; NULL: in this one */
+	size_t *looked; /* how many tasks and ends of pipes were looked at for guesses, and waits ahead, in all walks that share it; NULL: in this one */
 };
 
-/* Walks that share `looked` guess no more when they have looked at so many. */
+/* Walks that share `looked` guess no more, nor look ahead, when they have looked at so many. */
 #define CHAIN_LOOKS ((size_t)1 << 27)
 
 /* False: no memory. c is zeroed or was used before: what it held is gone. */

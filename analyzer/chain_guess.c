@@ -242,9 +242,10 @@ static struct guess among_holders(const struct host_trace *h, const struct host_
 	uint32_t last = HOST_NOBODY;
 	struct crowd crowd;
 
-	for (size_t i = first_end(h, inode); i < h->n_pipe_ends && h->pipe_ends[i].inode == inode; i++) {
+	for (size_t i = first_end(h, inode); i < h->n_pipe_ends && h->pipe_ends[i].inode == inode && *left; i++) {
 		const struct host_pipe_end *e = &h->pipe_ends[i];
 
+		--*left;
 		if (e->task == last || e->task >= h->n_tasks || !(e->flags & end) ||
 		    host_same_process(task, &h->tasks[e->task]) != own)
 			continue;
@@ -325,6 +326,8 @@ uint32_t chain_guess(const struct host_trace *h, const struct host_task *task, c
 		g = ended_child(h, task, wait, left);
 	else if (pipe)
 		g = other_end(h, task, wait, state == CHAIN_PIPE_WRITE || state == CHAIN_SOCKET_WRITE, left);
+	if (!*left) /* not all were looked at: whoever else there is might fit as well */
+		return HOST_NOBODY;
 	if (g.best != HOST_NOBODY && g.seen.slept_ns < latest(h, wait))
 		*woken_ns = max64(g.seen.slept_ns, wait->wake_known ? wait->wake_ns : wait->out_ns);
 	return g.best;

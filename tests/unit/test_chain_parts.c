@@ -119,6 +119,54 @@ static void test_guesses_share_a_budget(void **state)
 	assert_int_equal(looked, CHAIN_LOOKS);
 }
 
+/* A damaged file may say of one pipe, any number of times, who holds its ends: each is a look, and none left over is a guess. */
+static void test_ends_of_a_pipe_share_it(void **state)
+{
+	struct host_task *t = built_task(&b, 1, 1), *one = built_task(&b, 3, 3), *two = built_task(&b, 4, 4);
+	size_t looked = 0;
+
+	(void)state;
+	(void)two; /* on a CPU all the time, like the other one, but leaves it later */
+	of_file(built_wait(&b, t, 100, 200, 200, SYS_read, GST_WOKEN_UNKNOWN, NULL), GST_FD_PIPE, NULL)->what.inode = 7;
+	built_wait(&b, one, 205, 400, 400, SYS_futex, GST_WOKEN_TASK, t);
+	for (size_t i = 0; i < 50; i++)
+		built_pipe(&b, 7, 0, t, GST_FD_PIPE, GST_PIPE_READS);
+	chain.looked = &looked;
+	assert_string_equal(walked(t, 100, 200), "100-200 1 pipe-read\n");
+	assert_int_equal(looked, 100); /* of the others, then of its own process */
+	b.trace.n_pipe_ends = 0;
+	built_pipe(&b, 7, 0, one, GST_FD_PIPE, GST_PIPE_WRITES);
+	built_pipe(&b, 7, 0, two, GST_FD_PIPE, GST_PIPE_WRITES);
+	looked = 0;
+	assert_string_equal(walked(t, 100, 200), "100-200 1 pipe-read < 3 on-cpu ?\n");
+	assert_int_equal(looked, 8); /* two ends, and all tasks for each: which are of its process is not said here */
+	for (size_t left = 1; left <= 9; left++) {
+		looked = CHAIN_LOOKS - left;
+		assert_string_equal(walked(t, 100, 200),
+				    left < 9 ? "100-200 1 pipe-read\n" : "100-200 1 pipe-read < 3 on-cpu ?\n");
+		assert_int_equal(looked, left < 9 ? CHAIN_LOOKS : CHAIN_LOOKS - 1);
+	}
+}
+
+/* So do the parts of a wait that are looked at ahead, for the last of them. */
+static void test_looks_ahead_share_it(void **state)
+{
+	struct host_task *t = built_task(&b, 1, 1), *holder = built_task(&b, 2, 1);
+	size_t looked = 0;
+
+	(void)state;
+	for (int64_t at = 100; at < 300; at += 50)
+		built_wait(&b, t, at, at + 50, at + 50, SYS_futex, GST_WOKEN_TIMER, NULL);
+	built_wait(&b, t, 300, 350, 350, SYS_futex, GST_WOKEN_TASK, holder);
+	chain.looked = &looked;
+	assert_string_equal(walked(t, 100, 350), "100-350 1 lock < 2 on-cpu\n");
+	assert_int_equal(looked, 4);
+	looked = CHAIN_LOOKS + 1; /* what two walks at once may have made of it */
+	assert_string_equal(walked(t, 100, 350), "100-150 1 lock\n150-200 1 lock\n200-250 1 lock\n"
+						 "250-300 1 lock\n300-350 1 lock < 2 on-cpu\n");
+	assert_int_equal(looked, CHAIN_LOOKS + 1);
+}
+
 /* Forked workers hold both ends of all pipes, as the reader does; the one that leaves its CPU right after the wake wrote. */
 static void test_the_writing_end(void **state)
 {
@@ -385,6 +433,8 @@ int main(void)
 		TEST(test_looking_for_memory),
 		TEST(test_the_only_thread_that_can_hold_the_lock),
 		TEST(test_guesses_share_a_budget),
+		TEST(test_ends_of_a_pipe_share_it),
+		TEST(test_looks_ahead_share_it),
 		TEST(test_the_writing_end),
 		TEST(test_when_it_was_woken),
 		TEST(test_a_holder_without_a_cpu),
