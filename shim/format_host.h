@@ -150,7 +150,7 @@ struct gst_stalls { /* shorter waits of one kind, summed up: of the same file, s
 	uint32_t tid;
 	uint32_t count;
 	uint64_t last_offset; /* what.offset is the lowest; UINT64_MAX not known */
-	struct gst_wait_for what;
+	struct gst_wait_for what; /* bytes: what their calls asked for, summed up, once for each wait */
 };
 _Static_assert(sizeof(struct gst_stalls) == 120, "stalls");
 

@@ -44,6 +44,19 @@ static struct stall *kind_of(struct stalls *s, struct host_file *f, uint32_t tid
 	return oldest;
 }
 
+/* A program may ask for any number of bytes. */
+static uint64_t bytes_of(const struct stall *part)
+{
+	uint64_t bytes;
+
+	return __builtin_mul_overflow(part->what.bytes, (uint64_t)part->count, &bytes) ? UINT64_MAX : bytes;
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 void stalls_add(struct stalls *s, struct host_file *f, uint32_t tid, const struct stall *part)
 {
 	struct stall *k = kind_of(s, f, tid, &part->what);
@@ -52,6 +65,7 @@ void stalls_add(struct stalls *s, struct host_file *f, uint32_t tid, const struc
 		write_one(k, f, tid);
 	if (!k->begin) {
 		*k = *part;
+		k->what.bytes = bytes_of(part);
 		k->last_offset = part->what.offset;
 	} else {
 		k->end = part->end > k->end ? part->end : k->end;
@@ -59,6 +73,7 @@ void stalls_add(struct stalls *s, struct host_file *f, uint32_t tid, const struc
 		k->queued_ns += part->queued_ns;
 		k->throttled_ns += part->throttled_ns;
 		k->count += part->count;
+		k->what.bytes = sum(k->what.bytes, bytes_of(part));
 		if (part->what.offset != UINT64_MAX) {
 			k->last_offset = part->what.offset;
 			if (k->what.offset == UINT64_MAX || part->what.offset < k->what.offset)

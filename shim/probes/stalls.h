@@ -18,7 +18,7 @@ struct stalls {
 	struct stall kind[STALL_KINDS];
 };
 
-/* part: its times, count (how many they were), what. A sum that is worth a record is written at once. */
+/* part: its times, count (how many they were), what (bytes: of each of them). A sum that is worth a record is written at once. */
 void stalls_add(struct stalls *s, struct host_file *f, uint32_t tid, const struct stall *part);
 /* Writes all of them: before a long wait, so that a sum does not stretch across it, and at the end. */
 void stalls_write(struct stalls *s, struct host_file *f, uint32_t tid);
