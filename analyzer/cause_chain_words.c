@@ -93,23 +93,27 @@ static void set_file(struct chain_link *link, const struct chain_step *step)
 	link->file = w && w->file && *w->file ? w->file : NULL;
 }
 
+/* There may be millions of links, and a path has 4 KiB: what does not fit loses the beginning of its path, which `file` has whole. */
+static const char *link_words(char buf[LINK_WORDS], const struct host_trace *h, const struct chain_step *s)
+{
+	char raw[LINK_WORDS];
+
+	return text_clean(buf, LINK_WORDS, chain_state_words(raw, sizeof(raw), h, s), LINK_WORDS);
+}
+
 static bool keep_link(struct arena *arena, struct chain_link *link, const struct chain_segment *way, size_t i,
 		      const struct host_trace *h)
 {
 	const struct host_task *task = way->steps[i].task;
-	char state[STATE_WORDS], woken[TASK_WORDS], name[20], file[PATH_WORDS];
-	bool has_file;
+	char state[LINK_WORDS], woken[TASK_WORDS], name[20];
 
 	link->pid = task ? host_own_pid(task) : 0;
 	link->tid = task ? host_own_tid(task) : 0;
 	link->name = arena_text(arena, task ? text_clean(name, sizeof(name), task->name, 16) : "");
-	link->state = arena_text(arena, state_words(state, h, &way->steps[i]));
+	link->state = arena_text(arena, link_words(state, h, &way->steps[i]));
 	link->woken_by = arena_text(arena, woken_words(woken, h, way, i));
 	set_file(link, &way->steps[i]);
-	has_file = link->file != NULL;
-	if (has_file)
-		link->file = arena_text(arena, text_clean(file, sizeof(file), link->file, sizeof(file)));
-	return link->name && link->state && link->woken_by && (link->file || !has_file);
+	return link->name && link->state && link->woken_by;
 }
 
 bool chain_keep_links(struct arena *arena, struct gap_cause *c, const struct finding *f, const struct host_trace *h)

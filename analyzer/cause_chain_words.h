@@ -10,6 +10,7 @@
 #define TASK_WORDS 48
 #define PATH_WORDS (PATH_MAX + 4) /* a whole one */
 #define STATE_WORDS (PATH_WORDS + 64) /* … and what was done to it */
+#define LINK_WORDS (NAME_MAX + 64)    /* … with the end of it alone */
 
 /* "python3[29599]": the number that it has for itself. "" for NULL. */
 const char *task_words(char buf[TASK_WORDS], const struct host_task *task);

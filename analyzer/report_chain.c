@@ -33,10 +33,10 @@ void report_chain(const struct page *p, const struct gap_cause *c)
 	}
 }
 
-/* "pread64 /data/a/b" without the folders: they are told elsewhere. */
+/* "pread64 /data/a/b", or "pread64 ...ata/a/b", without the folders: they are told elsewhere. */
 static void short_state(char *buf, size_t size, const char *state)
 {
-	const char *path = strstr(state, " /");
+	const char *whole = strstr(state, " /"), *path = whole ? whole : strstr(state, " ...");
 
 	if (path && strchr(path + 2, '/'))
 		snprintf(buf, size, "%.*s .../%s", (int)(path - state), state, text_base(path + 1));

@@ -2,6 +2,7 @@
 /* report_json.c: schema gpushim.report/1. Scripts depend on every key; add, never rename. */
 #include "report.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "json.h"
@@ -9,6 +10,15 @@
 #include "report_memory.h"
 #include "report_phases.h"
 #include "report_stacks.h"
+#include "text.h"
+
+/* Whole: what cuts a path takes away what tells it from others. */
+static void file(struct json *j, const char *path)
+{
+	char clean[PATH_MAX + 4];
+
+	json_key_text(j, "file", text_clean(clean, sizeof(clean), path, sizeof(clean)));
+}
 
 static void chain(struct json *j, const struct gap_cause *c)
 {
@@ -22,7 +32,7 @@ static void chain(struct json *j, const struct gap_cause *c)
 		json_key_text(j, "name", link->name);
 		json_key_text(j, "state", link->state);
 		if (link->file)
-			json_key_text(j, "file", link->file);
+			file(j, link->file);
 		if (link->file && link->offset != UINT64_MAX) {
 			json_key_uint(j, "offset", link->offset);
 			json_key_uint(j, "last_offset", link->last_offset);
