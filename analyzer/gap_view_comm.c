@@ -4,11 +4,11 @@
 #include "gap_view.h"
 #include "ns.h"
 
-/* A damaged record may claim a call of hours: looking back for calls that go on stops after this many. */
+/* A damaged record may claim a call of hours: looking back for calls of the thread that go on stops after this many. */
 #define LOOK_BACK 64
 /* A call that puts work into a stream costs microseconds; one that takes this long connects ranks first, or waits for them. */
 #define LONG_CALL_NS 200000
-/* Other threads' calls in between; a damaged file may have any number at one instant. */
+/* A damaged file may have any number at one instant. */
 #define LOOK_AHEAD 1024
 /* Ranks meet over sockets, and then make their communicator. */
 #define MEETING_NS 10000000
@@ -18,10 +18,8 @@ static bool makes_or_ends(const struct nccl_call *c)
 	return c->kind >= GST_NCCL_INIT && c->kind <= GST_NCCL_DEREGISTER;
 }
 
-static bool holds_up(const struct gap_view *v, const struct nccl_call *c)
+static bool holds_up(const struct nccl_call *c)
 {
-	if (c->tid != v->tid || c->flags & (GST_NCCL_OURS | GST_NCCL_INNER))
-		return false;
 	switch (c->kind) {
 	case GST_NCCL_QUERY:
 	case GST_NCCL_MEMORY:
@@ -35,39 +33,39 @@ static bool holds_up(const struct gap_view *v, const struct nccl_call *c)
 
 static bool begun_by(const void *element, const void *key)
 {
-	return ((const struct nccl_call *)element)->begin_ns <= *(const int64_t *)key;
+	return (*(const struct nccl_call *const *)element)->begin_ns <= *(const int64_t *)key;
 }
 
-static size_t first_after(const struct trace *t, int64_t ns)
+static size_t first_after(const struct thread_records *r, int64_t ns)
 {
-	return array_first(t->nccl, t->n_nccl, sizeof(*t->nccl), begun_by, &ns);
+	return array_first(r->nccl, r->n_nccl, sizeof(*r->nccl), begun_by, &ns);
 }
 
 const struct nccl_call *gap_view_comm(const struct gap_view *v, int64_t after_ns, int64_t until_ns)
 {
-	const struct trace *t = v->trace;
+	const struct thread_records *r = v->records;
 	size_t i;
 
-	if (!v->tid || v->ready || !t->n_nccl)
+	if (!r || v->ready)
 		return NULL;
 	until_ns = min64(until_ns, v->submit_begin_ns);
-	i = first_after(t, after_ns);
-	for (i = i > LOOK_BACK ? i - LOOK_BACK : 0; i < t->n_nccl && t->nccl[i].begin_ns < until_ns; i++)
-		if (t->nccl[i].end_ns > after_ns && holds_up(v, &t->nccl[i]))
-			return &t->nccl[i];
+	i = first_after(r, after_ns);
+	for (i = i > LOOK_BACK ? i - LOOK_BACK : 0; i < r->n_nccl && r->nccl[i]->begin_ns < until_ns; i++)
+		if (r->nccl[i]->end_ns > after_ns && holds_up(r->nccl[i]))
+			return r->nccl[i];
 	return NULL;
 }
 
 bool gap_view_meets_ranks(const struct gap_view *v, int64_t ns)
 {
-	const struct trace *t = v->trace;
+	const struct thread_records *r = v->records;
 
-	if (!v->tid || v->ready)
+	if (!r || v->ready)
 		return false;
-	for (size_t i = first_after(t, ns - 1), ahead = 0; i < t->n_nccl && ahead < LOOK_AHEAD; i++, ahead++) {
-		if (t->nccl[i].begin_ns > ns + MEETING_NS)
+	for (size_t i = first_after(r, ns - 1), ahead = 0; i < r->n_nccl && ahead < LOOK_AHEAD; i++, ahead++) {
+		if (r->nccl[i]->begin_ns > ns + MEETING_NS)
 			break;
-		if (t->nccl[i].tid == v->tid && t->nccl[i].kind >= GST_NCCL_INIT && t->nccl[i].kind <= GST_NCCL_GROW)
+		if (r->nccl[i]->kind >= GST_NCCL_INIT && r->nccl[i]->kind <= GST_NCCL_GROW)
 			return true;
 	}
 	return false;

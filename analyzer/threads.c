@@ -45,6 +45,16 @@ static struct thread_records *find_or_add(struct finder *f, uint32_t tid)
 	return &p->threads[at];
 }
 
+/* Whose NCCL call it is; NULL: another's within, the recorder's, or of a thread of which there is nothing else. */
+static struct thread_records *maker(const struct process_records *p, const struct nccl_call *c)
+{
+	size_t at = position(p->threads, p->n_threads, c->tid);
+
+	if (c->flags & (GST_NCCL_OURS | GST_NCCL_INNER) || at == p->n_threads || p->threads[at].tid != c->tid)
+		return NULL;
+	return &p->threads[at];
+}
+
 static bool count_records(struct process_records *p, const struct trace *t)
 {
 	struct finder f = { p, 0, 0 };
@@ -65,6 +75,9 @@ static bool count_records(struct process_records *p, const struct trace *t)
 			return false;
 		r->n_usages++;
 	}
+	for (size_t i = 0; i < t->n_nccl; i++)
+		if ((r = maker(p, &t->nccl[i])))
+			r->n_nccl++;
 	return true;
 }
 
@@ -82,7 +95,9 @@ static void share_pool(struct process_records *p)
 		at += r->n_samples;
 		r->usages = (const struct usage **)(p->pool + at);
 		at += r->n_usages;
-		r->n_calls = r->n_samples = r->n_usages = 0;
+		r->nccl = (const struct nccl_call **)(p->pool + at);
+		at += r->n_nccl;
+		r->n_calls = r->n_samples = r->n_usages = r->n_nccl = 0;
 	}
 }
 
@@ -107,6 +122,9 @@ static void fill(struct process_records *p, const struct trace *t)
 		r = find_or_add(&f, t->usages[i].tid);
 		r->usages[r->n_usages++] = &t->usages[i];
 	}
+	for (size_t i = 0; i < t->n_nccl; i++)
+		if ((r = maker(p, &t->nccl[i])))
+			r->nccl[r->n_nccl++] = &t->nccl[i];
 }
 
 /* scratch has room for all calls of the thread. */
@@ -143,7 +161,7 @@ static bool build_process(struct process_records *p, const struct trace *t)
 {
 	p->trace = t;
 	p->first_launch = array_new(t->n_kernels, sizeof(struct call *));
-	p->pool = array_new(t->n_calls + t->n_samples + t->n_usages, sizeof(void *));
+	p->pool = array_new(t->n_calls + t->n_samples + t->n_usages + t->n_nccl, sizeof(void *));
 	if (!p->first_launch || !p->pool || !count_records(p, t))
 		return false;
 	share_pool(p);

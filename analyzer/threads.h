@@ -9,6 +9,7 @@ struct thread_records {
 	const struct call **calls;     size_t n_calls;
 	const struct sample **samples; size_t n_samples;
 	const struct usage **usages;   size_t n_usages;
+	const struct nccl_call **nccl; size_t n_nccl; /* that it made itself: none within another, none of the recorder's */
 	/* What a submission costs this thread: the median time its calls of that family take, of those that wait for nothing and
 	 * succeed. 0: fewer than COST_CALLS of them. */
 	int64_t cost_ns[GST_FAMILY_COUNT];
