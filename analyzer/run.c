@@ -225,12 +225,13 @@ static enum err_kind group(struct run *out, struct run_files *files, int which, 
 	return kind;
 }
 
-/* Could it be of the run that was chosen? One without an id may be of any run that had begun; and the last run may be missing whole. */
+/* Could it be of the run that was chosen? A trace without an id may be of any run without one that had begun; of host probes that do not say whose
+ * they are nothing is known; and the last run may be missing whole. */
 static bool concerns(const struct run *run, const struct run_missing *m, int which)
 {
 	const struct run_listed *chosen = run->listed ? &run->listed[run->index] : NULL;
 
-	if (which == RUN_ALL || !chosen)
+	if (which == RUN_ALL || !chosen || (m->host && !m->run_id[0]))
 		return true;
 	if (m->run_id[0] && strcmp(m->run_id, chosen->id) == 0)
 		return true;

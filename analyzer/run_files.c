@@ -157,8 +157,8 @@ bool run_files_without_host(struct run_files *files, const char *path, const cha
 
 	if (strcmp(why->text, NO_MEMORY) == 0)
 		return false;
-	if (files->only_id && !*run_id)
-		return true; /* none of that run's */
+	if (files->only_id && !*run_id && why->kind != ERR_SYSTEM)
+		return true; /* none of that run's; but of what the machine refuses nobody knows */
 	if (asprintf(&m.text, "the host probes in %s are not used: %s", path, why->text) < 0)
 		m.text = NULL;
 	if (!m.text || !array_room(files->missing, files->n_missing, files->missing_cap)) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "run.h"
@@ -271,6 +272,52 @@ static void host_probes_that_cannot_be_read(void **state)
 	}
 }
 
+/* Nothing says whose they are: they may be of any run, of one that has an id as well, whichever is asked for. */
+static void host_probes_that_do_not_say_whose_they_are(void **state)
+{
+	struct run r;
+	struct error e;
+
+	(void)state;
+	write_all(WORK(1, 0ms, 5ms, "run=a") WORK(2, 10ms, 15ms, "run=b") HOST(9, 0ms, 5ms, "run=a command=headless"));
+	for (int which = RUN_ALL; which < 2; which++) {
+		assert_int_equal(open_dir(&r, which, &e), ERR_NONE);
+		assert_int_equal(r.n_missing, 1);
+		assert_non_null(strstr(r.missing[0].text, "not a gpushim trace"));
+		run_close(&r);
+	}
+	remove_all();
+}
+
+/* What the machine refuses may be the run's own, and is not passed over in silence. */
+static void host_probes_that_may_not_be_read(void **state)
+{
+	char path[128], own[128];
+	enum err_kind kind;
+	struct run r;
+	struct error e;
+	bool root = geteuid() == 0, refused;
+
+	(void)state;
+	write_all(WORK(1, 0ms, 5ms, "run=a") HOST(9, 0ms, 5ms, "run=a"));
+	snprintf(own, sizeof(own), "%s/host-1.gst", dir);
+	snprintf(path, sizeof(path), "%s/host-9.host.gst", dir);
+	assert_int_equal(chmod(dir, 0755) | chmod(own, 0644) | chmod(path, 0), 0);
+	refused = root ? seteuid(65534) == 0 : access(path, R_OK) != 0;
+	kind = refused ? run_open_id(&r, dir, "a", &e) : ERR_NONE;
+	if (root)
+		assert_int_equal(seteuid(0), 0);
+	remove_all();
+	if (!refused)
+		skip(); /* no other user to be here */
+	assert_int_equal(kind, ERR_NONE);
+	assert_int_equal(r.n_traces, 1);
+	assert_int_equal(r.n_hosts, 0);
+	assert_int_equal(r.n_missing, 1);
+	assert_non_null(strstr(r.missing[0].text, "cannot open: Permission denied"));
+	run_close(&r);
+}
+
 static void host_probes_by_the_run_s_id(void **state)
 {
 	struct run r;
@@ -403,6 +450,8 @@ int main(void)
 		cmocka_unit_test(nothing_to_read_is_an_error),
 		cmocka_unit_test(a_host_file_is_of_the_run_that_it_watched),
 		cmocka_unit_test(host_probes_that_cannot_be_read),
+		cmocka_unit_test(host_probes_that_do_not_say_whose_they_are),
+		cmocka_unit_test(host_probes_that_may_not_be_read),
 		cmocka_unit_test(host_probes_by_the_run_s_id),
 		cmocka_unit_test(host_probes_alone_are_no_run),
 		cmocka_unit_test(host_probes_alone_are_told_of_where_that_is_asked_for),
