@@ -64,6 +64,7 @@ struct host_task {
 	/* It is known in between. Where its own end is not on record: that of the trace, or, of a file that had no regular end, the last instant at
 	 * which it is known to have run, or to wait: of a wait that went on then there is a record at most from when it was half as long. */
 	int64_t begin_ns, end_ns;
+	int64_t said_end_ns;       /* of one that has ended: by its own record. It may run on behind it: it gives its memory back */
 	int64_t start_ns;          /* of its process; 0 not known */
 	uint16_t flags;            /* enum gst_task_flags */
 	bool ended;

@@ -39,7 +39,7 @@ static uint32_t waker_of(const struct host_trace *t, uint32_t tid, uint32_t woke
 	if (number == HOST_NOBODY || number == woken)
 		return HOST_NOBODY;
 	waker = &t->tasks[number];
-	if (!waker->ended || wake_ns - waker->end_ns <= SURELY_NS || waker->pid == task->pid)
+	if (!waker->ended || wake_ns - waker->said_end_ns <= SURELY_NS || waker->pid == task->pid)
 		return number;
 	return waker->creator != HOST_NOBODY && t->tasks[waker->creator].pid == task->pid ? number : HOST_NOBODY;
 }
@@ -238,6 +238,7 @@ enum err_kind host_trace_events(struct host_decoder *d, struct error *e)
 
 	for (size_t i = 0; i < t->n_tasks; i++) {
 		t->tasks[i].ended &= t->tasks[i].end_ns <= d->until_ns;
+		t->tasks[i].said_end_ns = t->tasks[i].end_ns;
 		if (!t->tasks[i].ended)
 			t->tasks[i].end_ns = t->tasks[i].begin_ns;
 	}

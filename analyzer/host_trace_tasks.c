@@ -176,22 +176,21 @@ static uint32_t begun(const struct host_trace *t, uint32_t tid, int64_t at_ns)
 	return HOST_NOBODY;
 }
 
-static uint32_t within(const struct host_trace *t, uint32_t tid, int64_t at_ns, int64_t behind_ns)
+uint32_t host_trace_task(const struct host_trace *t, uint32_t tid, int64_t at_ns)
 {
 	uint32_t task = tid ? begun(t, tid, at_ns) : HOST_NOBODY;
 
-	return task != HOST_NOBODY && t->tasks[task].ended && at_ns - t->tasks[task].end_ns > behind_ns ? HOST_NOBODY
-													: task;
+	return task != HOST_NOBODY && t->tasks[task].ended && at_ns > t->tasks[task].end_ns ? HOST_NOBODY : task;
 }
 
-uint32_t host_trace_task(const struct host_trace *t, uint32_t tid, int64_t at_ns)
-{
-	return within(t, tid, at_ns, 0);
-}
-
+/* By its end's record: what is taken for its own behind that makes it live no longer. */
 uint32_t host_trace_dying(const struct host_trace *t, uint32_t tid, int64_t at_ns)
 {
-	return within(t, tid, at_ns, DYING_NS);
+	uint32_t task = tid ? begun(t, tid, at_ns) : HOST_NOBODY;
+
+	return task != HOST_NOBODY && t->tasks[task].ended && at_ns - t->tasks[task].said_end_ns > DYING_NS
+		       ? HOST_NOBODY
+		       : task;
 }
 
 /* A process's first thread keeps its number for it, even when it ended before the others. */

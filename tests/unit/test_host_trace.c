@@ -203,6 +203,28 @@ static void test_the_dead_wake_nobody_else(void **state)
 	done(t);
 }
 
+/* What it is believed to have done behind its end is no reason to believe more of it. */
+static void test_the_dead_live_no_longer_for_it(void **state)
+{
+	struct host_trace *t = trace_of("host 100 end=20s how=ebpf\ntask 100 t=0us flags=root,there\n"
+					"task 200 t=0us creator=100\ntask 300 t=0us creator=100\n"
+					"task-end 200 t=1s\n"
+					"wait 300 t=1s..1.1s waker=200 wake=1.09s\n"
+					"wait 300 t=1.11s..1.2s waker=200 wake=1.18s\n"
+					"wait 200 t=4s..5s\n"
+					"wait 200 t=8s..9s\n");
+	const struct host_task *dead = task_of(t, 200, 50), *other = task_of(t, 300, 5);
+
+	(void)state;
+	assert_ptr_equal(&t->tasks[other->waits[0].waker], dead);
+	assert_int_equal(other->waits[1].waker, HOST_NOBODY);
+	assert_int_equal(dead->said_end_ns, US(1000000.0));
+	assert_int_equal(dead->n_waits, 1);
+	assert_int_equal(dead->end_ns, US(5000000.0));
+	assert_int_equal(t->strays, 1);
+	done(t);
+}
+
 static void test_tasks_by_process(void **state)
 {
 	struct host_trace *t = trace_of(FAMILY);
@@ -396,6 +418,7 @@ int main(void)
 		cmocka_unit_test(test_each_loss_once),
 		cmocka_unit_test(test_the_dying_still_wake),
 		cmocka_unit_test(test_the_dead_wake_nobody_else),
+		cmocka_unit_test(test_the_dead_live_no_longer_for_it),
 		cmocka_unit_test(test_reclaims_never_overlap),
 		cmocka_unit_test(test_tasks_by_process),
 		cmocka_unit_test(test_waits_never_overlap),
