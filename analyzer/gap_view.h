@@ -49,7 +49,7 @@ struct gap_view {
 	struct host_match host;       /* the submitting thread, as the host probes know it */
 	struct chain *chains; size_t n_chains; /* one for each silence: what it waited for within the gap; none where nobody watched */
 	struct chain in_calls;        /* … and in the driver calls between them, submit the last */
-	size_t looked;                /* at tasks, for guesses, in all gaps so far */
+	size_t looked;                /* by the walks of all gaps so far (chain.h) */
 	size_t cap_silences, cap_activities, cap_chains;
 };
 
