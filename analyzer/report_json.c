@@ -13,7 +13,7 @@
 #include "text.h"
 
 /* Whole: what cuts a path takes away what tells it from others. */
-static void file(struct json *j, const char *path)
+static void waited_for(struct json *j, const char *path)
 {
 	char clean[PATH_MAX + 4];
 
@@ -32,7 +32,7 @@ static void chain(struct json *j, const struct gap_cause *c)
 		json_key_text(j, "name", link->name);
 		json_key_text(j, "state", link->state);
 		if (link->file)
-			file(j, link->file);
+			waited_for(j, link->file);
 		if (link->file && link->offset != UINT64_MAX) {
 			json_key_uint(j, "offset", link->offset);
 			json_key_uint(j, "last_offset", link->last_offset);
