@@ -53,11 +53,6 @@ static void add_outside_of_comms(const struct gap_view *v, struct findings *out,
 	}
 }
 
-static bool reads_a_socket(const struct chain_segment *s)
-{
-	return s->steps[0].state == CHAIN_SOCKET_READ || s->steps[0].state == CHAIN_POLL;
-}
-
 /* Between two driver calls, at which the thread was awake. Times of looks are estimates: a wait that goes beyond one of them, and for the most
  * part lies there, was in that call. */
 static bool is_of_a_call(const struct host_wait *w, const struct silence *between)
@@ -82,9 +77,9 @@ static void propose(const struct gap_view *v, struct findings *out, const struct
 		cause = CAUSE_unexplained;
 	if (cause == CAUSE_unexplained && !is_asleep(s))
 		return;
-	if (cause == CAUSE_input_network && reads_a_socket(s) && gap_view_meets_ranks(v, s->end_ns))
-		cause = CAUSE_comm_host;
-	inferred |= cause == CAUSE_unexplained;
+	if (cause == CAUSE_input_network && step_may_ask_a_network(&s->steps[0]) && gap_view_meets_ranks(v, s->end_ns))
+		cause = CAUSE_comm_host; /* by what came later: nothing proves it */
+	inferred |= cause == CAUSE_unexplained || cause == CAUSE_comm_host;
 	add_outside_of_comms(v, out, s,
 			     (struct finding){
 				     .cause = cause,
@@ -102,15 +97,41 @@ static bool holds_up_a_call(const struct gap_view *v, const struct chain_segment
 	       (cause == CAUSE_input_storage || cause == CAUSE_input_network || cause == CAUSE_memory_stall);
 }
 
+struct scratch { /* used again for each walk */
+	struct chain_seen seen;
+	struct chain_saved saved;
+};
+
+static void look_through(struct chain_about *about, struct scratch *scratch, struct findings *out)
+{
+	out->failed |= !chain_seen_set(&scratch->seen, about->whole) ||
+		       !chain_saved_set(&scratch->saved, about->whole, about->copied_out_ns);
+	about->seen = &scratch->seen;
+	about->saved = &scratch->saved;
+}
+
+/* The walk of the calls has holes, where the silences are. at: one of its segments, each asked for in turn. */
+static void set_asked(struct chain_about *about, size_t at)
+{
+	const struct chain_segment *s = about->whole->at;
+
+	if (at > 0 && s[at].begin_ns == s[at - 1].end_ns)
+		return;
+	about->asked_begin_ns = s[at].begin_ns;
+	while (at + 1 < about->whole->n && s[at + 1].begin_ns == s[at].end_ns)
+		at++;
+	about->asked_end_ns = s[at].end_ns;
+}
+
 /* silence: whose walk it is; NULL that of the calls between them. */
 static void propose_walk(const struct gap_view *v, struct findings *out, struct chain_about about,
-			 const struct silence *silence, struct chain_seen *seen)
+			 const struct silence *silence, struct scratch *scratch)
 {
-	out->failed |= !chain_seen_set(seen, about.whole);
-	about.seen = seen;
+	look_through(&about, scratch, out);
 	for (size_t i = 0; i < about.whole->n; i++) {
 		const struct chain_segment *s = &about.whole->at[i];
 
+		set_asked(&about, i);
 		if (silence || (s->n_steps == 1 && holds_up_a_call(v, s, chain_cause(s, &about))))
 			propose(v, out, s, &about, silence);
 	}
@@ -119,7 +140,7 @@ static void propose_walk(const struct gap_view *v, struct findings *out, struct 
 void cause_chain(const struct gap_view *v, struct findings *out)
 {
 	struct chain_about about = { .host = v->host.host, .copied_out_ns = INT64_MAX };
-	struct chain_seen seen = { 0 };
+	struct scratch scratch = { 0 };
 
 	if (v->n_chains) {
 		about.copied_out_ns = gap_view_copied_out_ns(v);
@@ -127,9 +148,10 @@ void cause_chain(const struct gap_view *v, struct findings *out)
 	}
 	for (size_t i = 0; i < v->n_chains; i++) {
 		about.whole = &v->chains[i];
-		propose_walk(v, out, about, &v->silences[i], &seen);
+		propose_walk(v, out, about, &v->silences[i], &scratch);
 	}
 	about.whole = &v->in_calls;
-	propose_walk(v, out, about, NULL, &seen);
-	chain_seen_free(&seen);
+	propose_walk(v, out, about, NULL, &scratch);
+	chain_seen_free(&scratch.seen);
+	chain_saved_free(&scratch.saved);
 }

@@ -4,7 +4,6 @@
 #include "cause_chain_file.h"
 #include "cause_chain_pressure.h"
 
-#define LOOK_AROUND 2000                /* segments */
 #define LARGE_WRITE ((uint64_t)1 << 20) /* bytes in one call: a file's worth, no line of a log */
 
 static const struct host_what nothing = { .syscall = -2, .offset = UINT64_MAX };
@@ -14,15 +13,6 @@ static const struct host_what *what_of(const struct chain_step *s)
 	const struct host_what *w = step_what(s);
 
 	return w ? w : &nothing;
-}
-
-/* The segments of the walk that are looked at for one of them: all, but for very long walks. */
-static void neighbours(const struct chain_segment *s, const struct chain *whole, size_t *from, size_t *to)
-{
-	size_t at = whole ? (size_t)(s - whole->at) : 0;
-
-	*from = at > LOOK_AROUND ? at - LOOK_AROUND : 0;
-	*to = !whole ? 0 : whole->n - at > LOOK_AROUND ? at + LOOK_AROUND : whole->n;
 }
 
 /* What is read of no known file is anonymous memory where memory is short: else nothing of that had left it. Looks tell of a fault whether the
@@ -67,51 +57,27 @@ static enum cause_id of_read(const struct chain_segment *s, const struct chain_a
 	return w->file || w->inode ? CAUSE_input_storage : of_no_known_file(s, about, short_of_memory);
 }
 
-static bool same_file(const struct host_what *a, const struct host_what *b)
-{
-	return a->inode == b->inode && a->dev == b->dev;
-}
-
-/* Of one call; of several short waits, on the average. */
-static uint64_t bytes_of_a_call(const struct chain_step *s)
+uint64_t step_bytes(const struct chain_step *s)
 {
 	uint64_t bytes = what_of(s)->bytes;
 
-	return s->stalls && s->stalls->count ? bytes / s->stalls->count : bytes;
+	return !s->wait && s->stalls && s->stalls->count ? bytes / s->stalls->count : bytes;
 }
 
-/* Did the submitting thread's process write this file after the copy, and as much as a copy is worth? Writes that waited for nothing are not
- * on record. */
+/* Did the submitting thread's process write this file after the copy, and as much as a copy is worth? */
 static bool saves_a_copy(const struct chain_segment *s, const struct chain_about *about)
 {
 	const struct chain_step *leaf = chain_leaf(s);
-	const void *counted = NULL;
-	uint64_t bytes = 0;
-	size_t from, to;
 
-	if (s->begin_ns < about->copied_out_ns || !host_same_process(leaf->task, s->steps[0].task))
-		return false;
-	neighbours(s, about->whole, &from, &to);
-	for (size_t i = from; i < to; i++) {
-		const struct chain_segment *other = &about->whole->at[i];
-		const struct chain_step *end = chain_leaf(other);
-		const struct host_what *w = what_of(end);
-		const void *wait = end->wait ? (const void *)end->wait : end->stalls;
-
-		if (end->state != CHAIN_FILE_WRITE || other->begin_ns < about->copied_out_ns || wait == counted ||
-		    !same_file(w, what_of(leaf)) || !host_same_process(end->task, leaf->task))
-			continue;
-		counted = wait;
-		bytes = bytes > UINT64_MAX - w->bytes ? UINT64_MAX : bytes + w->bytes;
-	}
-	return bytes >= LARGE_WRITE;
+	return s->begin_ns >= about->copied_out_ns && host_same_process(leaf->task, s->steps[0].task) &&
+	       chain_saved_bytes(about->saved, what_of(leaf)) >= LARGE_WRITE;
 }
 
 static enum cause_id of_write(const struct chain_segment *s, const struct chain_about *about)
 {
 	const struct chain_step *leaf = chain_leaf(s);
 
-	if (leaf->state == CHAIN_FLUSH || bytes_of_a_call(leaf) >= LARGE_WRITE ||
+	if (leaf->state == CHAIN_FLUSH || step_bytes(leaf) >= LARGE_WRITE ||
 	    chain_seen_flushing(about->seen, leaf->task, what_of(leaf)) || saves_a_copy(s, about))
 		return CAUSE_checkpoint;
 	return CAUSE_output_io;
@@ -153,9 +119,12 @@ static enum cause_id of_computing(const struct chain_segment *s, const struct ch
 	return link->state == CHAIN_LOCK ? CAUSE_host_lock : CAUSE_host_compute;
 }
 
-static bool is_of_the_tree(const struct host_task *task)
+bool step_may_ask_a_network(const struct chain_step *s)
 {
-	return task && !(task->flags & (GST_TASK_STRANGER | GST_TASK_KERNEL));
+	enum far_end end = far_end(what_of(s));
+
+	return (s->state == CHAIN_SOCKET_READ || s->state == CHAIN_POLL) &&
+	       (end == END_REMOTE || end == END_LOOPBACK || end == END_UNKNOWN);
 }
 
 /* On record is who ended the wait, but not what that did. */
@@ -165,19 +134,16 @@ static enum cause_id of_unknown(const struct chain_segment *s)
 
 	if (s->n_steps == 1 || !waits_for_data(link->state))
 		return CAUSE_unexplained;
-	if (far_end(what_of(link)) == END_LOOPBACK && is_of_the_tree(link[1].task))
+	if (step_may_ask_a_network(link) && task_is_of_the_tree(link[1].task))
 		return CAUSE_input_wait;
 	return of_descriptor(link);
 }
 
-/* What the program's own processes do for each other over a socket is no network's; whoever else is asked over one may do anything. */
+/* What the program's own processes do for each other over a socket is no network's, though it be by the machine's own address; whoever else is
+ * asked over one may do anything. */
 static bool asks_a_network(const struct chain_step *link)
 {
-	enum far_end end = far_end(what_of(link));
-
-	if (link->state != CHAIN_SOCKET_READ)
-		return false;
-	return end == END_REMOTE || ((end == END_LOOPBACK || end == END_UNKNOWN) && !is_of_the_tree(link[1].task));
+	return step_may_ask_a_network(link) && !task_is_of_the_tree(link[1].task);
 }
 
 static enum cause_id of_leaf(const struct chain_segment *s, const struct chain_about *about)

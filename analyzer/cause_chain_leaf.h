@@ -2,6 +2,7 @@
 /* cause_chain_leaf.h: the end of a chain → the cause that it proves. */
 #pragma once
 
+#include "cause_chain_saved.h"
 #include "cause_chain_seen.h"
 #include "chain.h"
 #include "findings.h"
@@ -9,7 +10,9 @@
 struct chain_about { /* what must be known besides the segment itself */
 	const struct host_trace *host;
 	const struct chain *whole; /* the walk that it is of; NULL none */
+	int64_t asked_begin_ns, asked_end_ns; /* … the part of it, without a hole, that the segment is of */
 	const struct chain_seen *seen; /* … and what was seen in it; NULL nothing */
+	const struct chain_saved *saved; /* … what was written in it after copied_out_ns; NULL nothing */
 	int64_t copied_out_ns; /* when the thread had copied from the device, in this gap or just before; INT64_MAX it had not */
 	bool communicates; /* the process has communicators: their sockets are no input */
 };
@@ -23,6 +26,18 @@ enum cause_id chain_between(const struct chain_segment *s, const struct chain_ab
 
 /* Do the chain's own records prove it, or is a step of the reasoning a guess? */
 bool chain_proves(const struct chain_segment *s, const struct chain_about *about, enum cause_id cause);
+
+/* Bytes that one call asked for; of several short waits, on the average. */
+uint64_t step_bytes(const struct chain_step *s);
+
+/* It waited for data on a socket whose other end may be another machine's, or a service's that is none of the program's processes. */
+bool step_may_ask_a_network(const struct chain_step *s);
+
+/* On record as one of the processes that are watched. */
+static inline bool task_is_of_the_tree(const struct host_task *task)
+{
+	return task && !(task->flags & (GST_TASK_STRANGER | GST_TASK_KERNEL));
+}
 
 static inline const struct chain_step *chain_leaf(const struct chain_segment *s)
 {

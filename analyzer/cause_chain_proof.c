@@ -50,12 +50,13 @@ static bool who_computes_is_proven(const struct chain_segment *s, const struct c
 }
 
 /* The stretch that the walk asked the leaf's task about. */
-static void asked_about(const struct chain_segment *s, const struct chain *whole, int64_t *begin_ns, int64_t *end_ns)
+static void asked_about(const struct chain_segment *s, const struct chain_about *about, int64_t *begin_ns,
+			int64_t *end_ns)
 {
 	const struct chain_step *leaf = chain_leaf(s);
 
-	*begin_ns = s->n_steps > 1 ? leaf[-1].begin_ns : whole ? whole->at[0].begin_ns : s->begin_ns;
-	*end_ns = s->n_steps > 1 ? leaf[-1].end_ns : whole ? whole->at[whole->n - 1].end_ns : s->end_ns;
+	*begin_ns = s->n_steps > 1 ? leaf[-1].begin_ns : about->asked_begin_ns;
+	*end_ns = s->n_steps > 1 ? leaf[-1].end_ns : about->asked_end_ns;
 }
 
 static bool begins_before(const void *element, const void *key)
@@ -74,7 +75,7 @@ static bool sums_are_proven(const struct chain_segment *s, const struct chain_ab
 
 	if ((!leaf->stalls && leaf->state != CHAIN_ON_CPU) || !t)
 		return true;
-	asked_about(s, about->whole, &begin_ns, &end_ns);
+	asked_about(s, about, &begin_ns, &end_ns);
 	if (leaf->stalls)
 		return leaf->stalls->begin_ns >= begin_ns && leaf->stalls->end_ns <= end_ns;
 	i = array_first(t->stalls, t->n_stalls, sizeof(*t->stalls), begins_before, &s->end_ns);
@@ -107,19 +108,36 @@ static bool file_is_proven(const struct chain_step *leaf, enum cause_id cause)
 	}
 }
 
-/* Who is at the other end: another machine, by the address; and what for, where communicators have sockets, too. */
+/* Who brought what the step waited for, if that was a process of this machine: also one that is not followed. */
+static const struct host_task *brought_by(const struct chain_segment *s, size_t i, const struct chain_about *about)
+{
+	const struct chain_step *step = &s->steps[i];
+	const struct host_task *task = NULL;
+
+	if (i + 1 < s->n_steps)
+		task = s->steps[i + 1].task;
+	else if (step->by == GST_WOKEN_TASK && step->wait && step->wait->waker < about->host->n_tasks)
+		task = &about->host->tasks[step->wait->waker];
+	return task && !(task->flags & GST_TASK_KERNEL) ? task : NULL;
+}
+
+static bool is_of_a_network_file(const struct chain_step *leaf)
+{
+	return (leaf->state == CHAIN_FILE_READ || leaf->state == CHAIN_FAULT) && step_what(leaf) &&
+	       file_use(step_what(leaf)) == FILE_NETWORK;
+}
+
+/* Who is at the other end: another machine, by the address, where no process of this one brought the data (a machine has addresses of its own);
+ * and what for, where communicators have sockets, too. */
 static bool network_is_proven(const struct chain_segment *s, const struct chain_about *about)
 {
-	const struct chain_step *leaf = chain_leaf(s);
-
 	for (size_t i = 0; i < s->n_steps; i++) {
-		const struct host_what *w = step_what(&s->steps[i]);
+		const struct host_task *who = brought_by(s, i, about);
 
-		if (w && (s->steps[i].state == CHAIN_SOCKET_READ || s->steps[i].state == CHAIN_POLL) &&
-		    far_end(w) == END_REMOTE)
-			return !about->communicates;
+		if (step_may_ask_a_network(&s->steps[i]) && !task_is_of_the_tree(who))
+			return !who && far_end(step_what(&s->steps[i])) == END_REMOTE && !about->communicates;
 	}
-	return leaf->state == CHAIN_FILE_READ || leaf->state == CHAIN_FAULT;
+	return is_of_a_network_file(chain_leaf(s));
 }
 
 bool chain_proves(const struct chain_segment *s, const struct chain_about *about, enum cause_id cause)

@@ -94,10 +94,16 @@ static inline enum cause_id of_end(enum chain_state state, const char *file, uin
 	return cause_of(false);
 }
 
-static inline enum cause_id over(const char *socket, int task, enum chain_state state)
+/* The submitting thread's link is of that socket. */
+static inline enum cause_id over_link(enum chain_state link, const char *socket, int task, enum chain_state state)
 {
 	begin();
-	end_step(MAIN, CHAIN_SOCKET_READ, socket, GST_FD_SOCKET);
+	end_step(MAIN, link, socket, GST_FD_SOCKET);
 	step(task, state);
 	return cause_of(false);
+}
+
+static inline enum cause_id over(const char *socket, int task, enum chain_state state)
+{
+	return over_link(CHAIN_SOCKET_READ, socket, task, state);
 }

@@ -106,13 +106,18 @@ static enum cause_id ask_in(enum cause_id (*ask)(const struct chain_segment *s, 
 			    const struct chain_segment *s, struct chain_about *about)
 {
 	struct chain_seen seen = { 0 };
+	struct chain_saved saved = { 0 };
 	enum cause_id cause;
 
 	assert_true(chain_seen_set(&seen, about->whole));
+	assert_true(chain_saved_set(&saved, about->whole, about->copied_out_ns));
 	about->seen = &seen;
+	about->saved = &saved;
 	cause = ask(s, about);
 	about->seen = NULL;
+	about->saved = NULL;
 	chain_seen_free(&seen);
+	chain_saved_free(&saved);
 	return cause;
 }
 
@@ -284,7 +289,7 @@ static void test_who_computes(void **state)
 	assert_int_equal(cause_of(false), CAUSE_cpu_contention);
 	begin();
 	end_step(MAIN, CHAIN_SOCKET_READ, "tcp:10.0.0.1:80", GST_FD_SOCKET);
-	step(WORKER, CHAIN_SLEEP);
+	step(STRANGER, CHAIN_SLEEP);
 	assert_int_equal(cause_of(false), CAUSE_input_network);
 	begin();
 	step(MAIN, CHAIN_LOCK);
@@ -309,24 +314,31 @@ static void test_threads_of_one_process(void **state)
 	tasks[MAIN].pid_ns = 0;
 }
 
+/* The last two: addresses that the machine itself has, on other interfaces. */
 static void test_sockets_by_who_is_at_the_other_end(void **state)
 {
-	static const char *const loopback[] = { "tcp:127.0.0.1:80", "udp:[::1]:53", "tcp:[::ffff:127.0.0.1]:80" };
+	static const char *const by_address[] = { "tcp:127.0.0.1:80", "udp:[::1]:53", "tcp:[::ffff:127.0.0.1]:80",
+						  "tcp:10.0.0.5:80", "tcp:[::1234]:80" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(loopback) / sizeof(loopback[0]); i++) {
-		assert_int_equal(over(loopback[i], WORKER, CHAIN_SLEEP), CAUSE_host_sleep);
-		assert_int_equal(over(loopback[i], WORKER, CHAIN_ON_CPU), CAUSE_input_preprocess);
-		assert_int_equal(over(loopback[i], WORKER, CHAIN_UNKNOWN), CAUSE_input_wait);
-		assert_int_equal(over(loopback[i], STRANGER, CHAIN_SLEEP), CAUSE_input_network);
-		assert_int_equal(over(loopback[i], STRANGER, CHAIN_UNKNOWN), CAUSE_input_network);
+	for (size_t i = 0; i < sizeof(by_address) / sizeof(by_address[0]); i++) {
+		for (int polls = 0; polls < 2; polls++) {
+			enum chain_state link = polls ? CHAIN_POLL : CHAIN_SOCKET_READ;
+
+			assert_int_equal(over_link(link, by_address[i], WORKER, CHAIN_SLEEP), CAUSE_host_sleep);
+			assert_int_equal(over_link(link, by_address[i], WORKER, CHAIN_ON_CPU), CAUSE_input_preprocess);
+			assert_int_equal(over_link(link, by_address[i], WORKER, CHAIN_UNKNOWN), CAUSE_input_wait);
+			assert_int_equal(over_link(link, by_address[i], STRANGER, CHAIN_SLEEP), CAUSE_input_network);
+			assert_int_equal(over_link(link, by_address[i], STRANGER, CHAIN_ON_CPU), CAUSE_input_network);
+			assert_int_equal(over_link(link, by_address[i], STRANGER, CHAIN_UNKNOWN), CAUSE_input_network);
+		}
 	}
 	/* of a service's CPU nothing is said, of one's own worker's it is */
 	assert_int_equal(over("tcp:127.0.0.1:80", STRANGER, CHAIN_QUEUED), CAUSE_input_network);
 	assert_int_equal(over("tcp:127.0.0.1:80", WORKER, CHAIN_QUEUED), CAUSE_cpu_contention);
 	assert_int_equal(over("unix:[5]:[6]", STRANGER, CHAIN_SLEEP), CAUSE_host_sleep);
 	assert_int_equal(over("socket:[5]", STRANGER, CHAIN_SLEEP), CAUSE_input_network);
-	assert_int_equal(over("tcp:[::1234]:80", WORKER, CHAIN_SLEEP), CAUSE_input_network);
+	assert_int_equal(over_link(CHAIN_POLL, "unix:[5]:[6]", STRANGER, CHAIN_ON_CPU), CAUSE_input_preprocess);
 	assert_int_equal(of_end(CHAIN_SOCKET_READ, "netlink:[5]", GST_FD_SOCKET), CAUSE_unexplained);
 }
 
@@ -341,7 +353,11 @@ static void test_what_is_saved_of_a_copy(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		all[i] = (struct host_wait){ .what = { .syscall = 1, .file = "/out/x", .inode = 5, .bytes = 1 << 19 } };
+		all[i] = (struct host_wait){ .what = { .syscall = 1,
+						       .file = "/out/x",
+						       .inode = 5,
+						       .bytes = 1 << 19,
+						       .offset = (uint64_t)i << 19 } };
 		leaves[i] = (struct chain_step){ .task = &tasks[MAIN], .state = CHAIN_FILE_WRITE, .wait = &all[i] };
 		three[i] = (struct chain_segment){ .begin_ns = i, .end_ns = i + 1, .steps = &leaves[i], .n_steps = 1 };
 	}
@@ -354,6 +370,12 @@ static void test_what_is_saved_of_a_copy(void **state)
 	leaves[2].wait = &all[1]; /* one write in two segments counts once */
 	assert_int_equal(cause_in(&three[1], &about), CAUSE_output_io);
 	leaves[2].wait = &all[2];
+	all[2].what.offset = all[1].what.offset; /* two waits of one write, too */
+	assert_int_equal(cause_in(&three[1], &about), CAUSE_output_io);
+	all[1].what.offset = all[2].what.offset = UINT64_MAX; /* where that is not known, they may be two */
+	assert_int_equal(cause_in(&three[1], &about), CAUSE_checkpoint);
+	all[1].what.offset = 1 << 19;
+	all[2].what.offset = 2 << 19;
 	all[2].what.inode = 6; /* another file */
 	assert_int_equal(cause_in(&three[1], &about), CAUSE_output_io);
 	all[2].what.inode = 5;
@@ -364,6 +386,44 @@ static void test_what_is_saved_of_a_copy(void **state)
 	about.copied_out_ns = INT64_MAX;
 	leaves[2].task = &tasks[MAIN];
 	assert_int_equal(cause_in(&three[1], &about), CAUSE_output_io);
+}
+
+/* Five segments behind a copy at 10, of two sums of short waits in turn: each counts once, with what one call may have written. */
+static void test_sums_of_what_is_saved_of_a_copy(void **state)
+{
+	struct host_stalls sums[2];
+	struct chain_step leaves[5];
+	struct chain_segment at[5];
+	struct chain whole = { .at = at, .n = 5 };
+	struct chain_about about = { .host = &host, .whole = &whole, .copied_out_ns = 10 };
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		sums[i] = (struct host_stalls){
+			.begin_ns = 10,
+			.end_ns = 20,
+			.count = 4,
+			.last_offset = 3 << 17,
+			.what = { .syscall = 1, .file = "/out/x", .inode = 5, .bytes = 1 << 19 }
+		};
+	for (int i = 0; i < 5; i++) {
+		leaves[i] =
+			(struct chain_step){ .task = &tasks[MAIN], .state = CHAIN_FILE_WRITE, .stalls = &sums[i % 2] };
+		at[i] = (struct chain_segment){
+			.begin_ns = 10 + i, .end_ns = 11 + i, .steps = &leaves[i], .n_steps = 1
+		};
+	}
+	assert_int_equal(cause_in(&at[4], &about), CAUSE_checkpoint);
+	sums[1].what.bytes--; /* 1 MiB is not reached, though A stands there three times */
+	sums[1].last_offset--;
+	assert_int_equal(cause_in(&at[4], &about), CAUSE_output_io);
+	sums[1].what.bytes++;
+	sums[1].last_offset++;
+	sums[1].begin_ns = 9; /* how much of it came before the copy is not known */
+	assert_int_equal(cause_in(&at[4], &about), CAUSE_output_io);
+	sums[1].begin_ns = 10;
+	sums[1].last_offset = 0; /* one call's four waits */
+	assert_int_equal(cause_in(&at[4], &about), CAUSE_output_io);
 }
 
 /* It copies what a worker made: that is no lock's holder. */
@@ -459,6 +519,7 @@ int main(void)
 		cmocka_unit_test(test_threads_of_one_process),
 		cmocka_unit_test(test_sockets_by_who_is_at_the_other_end),
 		cmocka_unit_test(test_what_is_saved_of_a_copy),
+		cmocka_unit_test(test_sums_of_what_is_saved_of_a_copy),
 		cmocka_unit_test(test_a_thread_that_carries_data),
 		cmocka_unit_test(test_what_lies_between_two_waits_for_one_thing),
 		cmocka_unit_test(test_making_a_file_that_is_saved),

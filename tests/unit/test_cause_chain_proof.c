@@ -11,7 +11,11 @@
 static bool is_proven(enum cause_id cause)
 {
 	struct chain whole = { .at = &segment, .n = 1 };
-	struct chain_about about = { .host = &host, .whole = &whole, .copied_out_ns = INT64_MAX };
+	struct chain_about about = { .host = &host,
+				     .whole = &whole,
+				     .copied_out_ns = INT64_MAX,
+				     .asked_begin_ns = segment.begin_ns,
+				     .asked_end_ns = segment.end_ns };
 
 	assert_int_equal(chain_cause(&segment, &about), cause);
 	return chain_proves(&segment, &about, cause);
@@ -34,6 +38,52 @@ static void test_what_a_socket_proves(void **state)
 	of_end(CHAIN_SOCKET_READ, "unix:[5]:[6]", GST_FD_SOCKET);
 	assert_true(is_proven(CAUSE_input_wait));
 	of_file(MAIN, CHAIN_FILE_READ, "/nfs/a", NFS);
+	assert_true(is_proven(CAUSE_input_network));
+}
+
+/* What main reads from that address comes from a process of this machine, which was in that. */
+static bool proven_behind(enum chain_state link, const char *address, int task, enum chain_state state,
+			  enum cause_id cause)
+{
+	begin();
+	end_step(MAIN, link, address, GST_FD_SOCKET);
+	if (state == CHAIN_FILE_READ)
+		file_step(task, state, "/data/a", EXT4);
+	else
+		step(task, state);
+	return is_proven(cause);
+}
+
+static void test_what_a_socket_to_this_machine_proves(void **state)
+{
+	static const enum chain_state links[] = { CHAIN_SOCKET_READ, CHAIN_POLL };
+	static const char *const addresses[] = { "tcp:127.0.0.1:6379", "tcp:10.0.0.5:6379" };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		enum chain_state link = links[i % 2];
+		const char *address = addresses[i / 2];
+
+		assert_false(proven_behind(link, address, STRANGER, CHAIN_FILE_READ, CAUSE_input_network));
+		assert_false(proven_behind(link, address, STRANGER, CHAIN_ON_CPU, CAUSE_input_network));
+		assert_true(proven_behind(link, address, WORKER, CHAIN_FILE_READ, CAUSE_input_storage));
+		assert_true(proven_behind(link, address, WORKER, CHAIN_ON_CPU, CAUSE_input_preprocess));
+	}
+	begin(); /* a worker of the program's own reads from afar */
+	end_step(MAIN, CHAIN_SOCKET_READ, "tcp:10.0.0.5:5000", GST_FD_SOCKET);
+	end_step(WORKER, CHAIN_SOCKET_READ, "tcp:10.0.0.1:443", GST_FD_SOCKET);
+	assert_true(is_proven(CAUSE_input_network));
+	waits[1].what.file = "tcp:127.0.0.1:443";
+	assert_false(is_proven(CAUSE_input_network));
+	begin();
+	end_step(MAIN, CHAIN_POLL, "unix:[5]:[6]", GST_FD_SOCKET);
+	file_step(WORKER, CHAIN_FILE_READ, "/nfs/a", NFS);
+	assert_true(is_proven(CAUSE_input_network));
+	of_end(CHAIN_SOCKET_READ, "tcp:10.0.0.1:443", GST_FD_SOCKET); /* a stranger of whom nothing more is known */
+	steps[0].by = GST_WOKEN_TASK;
+	waits[0].waker = STRANGER;
+	assert_false(is_proven(CAUSE_input_network));
+	waits[0].waker = KWORKER; /* it carries what comes over the wire */
 	assert_true(is_proven(CAUSE_input_network));
 }
 
@@ -129,6 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_a_socket_proves),
+		cmocka_unit_test(test_what_a_socket_to_this_machine_proves),
 		cmocka_unit_test(test_what_a_file_proves),
 		cmocka_unit_test(test_what_another_s_computing_proves),
 		cmocka_unit_test(test_what_a_sum_of_short_waits_proves),
