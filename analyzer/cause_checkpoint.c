@@ -2,13 +2,38 @@
 /* The thread was found forcing a file to disk, or writing to a file after it had copied from the device in the same gap. */
 #include "cause_rules.h"
 
-/* Samples do not say how much is written: where host probes do, they decide (cause_chain_leaf.c). */
+#include "alloc.h"
+
+static bool silence_ends_before(const void *element, const void *key)
+{
+	return ((const struct silence *)element)->end_ns <= *(const int64_t *)key;
+}
+
+static bool segment_ends_before(const void *element, const void *key)
+{
+	return ((const struct chain_segment *)element)->end_ns <= *(const int64_t *)key;
+}
+
+/* Samples do not say how much is written: where host probes know of that write, they decide (cause_chain_leaf.c). They may have begun later, or
+ * been killed before. */
+static bool is_known_to_probes(const struct gap_view *v, const struct activity *a)
+{
+	size_t which = array_first(v->silences, v->n_chains, sizeof(*v->silences), silence_ends_before, &a->begin_ns);
+	const struct chain *c = which < v->n_chains ? &v->chains[which] : NULL;
+	size_t at = c ? array_first(c->at, c->n, sizeof(*c->at), segment_ends_before, &a->begin_ns) : 0;
+
+	for (; c && at < c->n && c->at[at].begin_ns < a->end_ns; at++)
+		if (c->at[at].steps[c->at[at].n_steps - 1].state == CHAIN_FILE_WRITE)
+			return true;
+	return false;
+}
+
 static bool saves(const struct gap_view *v, const struct activity *a)
 {
 	if (a->doing == DOING_FLUSH)
 		return true;
-	return a->doing == DOING_WRITE && a->fd_kind == GST_FD_FILE && !v->n_chains &&
-	       a->end_ns > gap_view_copied_out_ns(v);
+	return a->doing == DOING_WRITE && a->fd_kind == GST_FD_FILE && a->end_ns > gap_view_copied_out_ns(v) &&
+	       !is_known_to_probes(v, a);
 }
 
 void cause_checkpoint(const struct gap_view *v, struct findings *out)
