@@ -80,7 +80,7 @@ static bool is_file(enum chain_state state)
 static void say_file(struct line *l, const struct chain_step *leaf)
 {
 	const struct host_what *w = step_what(leaf);
-	uint64_t bytes = w->bytes, last = leaf->stalls ? leaf->stalls->last_offset : UINT64_MAX;
+	uint64_t bytes = step_bytes(leaf), last = leaf->stalls ? leaf->stalls->last_offset : UINT64_MAX;
 	char path[PATH_WORDS];
 
 	if (leaf->state == CHAIN_FAULT && !bytes)
@@ -114,39 +114,41 @@ static bool sampled_before(const void *element, const void *key)
 	return ((const struct host_on_cpu *)element)->at_ns < *(const int64_t *)key;
 }
 
-static void say_on_cpu(struct line *l, const struct chain_segment *s, enum cause_id cause, const char *who)
+static void say_on_cpu(struct line *l, const struct finding *f, const char *who)
 {
-	const struct host_task *task = chain_leaf(s)->task;
+	const struct host_task *task = chain_leaf(f->way)->task;
+	enum cause_id cause = f->cause;
 	char length[TEXT_SHORT];
 	size_t samples = 0;
 
 	say(l, cause == CAUSE_host_lock ? "held by %s, which was on a CPU for %s" : "%s was on a CPU for %s", who,
-	    text_duration(length, s->end_ns - s->begin_ns));
+	    text_duration(length, f->end_ns - f->begin_ns));
 	if (cause == CAUSE_memory_stall)
 		say(l, ", between two waits for memory");
 	else if (cause == CAUSE_checkpoint)
 		say(l, ", between two waits for what it saved");
 	for (size_t i = task ? array_first(task->on_cpu, task->n_on_cpu, sizeof(*task->on_cpu), sampled_before,
-					   &s->begin_ns)
+					   &f->begin_ns)
 			     : 0;
-	     task && i < task->n_on_cpu && task->on_cpu[i].at_ns < s->end_ns; i++)
+	     task && i < task->n_on_cpu && task->on_cpu[i].at_ns < f->end_ns; i++)
 		samples++;
 	if (samples)
 		say(l, ", and %zu sample%s found it there", samples, samples == 1 ? "" : "s");
 }
 
-/* What the leaf did. */
-static void say_leaf(struct line *l, const struct host_trace *h, const struct chain_segment *s, enum cause_id cause)
+/* What the leaf did. A wait is told whole; what is no wait, as far as it is proposed: a segment may have been cut. */
+static void say_leaf(struct line *l, const struct host_trace *h, const struct finding *f)
 {
+	const struct chain_segment *s = f->way;
 	const struct chain_step *leaf = chain_leaf(s);
 	char who[TASK_WORDS], what[STATE_WORDS], length[TEXT_SHORT];
 
 	task_words(who, leaf->task);
 	state_words(what, h, leaf);
-	text_duration(length, s->end_ns - s->begin_ns);
+	text_duration(length, f->end_ns - f->begin_ns);
 	switch (leaf->state) {
 	case CHAIN_ON_CPU:
-		say_on_cpu(l, s, cause, who);
+		say_on_cpu(l, f, who);
 		return;
 	case CHAIN_QUEUED:
 		say(l, "%s was runnable for %s without a CPU", who, length);
@@ -213,7 +215,7 @@ bool chain_keep_evidence(struct arena *arena, struct gap_cause *c, const struct 
 	char more[EVIDENCE_BYTES];
 	int64_t begin, end;
 
-	say_leaf(&line, h, s, f->cause);
+	say_leaf(&line, h, f);
 	if (!cause_keep_text(arena, c, line.text))
 		return false;
 	leaf_time(s, &begin, &end);

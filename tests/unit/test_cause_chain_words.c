@@ -167,6 +167,42 @@ static void test_links_and_evidence_of_a_read(void **state)
 	arena_free(&arena);
 }
 
+/* Of a chain's segment from 10 to 20 ms a communicator's call has cut off all but 2 ms; a sum has the bytes of all its waits. */
+static void test_evidence_of_a_part_and_of_a_sum(void **state)
+{
+	struct host_stalls sum = { .count = 4, .blocked_ns = MS, .last_offset = 12288, .end_ns = MS };
+	struct gap_cause c = { .begin_ns = 12 * MS, .end_ns = 14 * MS };
+	struct finding f = { .cause = CAUSE_host_compute, .begin_ns = 12 * MS, .end_ns = 14 * MS, .way = &segment };
+	struct host_on_cpu samples[] = { { .at_ns = 11 * MS }, { .at_ns = 13 * MS } };
+	struct arena arena = { 0 };
+
+	(void)state;
+	begin();
+	step(MAIN, CHAIN_ON_CPU);
+	tasks[MAIN].on_cpu = samples;
+	tasks[MAIN].n_on_cpu = 2;
+	assert_true(chain_keep_evidence(&arena, &c, &f, &host));
+	assert_string_equal(c.evidence[0], "python3[10] was on a CPU for 2.0 ms, and 1 sample found it there");
+	tasks[MAIN].n_on_cpu = 0;
+	begin();
+	step(MAIN, CHAIN_QUEUED);
+	c.n_evidence = 0;
+	assert_true(chain_keep_evidence(&arena, &c, &f, &host));
+	assert_string_equal(c.evidence[0],
+			    "python3[10] was runnable for 2.0 ms without a CPU (run.host.gst byte 4176)");
+	begin();
+	file_step(MAIN, CHAIN_FILE_WRITE, "/out/x", EXT4);
+	sum.what = waits[0].what;
+	sum.what.offset = 0;
+	sum.what.bytes = 16384;
+	steps[0].wait = NULL;
+	steps[0].stalls = &sum;
+	c.n_evidence = 0;
+	assert_true(chain_keep_evidence(&arena, &c, &f, &host));
+	assert_memory_equal(c.evidence[0], "path=/out/x offset=0 bytes=16384: ", 34);
+	arena_free(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +210,7 @@ int main(void)
 		cmocka_unit_test(test_links_without_memory),
 		cmocka_unit_test(test_links_of_a_long_path),
 		cmocka_unit_test(test_links_and_evidence_of_a_read),
+		cmocka_unit_test(test_evidence_of_a_part_and_of_a_sum),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
