@@ -67,14 +67,14 @@ static int fail(enum err_kind kind, const char *hint, const char *format, ...)
 struct target {
 	pid_t pid, leader; /* leader: its process, where pid is a thread */
 	bool dead;
-	bool others; /* another user's, by any of its ids */
+	bool others; /* another user's, or with another's rights, by any of its ids */
 	char name[64];
 };
 
 static bool look_at(pid_t pid, struct target *out)
 {
 	char path[64], line[256];
-	unsigned uid[3];
+	unsigned uid[3], gid[3];
 	FILE *f;
 
 	*out = (struct target){ .pid = pid };
@@ -84,7 +84,9 @@ static bool look_at(pid_t pid, struct target *out)
 		return false;
 	while (fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "Uid: %u %u %u", &uid[0], &uid[1], &uid[2]) == 3)
-			out->others = uid[0] != getuid() || uid[1] != getuid() || uid[2] != getuid();
+			out->others |= uid[0] != getuid() || uid[1] != getuid() || uid[2] != getuid();
+		else if (sscanf(line, "Gid: %u %u %u", &gid[0], &gid[1], &gid[2]) == 3)
+			out->others |= gid[0] != gid[1] || gid[0] != gid[2];
 		else if (strncmp(line, "State:", 6) == 0)
 			out->dead = strpbrk(line, "ZX") != NULL;
 		else if (sscanf(line, "Tgid: %d", &out->leader) != 1)
@@ -102,7 +104,8 @@ static int may_follow(pid_t pid, struct target *t)
 		return fail(ERR_USAGE, NULL, "host: %d is a thread of process %d", (int)pid, (int)t->leader);
 	/* By capabilities we could; they are lent to whoever calls us, for processes of their own. */
 	if (t->others && getuid() != 0)
-		return fail(ERR_SYSTEM, "try: as root", "process %d is another user's", (int)pid);
+		return fail(ERR_SYSTEM, "try: as root", "process %d is another user's, or has another's rights",
+			    (int)pid);
 	return 0;
 }
 

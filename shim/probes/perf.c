@@ -10,6 +10,8 @@
 
 #include "backend.h"
 #include "pace.h"
+#include "perf_attach.h"
+#include "perf_rights.h"
 #include "perf_rings.h"
 #include "perf_waits.h"
 #include "proc_text.h"
@@ -24,13 +26,14 @@
 	4u /* where time is short: so many waits of a thread that always waits for the same share one look */
 #define PLAIN_NS 100000000u   /* a wait that long is looked at in any case */
 #define CENSUS_NS 1000000000u /* who has ended unseen is found that often */
-#define ATTACH_ROUNDS 10
 
 struct perf {
 	struct watch watch;
 	struct perf_rings *rings;
 	struct perf_batch batch;
 	struct perf_tasks tasks;
+	struct perf_tasks
+		others; /* of the tree as it was found, that are not for us to look at: nothing is told of them */
 	struct pace pace;
 	uint64_t lost, census_ns;
 	size_t turn;     /* whose looks come first */
@@ -230,15 +233,18 @@ static bool has_ended(char state)
 	return state == 'Z' || state == 'X' || !state;
 }
 
-/* Or of its number there is another. */
-static bool is_gone(const struct proc_task *id)
+/* Or of its number there is another. When it was born is not known of one that could not be read as it began. */
+static bool is_gone(struct proc_task *id)
 {
 	struct proc_task now;
 
 	if (syscall(SYS_tgkill, id->pid, id->tid, 0) != 0)
 		return errno == ESRCH;
-	return id->tid == id->pid && proc_task_read(id->pid, id->tid, &now) &&
-	       (has_ended(now.state) || now.born != id->born);
+	if (id->tid != id->pid || !proc_task_read(id->pid, id->tid, &now))
+		return false;
+	if (!id->born)
+		id->born = now.born;
+	return has_ended(now.state) || now.born != id->born;
 }
 
 /* Their end may have been among what was lost, or none may have been told. */
@@ -279,44 +285,10 @@ static bool perf_alive(void *state)
 
 /* ---- start and stop ------------------------------------------------------------------------------------- */
 
-/* Whoever is made while the others are attached to may have inherited less than all: it is attached to as well, and its switches may be told
- * twice, which does no harm. */
-static bool attach_all(struct perf *p, struct proc_tasks *tree, char why[256])
+/* What one that is not followed has made is not either. */
+static bool is_followed(const struct perf *p, const struct proc_task *id)
 {
-	struct perf_tasks attached = { 0 };
-	int error = 0;
-
-	for (int round = 0; round < ATTACH_ROUNDS; round++) {
-		size_t before = attached.n;
-		proc_tasks_tree(tree, p->watch.probes.root);
-		for (size_t i = 0; i < tree->n; i++) {
-			if (perf_tasks_find(&attached, tree->at[i].tid) || !perf_tasks_add(&attached, &tree->at[i]))
-				continue;
-			int rc = perf_rings_attach(p->rings, (pid_t)tree->at[i].tid);
-			if (rc && rc != ESRCH) {
-				p->watch.probes.tasks_lost++;
-				error = rc;
-			}
-		}
-		if (attached.n == before)
-			break;
-	}
-	if (!attached.n || p->watch.probes.tasks_lost) {
-		/* A tree of which some are not followed would be told of as if they computed. */
-		if (error == EMFILE || error == ENFILE)
-			snprintf(
-				why, 256,
-				"%zu tasks on each CPU need more file descriptors than there are: raise ulimit -n, or follow it from its begin",
-				attached.n);
-		else if (attached.n)
-			snprintf(why, 256, "perf_event_open of another's task: %s", strerror(error));
-		else
-			snprintf(why, 256, "process %u has ended", p->watch.probes.root);
-		perf_tasks_free(&attached);
-		return false;
-	}
-	perf_tasks_free(&attached);
-	return true;
+	return !has_ended(id->state) && !perf_tasks_find(&p->others, id->tid) && perf_rights_may_look((pid_t)id->tid);
 }
 
 /* Tasks that are there: those that sleep have been off their CPU since before. */
@@ -326,7 +298,7 @@ static void begin_all(struct perf *p, const struct proc_tasks *tree)
 
 	for (size_t i = 0; i < tree->n; i++) {
 		struct perf_task *task =
-			has_ended(tree->at[i].state) ? NULL : add_task(p, &tree->at[i], GST_TASK_THERE, begin);
+			is_followed(p, &tree->at[i]) ? add_task(p, &tree->at[i], GST_TASK_THERE, begin) : NULL;
 		if (task && tree->at[i].state != 'R')
 			task->out = begin;
 	}
@@ -335,6 +307,7 @@ static void begin_all(struct perf *p, const struct proc_tasks *tree)
 static void perf_free(struct perf *p)
 {
 	perf_tasks_free(&p->tasks);
+	perf_tasks_free(&p->others);
 	perf_batch_free(&p->batch);
 	perf_rings_close(p->rings);
 	watch_free(&p->watch);
@@ -359,7 +332,7 @@ static bool perf_start(void **state, const struct probes_settings *s, struct hos
 	good = p && watch_wants(s, GST_PROBE_SWITCH) &&
 	       watch_start(&p->watch, s, f, GST_PROBES_PERF, own_probes(s), why);
 	good = good && (p->rings = perf_rings_open(hz, watch_wants(s, GST_PROBE_FAULT), why)) &&
-	       attach_all(p, &tree, why);
+	       perf_attach(p->rings, &p->watch.probes, &tree, &p->others, why);
 	if (good) {
 		p->watch.probes.begin = p->census_ns = mono_ns();
 		p->watch.probes.period_ns = LEAST_MS * 1000000u;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "perf_parse.h"
+#include "perf_rights.h"
 #include "proc_text.h"
 
 #define MOST_PAGES 128u /* for each CPU: what an ordinary user may lock by default, kernel.perf_event_mlock_kb */
@@ -225,7 +226,7 @@ static int attach_to(struct perf_rings *r, pid_t tid, const struct ring *ring)
 	return open_into(r, &a, tid, ring);
 }
 
-int perf_rings_attach(struct perf_rings *r, pid_t tid)
+static int attach(struct perf_rings *r, pid_t tid)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		int rc = attach_to(r, tid, &r->ring[i]);
@@ -233,6 +234,21 @@ int perf_rings_attach(struct perf_rings *r, pid_t tid)
 			return rc;
 	}
 	return 0;
+}
+
+int perf_rings_attach(struct perf_rings *r, pid_t tid)
+{
+	struct perf_rights rights;
+	bool lowered = perf_rights_lower(&rights);
+	int rc = attach(r, tid);
+
+	perf_rights_restore(&rights);
+	if (rc != EACCES || !lowered || !perf_rights_may_look(tid))
+		return rc;
+	/* Where kernel.perf_event_paranoid is above 2 nobody may without the capability, whosever task it is: then we ask. What it executed
+	 * meanwhile may have given it another's rights. */
+	rc = attach(r, tid);
+	return rc || perf_rights_may_look(tid) ? rc : EPERM;
 }
 
 /* ---- reading -------------------------------------------------------------------------------------------- */

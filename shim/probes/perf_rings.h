@@ -36,7 +36,7 @@ struct perf_rings;
 /* sample_hz: of PERF_SAMPLE, 0 none; faults: of PERF_FAULT. NULL: why says what is missing. */
 struct perf_rings *perf_rings_open(uint32_t sample_hz, bool faults, char why[256]);
 void perf_rings_close(struct perf_rings *r);
-/* From now on this task and all that it makes. 0, ESRCH (it has ended) or another errno. */
+/* From now on this task and all that it makes. 0, ESRCH (it has ended), EACCES (it is not for us to look at) or another errno. */
 int perf_rings_attach(struct perf_rings *r, pid_t tid);
 /* Waits that long at most; less where a buffer fills up. */
 void perf_rings_wait(struct perf_rings *r, int timeout_ms);

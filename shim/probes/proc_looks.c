@@ -58,13 +58,16 @@ static uint64_t major_faults(uint32_t pid, uint32_t tid)
 }
 
 /* A kernel without CONFIG_SCHED_INFO has no schedstat, or one of zeros: then there are the clock ticks in which it ran, and no more.
- * False: it has ended. */
+ * False: it has ended. What is open says so even if there is another of its number by now. */
 static bool read_sums(struct looked *t, struct proc_sched *now)
 {
+	bool known = proc_sched_read(t->fd, t->id.pid, t->id.tid, now);
 	struct stat_sums s;
 
-	if (proc_sched_read(t->fd, t->id.pid, t->id.tid, now) && now->slices)
+	if (known && now->slices)
 		return true;
+	if (!known && t->fd >= 0)
+		return false;
 	*now = (struct proc_sched){ 0 };
 	if (!read_stat(t->id.pid, t->id.tid, &s))
 		return false;

@@ -83,6 +83,20 @@ static bool is_loopback(const struct sockaddr_storage *a)
 				       : IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
 }
 
+/* Is its other end on this machine, at whichever of its addresses? */
+static bool is_local(const struct ends *e)
+{
+	const struct sockaddr_in *here = (const void *)&e->here, *there = (const void *)&e->there;
+	const struct sockaddr_in6 *here6 = (const void *)&e->here, *there6 = (const void *)&e->there;
+
+	if (e->here.ss_family != e->there.ss_family)
+		return false;
+	if (is_loopback(&e->there))
+		return true;
+	return e->there.ss_family == AF_INET ? here->sin_addr.s_addr == there->sin_addr.s_addr
+					     : IN6_ARE_ADDR_EQUAL(&here6->sin6_addr, &there6->sin6_addr);
+}
+
 static uint64_t net_of(const char *who)
 {
 	char text[64];
@@ -141,7 +155,7 @@ static void ask(struct proc_sockets *s, uint32_t pid, int fd, struct proc_socket
 		name_peer(&ends, socket->name);
 		bool known = find_peer(s, pid, &ends, &socket->peer);
 		/* Of a local one there is another end here, once it is accepted. */
-		socket->sure = socket->peer || !is_loopback(&ends.there);
+		socket->sure = socket->peer || !is_local(&ends);
 		if (known || socket->sure)
 			return;
 	}

@@ -94,6 +94,35 @@ static struct address address_of(const struct sockaddr_storage *s)
 	return a;
 }
 
+static bool is_at(const struct address *a, uint8_t family, const uint32_t words[4], uint16_t port)
+{
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = port };
+	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = port, .sin_addr = { words[0] } };
+	struct sockaddr_storage s = { 0 };
+	struct address it;
+
+	memcpy(&six.sin6_addr, words, sizeof(six.sin6_addr));
+	if (family == AF_INET)
+		memcpy(&s, &four, sizeof(four));
+	else
+		memcpy(&s, &six, sizeof(six));
+	it = address_of(&s);
+	return it.port == a->port && it.four == a->four && !memcmp(it.words, a->words, sizeof(it.words));
+}
+
+/* Of UDP the kernel takes the question's source for the other end, as if it were a packet that comes in. Its answer's source is the socket's own. */
+static struct inet_diag_sockid question_of(int protocol, const struct address *here, const struct address *there)
+{
+	const struct address *from = protocol == IPPROTO_UDP ? there : here, *to = from == here ? there : here;
+	struct inet_diag_sockid id = { .idiag_sport = from->port,
+				       .idiag_dport = to->port,
+				       .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } };
+
+	memcpy(id.idiag_src, from->words, sizeof(from->words));
+	memcpy(id.idiag_dst, to->words, sizeof(to->words));
+	return id;
+}
+
 uint64_t socket_diag_inet(struct socket_diag *d, int protocol, const struct sockaddr_storage *here,
 			  const struct sockaddr_storage *there)
 {
@@ -108,21 +137,18 @@ uint64_t socket_diag_inet(struct socket_diag *d, int protocol, const struct sock
 		.ask = { .sdiag_family = from.four ? AF_INET : AF_INET6,
 			 .sdiag_protocol = (uint8_t)protocol,
 			 .idiag_states = UINT32_MAX,
-			 .id = { .idiag_sport = from.port,
-				 .idiag_dport = to.port,
-				 .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } },
+			 .id = question_of(protocol, &from, &to) },
 	};
 	_Alignas(8) char answer[4096];
 	const struct inet_diag_msg *m = (const void *)(answer + NLMSG_HDRLEN);
 
 	if (from.four != to.four)
 		return 0;
-	memcpy(question.ask.id.idiag_src, from.words, sizeof(from.words));
-	memcpy(question.ask.id.idiag_dst, to.words, sizeof(to.words));
 	if (ask(d, &question, sizeof(question), answer, sizeof(answer)) < NLMSG_LENGTH(sizeof(*m)))
 		return 0;
 	/* Where there is no such connection it may be one that listens there. */
-	if (m->idiag_state != ESTABLISHED || m->id.idiag_sport != from.port || m->id.idiag_dport != to.port)
+	if (m->idiag_state != ESTABLISHED || !is_at(&from, m->idiag_family, m->id.idiag_src, m->id.idiag_sport) ||
+	    !is_at(&to, m->idiag_family, m->id.idiag_dst, m->id.idiag_dport))
 		return 0;
 	return m->idiag_inode;
 }

@@ -157,8 +157,9 @@ bool socket_lists_find(struct socket_lists *l, uint32_t pid, uint64_t inode, str
 {
 	uint64_t net = net_of(pid), now = mono_ns();
 
-	/* Of what was read a moment ago many are asked for, one by one. */
-	if (net == l->net && now - l->read_ns < FRESH_NS && search(l, inode, out))
+	/* Of what was read a moment ago many are asked for, one by one. Of two namespaces that are not for us to see nobody knows whether they
+	 * are one. */
+	if (net && net == l->net && now - l->read_ns < FRESH_NS && search(l, inode, out))
 		return true;
 	if (now < l->not_before_ns)
 		return false; /* the next time */

@@ -140,7 +140,7 @@ def test_another_users_process_is_roots_alone(gpushim, program, host, tmp_path):
     mine, theirs = program(), program(**ORDINARY)
     open_to_all(tmp_path)
     status_, said = refused(gpushim, "-p", str(mine.pid), "-o", tmp_path / "a", **ORDINARY)
-    assert (status_, said) == (4, f"gpushim: process {mine.pid} is another user's\ntry: as root\n")
+    assert (status_, said) == (4, f"gpushim: process {mine.pid} is another user's, or has another's rights\ntry: as root\n")
     follower = host(theirs.pid)
     theirs.kill()
     assert follower.end()[0] == 0 and has_exited(follower.file)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks at /proc alone, on a kernel that does not sum up how long a task ran (CONFIG_SCHED_INFO): /proc/<tid>/schedstat is not there. */
+/* Where /proc says less: on a kernel that does not sum up how long a task ran (CONFIG_SCHED_INFO) /proc/<tid>/schedstat is not there; a task's
+ * files are gone when it has ended, and cannot be read where there are no descriptors left. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@
 
 #include "reader.h"
 #include "shim/probes/backend.h"
+#include "shim/probes/proc_looks.h"
 #include "shim/probes/proc_text.h"
 
 #define SLEEP_NS 100000000
@@ -26,7 +28,7 @@
 #define TRIES 5
 
 static char dir[] = "/tmp/probes-proc-XXXXXX";
-static bool hidden; /* schedstat */
+static const char *hidden; /* what such files' paths end with */
 
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
@@ -39,7 +41,7 @@ int __wrap_open(const char *path, int flags, ...)
 	va_start(args, flags);
 	mode = flags & O_CREAT ? (mode_t)va_arg(args, unsigned) : 0;
 	va_end(args);
-	if (hidden && strlen(path) > 10 && !strcmp(path + strlen(path) - 10, "/schedstat")) {
+	if (hidden && strlen(path) > strlen(hidden) && !strcmp(path + strlen(path) - strlen(hidden), hidden)) {
 		errno = ENOENT;
 		return -1;
 	}
@@ -67,9 +69,10 @@ static pid_t start_program(void)
 struct seen {
 	struct gst_probes probes;
 	unsigned waits;     /* that are over */
+	unsigned looked;    /* of them */
 	uint64_t waited_ns; /* in these */
 	uint64_t queued_ns;
-	unsigned ends;
+	unsigned tasks, ends;
 };
 
 static struct seen read_file(const char *path)
@@ -84,11 +87,12 @@ static struct seen read_file(const char *path)
 		const struct gst_wait *w = (const void *)view.record;
 
 		s.ends += view.record->type == GST_TASK_END;
+		s.tasks += view.record->type == GST_TASK;
 		if (view.record->type == GST_PROBES)
 			s.probes = *(const struct gst_probes *)view.record;
 		if (view.record->type != GST_WAIT || w->what.flags & GST_WAIT_LAST)
 			continue;
-		assert_true(w->what.flags & GST_WAIT_LOOKED);
+		s.looked += (w->what.flags & GST_WAIT_LOOKED) != 0;
 		s.waits++;
 		s.waited_ns += w->in - w->out;
 		s.queued_ns += w->wake ? w->in - w->wake : 0;
@@ -106,7 +110,7 @@ static struct seen watch_program(void)
 	uint64_t begin;
 	void *state;
 
-	hidden = true;
+	hidden = "/schedstat";
 	assert_int_equal(host_file_create(&file, dir, settings.root, settings.limit), 0);
 	assert_true(backend_proc.start(&state, &settings, file, why));
 	for (begin = mono_ns(); mono_ns() - begin < WATCHED_NS;) {
@@ -114,7 +118,7 @@ static struct seen watch_program(void)
 		assert_true(backend_proc.alive(state));
 	}
 	backend_proc.stop(state);
-	hidden = false;
+	hidden = NULL;
 	kill(settings.root, SIGKILL);
 	waitpid(settings.root, NULL, 0);
 	snprintf(path, sizeof(path), "%s", host_file_path(file));
@@ -143,16 +147,123 @@ static void test_without_the_kernels_sums_it_goes_on(void **unused)
 	if (seen.probes.period_ns <= RUN_NS / 2) /* a sanitizer makes looks dear, so that they are few */
 		assert_true(times_are_right(&seen));
 	assert_int_equal(seen.ends, 0);
+	assert_int_equal(seen.looked, seen.waits);
 	/* It says what it does without. */
 	assert_false(seen.probes.watched >> GST_PROBE_SWITCH & 1);
 	assert_true(seen.probes.watched >> GST_PROBE_TASKS & 1);
 	assert_int_equal(seen.queued_ns, 0); /* which nobody knows */
 }
 
+/* ---- numbers ---- */
+
+static pid_t start_sleeper(void)
+{
+	pid_t child = fork();
+
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		pause();
+}
+
+static void end(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+/* What is open is of the one before. */
+static void test_of_one_that_has_ended_another_with_its_number_is_not_looked_at(void **unused)
+{
+	struct watch w = { .waits = { .files = proc_files_new() } };
+	pid_t before = start_sleeper(), now = start_sleeper();
+	struct looked old = { .fd = -1 }, t = { .fd = -1 };
+	struct proc_task id;
+
+	(void)unused;
+	assert_true(proc_task_read((uint32_t)before, (uint32_t)before, &id));
+	looked_begin(&w, &old, &id, mono_ns());
+	end(before);
+	assert_true(proc_task_read((uint32_t)now, (uint32_t)now, &id));
+	looked_begin(&w, &t, &id, mono_ns());
+	assert_true(looked_again(&w, &t));
+	if (old.fd >= 0 && t.fd >= 0) {
+		close(t.fd);
+		t.fd = old.fd;
+		assert_false(looked_again(&w, &t));
+	}
+	end(now);
+	if (t.fd >= 0)
+		close(t.fd);
+	proc_files_free(w.waits.files);
+}
+
+/* Makes one more when it is told to. */
+static pid_t start_maker(int from)
+{
+	pid_t child = fork();
+	char c;
+
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (read(from, &c, 1) == 1)
+		start_sleeper();
+	for (;;)
+		pause();
+}
+
+static void poll_for(void *state, uint64_t ns)
+{
+	for (uint64_t begin = mono_ns(); mono_ns() - begin < ns;)
+		assert_true(backend_perf.poll(state, 20));
+}
+
+/* It was made while its files could not be read, and goes on: so it is not told to have ended when they can. */
+static void test_whose_birth_is_not_known_has_not_ended_for_that(void **unused)
+{
+	struct probes_settings settings = { .dir = dir, .limit = 1u << 30, .wait_ns = 20000 };
+	struct host_file *file;
+	char why[256], path[4096];
+	struct seen seen;
+	void *state;
+	int go[2];
+
+	(void)unused;
+	assert_int_equal(pipe(go), 0);
+	settings.root = start_maker(go[0]);
+	assert_int_equal(host_file_create(&file, dir, settings.root, settings.limit), 0);
+	if (!backend_perf.start(&state, &settings, file, why)) {
+		end(settings.root);
+		host_file_discard(file);
+		close(go[0]);
+		close(go[1]);
+		skip(); /* a container, an emulator */
+	}
+	hidden = "/status";
+	assert_int_equal(write(go[1], "x", 1), 1);
+	poll_for(state, 500000000);
+	hidden = NULL;
+	poll_for(state, 2500000000);
+	backend_perf.stop(state);
+	snprintf(path, sizeof(path), "%s", host_file_path(file));
+	host_file_end(file);
+	seen = read_file(path);
+	host_file_discard(file);
+	end(settings.root);
+	close(go[0]);
+	close(go[1]);
+	assert_in_range(seen.tasks, 2, 2);
+	assert_int_equal(seen.ends, 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_the_kernels_sums_it_goes_on),
+		cmocka_unit_test(test_of_one_that_has_ended_another_with_its_number_is_not_looked_at),
+		cmocka_unit_test(test_whose_birth_is_not_known_has_not_ended_for_that),
 	};
 	int failed;
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <linux/netlink.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "shim/probes/proc_sockets.h"
+#include "shim/probes/proc_text.h"
 
 static unsigned copies_taken; /* of descriptors */
 
@@ -173,6 +175,121 @@ static void test_no_list_is_read_for_it(void **unused)
 
 #define MANY 40
 
+/* A datagram socket at 127.0.0.<host>, at this port. */
+static int datagram(uint8_t host, unsigned port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET,
+				 .sin_port = htons((uint16_t)port),
+				 .sin_addr = { htonl((INADDR_LOOPBACK & ~0xffu) | host) } };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	return fd;
+}
+
+static void connect_to(int fd, const struct sockaddr_storage *to)
+{
+	assert_int_equal(connect(fd, (const struct sockaddr *)to, sizeof(struct sockaddr_in)), 0);
+}
+
+/* Of the same port, or of two. */
+static void two_datagram_sockets_are_told_apart(bool same)
+{
+	struct socket_diag d = { 0 };
+	struct sockaddr_storage one_at, other_at;
+	int one = datagram(1, 0), other;
+
+	one_at = own_address(one);
+	other = datagram(2, same ? ntohs(((struct sockaddr_in *)(void *)&one_at)->sin_port) : 0);
+	other_at = own_address(other);
+	connect_to(one, &other_at);
+	assert_int_equal(socket_diag_inet(&d, IPPROTO_UDP, &one_at, &other_at), inode_of(one));
+	assert_int_equal(socket_diag_inet(&d, IPPROTO_UDP, &other_at, &one_at), 0); /* it is nobody's yet */
+	connect_to(other, &one_at);
+	assert_int_equal(socket_diag_inet(&d, IPPROTO_UDP, &one_at, &other_at), inode_of(one));
+	assert_int_equal(socket_diag_inet(&d, IPPROTO_UDP, &other_at, &one_at), inode_of(other));
+	socket_diag_close(&d);
+	close(one);
+	close(other);
+}
+
+static bool can_ask_of_datagrams(void)
+{
+	struct socket_diag d = { 0 };
+	int fd = datagram(1, 0);
+	struct sockaddr_storage at = own_address(fd);
+	bool can;
+
+	connect_to(fd, &at);
+	can = socket_diag_inet(&d, IPPROTO_UDP, &at, &at) == inode_of(fd); /* a kernel may have no udp_diag */
+	socket_diag_close(&d);
+	close(fd);
+	return can;
+}
+
+static void test_datagram_sockets_are_found_by_their_addresses(void **unused)
+{
+	(void)unused;
+	if (!can_ask_of_datagrams())
+		skip();
+	two_datagram_sockets_are_told_apart(false);
+	two_datagram_sockets_are_told_apart(true);
+}
+
+/* An address of this machine that is not 127.0.0.1. */
+static bool outer_address(struct sockaddr_in *a)
+{
+	struct ifaddrs *all;
+	bool found = false;
+
+	if (getifaddrs(&all) != 0)
+		return false;
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+		const struct sockaddr_in *its = (const void *)i->ifa_addr;
+
+		if (found || !its || its->sin_family != AF_INET || ntohl(its->sin_addr.s_addr) >> 24 == 127)
+			continue;
+		*a = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr = its->sin_addr };
+		found = true;
+	}
+	freeifaddrs(all);
+	return found;
+}
+
+/* Until it is accepted its other end is nobody's, by whichever of this machine's addresses it is connected. */
+static void test_one_to_this_machines_own_address_is_asked_again(void **unused)
+{
+	struct proc_sockets s = { 0 };
+	const struct proc_socket *found;
+	struct sockaddr_storage at;
+	struct sockaddr_in a;
+	int there, near, far;
+
+	(void)unused;
+	if (!can_ask() || !outer_address(&a))
+		skip();
+	there = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(bind(there, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(listen(there, 4), 0);
+	at = own_address(there);
+	near = socket(AF_INET, SOCK_STREAM, 0);
+	connect_to(near, &at);
+	found = proc_sockets_find(&s, (uint32_t)getpid(), near, inode_of(near));
+	assert_non_null(found);
+	assert_false(found->sure);
+	far = accept(there, NULL, NULL);
+	for (int i = 0; i < 3000 && !found->sure; i++) {
+		usleep(1000);
+		found = proc_sockets_find(&s, (uint32_t)getpid(), near, inode_of(near));
+	}
+	assert_true(found->sure);
+	assert_int_equal(found->peer, inode_of(far));
+	proc_sockets_free(&s);
+	close(far);
+	close(near);
+	close(there);
+}
+
 /* A line has 150 bytes: of so many no more than two have room. */
 static void test_of_a_long_list_the_beginning_is_read(void **unused)
 {
@@ -223,7 +340,19 @@ static void test_a_list_tells_both_ends(void **unused)
 	close(there);
 }
 
-/* More than may be known at a time: all are told of, none is kept for ever. */
+/* Nobody knows whether it is the same: here one that is no more, whose namespace is none, after another such. */
+static void test_a_list_of_a_namespace_that_is_not_known_is_of_one_process(void **unused)
+{
+	struct socket_lists l = { .read_ns = mono_ns(), .not_before_ns = UINT64_MAX };
+	struct socket_line line;
+
+	(void)unused;
+	l.text[0] = strdup(
+		"   0: 0100007F:0050 0100007F:0051 01 00000000:00000000 00:00000000 00000000     0        0 4711 1 \n");
+	assert_false(socket_lists_find(&l, INT32_MAX, 4711, &line));
+	socket_lists_free(&l);
+}
+
 /* As when its number was closed and used again, or the process has ended. */
 static void test_of_a_descriptor_that_is_another_by_now_no_copy_is_taken(void **unused)
 {
@@ -248,6 +377,7 @@ static void test_of_a_descriptor_that_is_another_by_now_no_copy_is_taken(void **
 	close(there);
 }
 
+/* More than may be known at a time: all are told of, none is kept for ever. */
 static void test_many_sockets_take_a_bounded_room(void **unused)
 {
 	struct proc_sockets s = { 0 };
@@ -280,8 +410,11 @@ int main(void)
 		cmocka_unit_test(test_a_connection_is_found_by_its_addresses),
 		cmocka_unit_test(test_so_is_one_whose_addresses_are_mapped),
 		cmocka_unit_test(test_no_list_is_read_for_it),
+		cmocka_unit_test(test_datagram_sockets_are_found_by_their_addresses),
+		cmocka_unit_test(test_one_to_this_machines_own_address_is_asked_again),
 		cmocka_unit_test(test_of_a_long_list_the_beginning_is_read),
 		cmocka_unit_test(test_a_list_tells_both_ends),
+		cmocka_unit_test(test_a_list_of_a_namespace_that_is_not_known_is_of_one_process),
 		cmocka_unit_test(test_of_a_descriptor_that_is_another_by_now_no_copy_is_taken),
 		cmocka_unit_test(test_many_sockets_take_a_bounded_room),
 	};
