@@ -120,8 +120,9 @@ class Truth:
 
     def asleep(self, call):
         """How much wider a bound may be behind it. In a copy the simulated driver sleeps until earlier work is over: where no edge tells
-        when that was (self.copies_untold), the call's length proves nothing, and the bound is its middle."""
-        return (call.end - call.begin) // 2 if self.copies_untold and call.own_work() else 0
+        when that was (self.copies_untold), the call's length proves nothing: its work may have ended anywhere in it, and where in it the
+        report puts the end follows from how long the host copied, which is the machine's memory."""
+        return call.end - call.begin if self.copies_untold and call.own_work() else 0
 
     def silences(self):
         """Where no thread is in a driver call: sorted, disjoint. Empty where the calls are unknown."""
