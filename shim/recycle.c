@@ -145,7 +145,8 @@ static int give_up_own(uint32_t *own, bool rather_lose, struct segment *out)
 	return 0;
 }
 
-/* One of those left, else the caller's own. That becomes the keeper's only if another one can be given up then. */
+/* One of those left, else the caller's own. That becomes the keeper's only if another one can be given up then; where another thread was
+ * quicker to take that, the keeper's reserve is the caller's. */
 static int have_or_own(bool rather_lose, struct segment *out, uint32_t *own)
 {
 	int rc = have(rather_lose, out, own), last;
@@ -153,8 +154,10 @@ static int have_or_own(bool rather_lose, struct segment *out, uint32_t *own)
 	if (rc != NONE_LEFT && rc != ENOSPC && rc != EAGAIN)
 		return rc;
 	last = give_up_own(own, rather_lose, out);
-	if (last == 0 && rc == ENOSPC && keeper_take(out))
-		return have(rather_lose, out, own);
+	if (last == 0 && rc == ENOSPC && keeper_take(out)) {
+		rc = have(rather_lose, out, own);
+		return rc && keeper_give_back(out) ? 0 : rc;
+	}
 	return last == NONE_LEFT ? rc : last;
 }
 

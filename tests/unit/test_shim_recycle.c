@@ -338,6 +338,11 @@ static void a_thread_goes_on_in_its_own_where_there_is_no_other(void **state)
 
 static bool stock_comes; /* as soon as the keeper has taken one */
 static unsigned stock_came, stock_took;
+static bool other_comes; /* as soon as the keeper has taken one */
+static struct {
+	uint32_t index; /* GST_NONE: it found none */
+	uint64_t left_ticks;
+} other_took;
 
 bool __real_keeper_take(struct segment *s);
 bool __wrap_keeper_take(struct segment *s);
@@ -354,6 +359,10 @@ bool __wrap_keeper_take(struct segment *s)
 			stock_took++;
 			segment_release(theirs.base);
 		}
+	}
+	if (taken && other_comes) {
+		other_comes = false;
+		other_took.index = segment_table_take_oldest(segments_used(), 0, &other_took.left_ticks);
 	}
 	return taken;
 }
@@ -377,6 +386,54 @@ static void what_the_keeper_took_costs_no_thread_its_own(void **state)
 	assert_int_equal(stock_came, 1);
 	assert_int_equal(stock_took, 0);
 	assert_int_equal(file_counters()->records_dropped, 0);
+	check_file();
+}
+
+/* Definitions that fill all but a little of a segment. */
+static void define_most(struct ring *r, uint32_t id)
+{
+	uint32_t end = id + (GST_SEGMENT_BYTES - 16384) / (sizeof(struct gst_name) + 48);
+
+	for (; id < end; id++)
+		model.defined[id] = define(r, id);
+}
+
+static void write_numbers(struct ring *r, uint32_t number, uint32_t n)
+{
+	for (uint32_t end = number + n; number < end; number++) {
+		uint64_t now = clock_ticks();
+
+		if (append(r, number))
+			model.ticks[number] = now;
+	}
+}
+
+/* There is one more than the thread's own, but the keeper has no room for what must be kept of that. So it takes the thread's own, and by
+ * then somebody else has the other one. */
+static void one_that_another_took_meanwhile_costs_no_records(void **state)
+{
+	struct ring r, other, ended;
+
+	(void)state;
+	limit_to(4);
+	ring_attach(&r);
+	ring_attach(&other);
+	ring_attach(&ended);
+	define_most(&ended, 0);
+	write_numbers(&ended, 0, 80); /* goes on in its own: the keeper's first one is full of those names */
+	assert_int_equal(file_counters()->segments_recycled, 1);
+	define_most(&ended, 10000);
+	ring_detach(&ended);
+	other_took.index = GST_NONE;
+	other_comes = true;
+	write_numbers(&r, PER_SEGMENT, 3 * PER_SEGMENT / 2);
+	assert_false(other_comes);
+	assert_int_not_equal(other_took.index, GST_NONE);
+	assert_int_equal(file_counters()->records_dropped, 0);
+	segment_table_put_back(other_took.index, other_took.left_ticks);
+	write_numbers(&r, 3 * PER_SEGMENT, 2 * PER_SEGMENT);
+	assert_int_equal(file_counters()->records_dropped, 0);
+	assert_int_equal(file_counters()->definitions_lost, 0);
 	check_file();
 }
 
@@ -542,6 +599,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_segment_is_never_taken_from_its_thread, begin, tear_down),
 		cmocka_unit_test_setup_teardown(a_thread_goes_on_in_its_own_where_there_is_no_other, begin, tear_down),
 		cmocka_unit_test_setup_teardown(what_the_keeper_took_costs_no_thread_its_own, begin, tear_down),
+		cmocka_unit_test_setup_teardown(one_that_another_took_meanwhile_costs_no_records, begin, tear_down),
 		cmocka_unit_test_setup_teardown(what_the_keeper_took_is_not_in_stock_as_well, begin, tear_down),
 		cmocka_unit_test_setup_teardown(what_ended_threads_left_is_given_up_too, begin, tear_down),
 		cmocka_unit_test_setup_teardown(many_threads_in_a_small_file, begin, tear_down),
