@@ -57,5 +57,5 @@ static __always_inline struct tracked *tracked_of(struct task_struct *task)
 	if (bpf_core_field_exists(task->bpf_storage) && !task->bpf_storage)
 		return 0;
 	t = bpf_task_storage_get(&tasks, task, 0, 0);
-	return t && t->kind != TRACKED_GONE ? t : 0;
+	return t && t->kind != TRACKED_NEW && t->kind != TRACKED_GONE ? t : 0;
 }

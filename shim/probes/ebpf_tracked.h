@@ -7,7 +7,8 @@
 struct inode;
 struct cfs_rq;
 
-enum tracked_kind { TRACKED_TREE = 1, TRACKED_STRANGER = 2, TRACKED_GONE = 3 };
+/* New: there is room for it, and nothing in it yet. */
+enum tracked_kind { TRACKED_NEW, TRACKED_TREE = 1, TRACKED_STRANGER = 2, TRACKED_GONE = 3 };
 
 #define KINDS 4 /* of short waits, summed up apart */
 

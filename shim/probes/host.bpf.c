@@ -70,6 +70,9 @@ static __always_inline void turn_away(struct task_struct *task)
 	uint64_t born = task->start_time;
 	uint32_t one = 1;
 
+	/* First: an update takes a place, from another if need be, before it looks. */
+	if (bpf_map_lookup_elem(&turned_away, &born))
+		return;
 	if (!bpf_map_update_elem(&turned_away, &born, &one, BPF_NOEXIST))
 		__sync_fetch_and_add(&state.tasks_lost, 1);
 }
@@ -90,8 +93,8 @@ static __always_inline void adopt(struct task_struct *task, uint32_t tid, uint64
 	}
 	t->tid = tid;
 	task_is_in(t, task, now);
-	t->kind = TRACKED_STRANGER;
 	__sync_fetch_and_add(&state.strangers, 1);
+	t->kind = TRACKED_STRANGER;
 	write_task(task, now, 0, GST_TASK_STRANGER | GST_TASK_THERE, 0);
 }
 
@@ -113,7 +116,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	context = context_now(me);
 	if (me->pid && (context == WAKE_TASK || (context == WAKE_SOFT && sends(me)))) {
 		mine = bpf_task_storage_get(&tasks, me, 0, 0);
-		waker = mine ? mine->tid : tid_of(me);
+		waker = mine && mine->tid ? mine->tid : tid_of(me);
 		if (!mine && waker && t->kind == TRACKED_TREE)
 			adopt(me, waker, now);
 	}
@@ -130,8 +133,8 @@ static __always_inline struct tracked *plant(struct task_struct *task)
 		return 0;
 	}
 	t->tid = tid_of(task);
-	t->kind = TRACKED_TREE;
 	__sync_fetch_and_add(&state.live, 1);
+	t->kind = TRACKED_TREE; /* from now on it can be forgotten */
 	return t;
 }
 
@@ -200,12 +203,13 @@ static __always_inline bool of_tree(struct task_struct *task)
 	return 0;
 }
 
-/* One that ended is forgotten as it leaves its CPU for good: where that was not told of it is now. False: it lives. */
+/* One that ended is forgotten as it leaves its CPU for good: where that was not told of it is now. Whether it has left comes first: by then
+ * on_switch is through with it. False: it lives. */
 static __always_inline bool is_dead(struct tracked *t, struct task_struct *task)
 {
 	if (!(BPF_CORE_READ(task, __state) & TASK_DEAD))
 		return 0;
-	if (t->kind == TRACKED_TREE && !BPF_CORE_READ(task, on_cpu))
+	if (!BPF_CORE_READ(task, on_cpu) && *(volatile uint8_t *)&t->kind == TRACKED_TREE)
 		forget(t, bpf_ktime_get_ns());
 	return 1;
 }
