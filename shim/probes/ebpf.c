@@ -43,10 +43,10 @@ static bool is_one(const char *status, const char *kind, uint64_t *id)
 	return true;
 }
 
-/* As may_follow in the kernel has it. */
+/* As may_follow in the kernel has it. A link of its /proc is for those to read who may look at it. */
 static bool its_own(pid_t root, char why[256])
 {
-	char status[4096];
+	char status[4096], space[64];
 	uint64_t uid, gid;
 
 	if (proc_text_read(status, sizeof(status), "/proc/%d/status", (int)root) < 0) {
@@ -55,9 +55,12 @@ static bool its_own(pid_t root, char why[256])
 	}
 	if (geteuid() == 0)
 		return true;
-	if (is_one(status, "\nUid:", &uid) && is_one(status, "\nGid:", &gid) && uid == getuid())
+	if (is_one(status, "\nUid:", &uid) && is_one(status, "\nGid:", &gid) && uid == getuid() &&
+	    proc_text_link(space, sizeof(space), "/proc/%d/ns/user", (int)root))
 		return true;
-	snprintf(why, 256, "process %d is another user's, or has another's rights: only root may follow it", (int)root);
+	snprintf(why, 256,
+		 "process %d is another user's, or has another's rights, or lets nobody look: only root may follow it",
+		 (int)root);
 	return false;
 }
 

@@ -70,6 +70,7 @@ enum { SHAPE_POLL = 15, SHAPE_F_POS = 15, SHAPE_ALWAYS = 15, SHAPES = 512 };
 
 /* Set before the programs are loaded. */
 struct ebpf_settings {
+	uint64_t capabilities;  /* the collector's: what is followed has no others */
 	uint32_t root;          /* in the collector's PID namespace */
 	uint32_t uid;           /* whose tasks are followed; UINT32_MAX everybody's */
 	uint32_t wait_ns;
@@ -93,6 +94,7 @@ struct ebpf_state {
 	uint32_t found;     /* the tree that ran already: from now on others are followed too */
 	uint32_t unborn;    /* that a look found before on_fork knew of them, or ever will */
 	uint64_t space;     /* the collector's PID namespace, by address */
+	uint64_t user_space; /* … its user namespace */
 	uint64_t lost;      /* events */
 	uint64_t tasks_lost;
 	int64_t strangers;  /* now followed */

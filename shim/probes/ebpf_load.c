@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "ebpf_syscalls.h"
+#include "proc_text.h"
 #include <host.skel.h>
 
 #define STALL_NS 200000
@@ -190,6 +191,17 @@ static uint32_t room_for_events(void)
 	return bytes;
 }
 
+/* What this process may do, all told. */
+static uint64_t capabilities(void)
+{
+	char status[4096];
+	uint64_t permitted = 0;
+
+	if (proc_text_read(status, sizeof(status), "/proc/self/status") > 0)
+		proc_text_field(status, "CapPrm:", 16, &permitted);
+	return permitted;
+}
+
 static void set_up(struct ebpf *e, const struct probes_settings *s, uint32_t off, const struct btf *btf)
 {
 	struct ebpf_settings *set = &e->programs->rodata->set;
@@ -198,6 +210,7 @@ static void set_up(struct ebpf *e, const struct probes_settings *s, uint32_t off
 	*watched = choose(e, btf, off);
 	bpf_program__set_autoload(e->programs->progs.on_sample, s->sample_hz && !(off & 1u << GST_PROBE_ON_CPU));
 	*set = (struct ebpf_settings){
+		.capabilities = capabilities(),
 		.root = (uint32_t)s->root,
 		.uid = geteuid() == 0 ? UINT32_MAX : getuid(),
 		.wait_ns = s->wait_ns,

@@ -67,8 +67,39 @@ static __always_inline void write_task(struct task_struct *task, uint64_t begin,
 	event_submit(e);
 }
 
-/* Only tasks of one user, if so set, and of those none that has another's rights: what a program with the set-user-ID bit does is not for
- * the user who called it to see, as /proc and ptrace have it. */
+#define SUID_DUMP_USER 1
+
+/* Does it let its user look? Not what has read a secret, or what may not be read itself. A kernel that says it in another way has none that
+ * does. One that ends has no memory any more. */
+static __always_inline bool lets_look(struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct mm_struct___word *word = (void *)mm;
+	uint64_t flags = 0;
+
+	if (!mm)
+		return 1;
+	if (bpf_core_field_exists(mm->flags.__mm_flags))
+		flags = BPF_CORE_READ(mm, flags.__mm_flags[0]);
+	else if (bpf_core_field_exists(word->flags))
+		flags = BPF_CORE_READ(word, flags);
+	return (flags & 3) == SUID_DUMP_USER;
+}
+
+/* Has it no capability that the collector had not? In a namespace that its user has made it may have all: they are good there only. */
+static __always_inline bool may_no_more(const struct cred *c)
+{
+	struct user_namespace *space = BPF_CORE_READ(c, user_ns);
+	uint64_t permitted = 0;
+
+	if ((uint64_t)space != state.user_space)
+		return (uint64_t)BPF_CORE_READ(space, parent) == state.user_space && BPF_CORE_READ(space, owner.val) == set.uid;
+	bpf_core_read(&permitted, sizeof(permitted), &c->cap_permitted);
+	return !(permitted & ~set.capabilities);
+}
+
+/* Only tasks of one user, if so set, and of those none that has another's rights, or more than others of its user: what a program with the
+ * set-user-ID bit does is not for the user who called it to see, as /proc and ptrace have it. */
 static __always_inline bool may_follow(struct task_struct *task)
 {
 	const struct cred *c;
@@ -81,7 +112,7 @@ static __always_inline bool may_follow(struct task_struct *task)
 	gid = BPF_CORE_READ(c, gid.val);
 	return uid == set.uid && BPF_CORE_READ(c, euid.val) == uid && BPF_CORE_READ(c, suid.val) == uid &&
 	       BPF_CORE_READ(c, fsuid.val) == uid && BPF_CORE_READ(c, egid.val) == gid && BPF_CORE_READ(c, sgid.val) == gid &&
-	       BPF_CORE_READ(c, fsgid.val) == gid;
+	       BPF_CORE_READ(c, fsgid.val) == gid && may_no_more(c) && lets_look(task);
 }
 
 /* The preemption count says whether an interrupt is being served. Where it is a variable of each CPU (x86) its distance from the run queue

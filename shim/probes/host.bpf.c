@@ -248,7 +248,7 @@ static __always_inline void find(struct task_struct *task)
 }
 
 /* The collector itself reads the iterator: its namespace is the one whose numbers are written. */
-static __always_inline void find_namespace(struct task_struct *me)
+static __always_inline void find_namespaces(struct task_struct *me)
 {
 	struct pid *pid = BPF_CORE_READ(me, thread_pid);
 	struct upid up = {};
@@ -256,6 +256,7 @@ static __always_inline void find_namespace(struct task_struct *me)
 
 	bpf_probe_read_kernel(&up, sizeof(up), &pid->numbers[level]);
 	state.space = (uint64_t)up.ns;
+	state.user_space = (uint64_t)BPF_CORE_READ(me, real_cred, user_ns);
 	state.level = level;
 }
 
@@ -268,7 +269,7 @@ int each_task(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	if (!state.space)
-		find_namespace(bpf_get_current_task_btf());
+		find_namespaces(bpf_get_current_task_btf());
 	if (state.look == LOOK_FIND) {
 		find(task);
 		return 0;

@@ -16,9 +16,13 @@ struct pid { unsigned level; struct upid numbers[1]; };
 
 typedef struct { unsigned val; } kuid_t;
 typedef struct { unsigned val; } kgid_t;
+struct user_namespace { struct user_namespace *parent; kuid_t owner; };
+struct kernel_cap { unsigned long long val; }; /* two halves before 6.3; of no name */
 struct cred {
 	kuid_t uid, euid, suid, fsuid;
 	kgid_t gid, egid, sgid, fsgid;
+	struct kernel_cap cap_permitted;
+	struct user_namespace *user_ns;
 };
 
 /* ---- files ---- */
@@ -59,6 +63,9 @@ struct sock { struct sock_common __sk_common; struct socket *sk_socket; };
 struct unix_sock { struct sock *peer; };
 
 /* ---- memory ---- */
+struct mm_flags { unsigned long __mm_flags[1]; };
+struct mm_struct { struct mm_flags flags; };
+struct mm_struct___word { unsigned long flags; }; /* before 6.18 */
 struct address_space { struct inode *host; };
 struct page { struct address_space *mapping; unsigned long compound_head; };
 struct page___index { unsigned long index; }; /* before 6.16 */
@@ -102,6 +109,7 @@ struct task_struct {
 	unsigned long long start_time;
 	const struct cred *real_cred; /* its own: the other one is at times another's, for whom it works */
 	struct files_struct *files;
+	struct mm_struct *mm;
 	struct sched_entity se;
 	char comm[16];
 };

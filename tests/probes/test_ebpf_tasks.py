@@ -227,14 +227,17 @@ def test_ordinary_user_may_not_follow_another(follow, two_capabilities):
         follow("", gpushim=two_capabilities, user=NOBODY, program_user=1)
 
 
-@pytest.mark.parametrize("mode, owner", [(0o4755, (1, 1)), (0o2755, (0, 1))], ids=["set-user-ID", "set-group-ID"])
-def test_rights_of_another_are_not_for_an_ordinary_user_to_see(follow, two_capabilities, disk, mode, owner):
-    """A program that the tree executes, with the rights of its owner, and what that one makes."""
+@pytest.mark.parametrize("mode, owner, capabilities", [(0o4755, (1, 1), None), (0o2755, (0, 1), None), (0o755, (0, 0), "cap_net_raw+ep"),
+                                                       (0o711, (0, 0), None)], ids=["set-user-ID", "set-group-ID", "capabilities", "unreadable"])
+def test_rights_of_another_are_not_for_an_ordinary_user_to_see(follow, two_capabilities, disk, mode, owner, capabilities):
+    """A program that the tree executes, with the rights of its owner or of its file, or which its user may not read, and what that one makes."""
     other = disk / "other"
     shutil.copy(shutil.which("python3", path="/usr/bin:/bin"), other)
     os.chown(other, *owner)
     other.chmod(mode)
-    text = "import os, time; os.write(1, f'ids={os.getresuid()}{os.getresgid()}\\n'.encode()); os.fork(); time.sleep(0.07)"
+    if capabilities:
+        subprocess.run(["setcap", capabilities, other], check=True)
+    text = "import os, time; os.write(1, f'owner={os.stat(\"/proc/self/fd\").st_uid}\\n'.encode()); os.fork(); time.sleep(0.07)"
     run = follow(f"""
 child = os.fork()
 if not child:
@@ -243,12 +246,101 @@ if not child:
 told("child", child)
 os.waitpid(child, 0)
 """, gpushim=two_capabilities, user=NOBODY)
-    if run.told["ids"] == str((NOBODY,) * 3) * 2:
+    if run.told["owner"] == str(NOBODY):
         pytest.skip("this file system grants nobody's rights")
     child = run.tid("child")
     assert len(run.waits(child, longer_ms=20, syscall=SLEEP)) == 1  # the one before
     assert {t.tid for t in run.trace.tasks if not t.flags & STRANGER} == {run.tid(), child}
     assert [e.tid for e in run.trace.ends].count(child) == 1
+
+
+def test_in_a_namespace_of_its_own_a_user_is_no_other(follow, two_capabilities):
+    """There it has all capabilities, and may do no more with them than its user."""
+    run = follow("""
+import subprocess
+done = subprocess.run(["unshare", "--user", "--map-root-user", sys.executable, "-c", "import time; time.sleep(0.06)"])
+told("status", done.returncode)
+""", gpushim=two_capabilities, user=NOBODY)
+    if run.told["status"] != "0":
+        pytest.skip("an ordinary user may make no namespace here")
+    assert [w for w in run.trace.waits if w.tid != run.tid() and w.syscall == SLEEP and w.into - w.out > 5e7]
+
+
+def hidden(text):
+    """A process of the same user that lets nobody look, as those do that hold secrets."""
+    python = shutil.which("python3", path="/usr/bin:/bin")
+    return subprocess.Popen([python, "-c", "import ctypes, os, sys, time\nhide = lambda: ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\n" + text],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=NOBODY, group=NOBODY, extra_groups=[])
+
+
+def follow_as_its_user(follow, two_capabilities, program, pid):
+    """What the collector says first, then all that it has written; None: it would not."""
+    host, out = follow.collector(pid, gpushim=two_capabilities, user=NOBODY, group=NOBODY, extra_groups=[])
+    told = ""
+    try:
+        said = host.stderr.readline()
+        if "following" in said:
+            told = program.communicate("\n", timeout=60)[0]
+        said += host.communicate(timeout=60)[1]
+    finally:
+        program.kill()
+        host.kill()
+        program.wait()
+    files = list(out.glob("*.host.gst"))
+    return said, told, Trace(files[0]) if "following" in said else None
+
+
+def test_who_lets_nobody_look_is_not_followed(follow, two_capabilities):
+    program = hidden("hide()\nprint(os.getpid(), flush=True)\nsys.stdin.readline()")
+    said, _, trace = follow_as_its_user(follow, two_capabilities, program, int(program.stdout.readline()))
+    assert trace is None and "lets nobody look" in said
+
+
+def test_who_lets_nobody_look_since_makes_no_children_that_are_seen(follow, two_capabilities):
+    program = hidden("""
+print(os.getpid(), flush=True)
+sys.stdin.readline()
+seen = os.fork()
+if not seen: os._exit(0)
+hide()
+unseen = os.fork()
+time.sleep(0.03)
+if not unseen: os._exit(0)
+print(seen, unseen, flush=True)
+os.waitpid(seen, 0)
+os.waitpid(unseen, 0)
+""")
+    pid = int(program.stdout.readline())
+    said, told, trace = follow_as_its_user(follow, two_capabilities, program, pid)
+    assert trace, said
+    seen, unseen = map(int, told.split())
+    tasks = {t.tid for t in trace.tasks}
+    assert {pid, seen} <= tasks and unseen not in tasks
+
+
+@pytest.mark.parametrize("hides", [False, True], ids=["plain", "hidden"])
+def test_a_stranger_that_lets_nobody_look_is_a_number(follow, two_capabilities, disk, hides):
+    """It wakes the tree: by whom that was woken is seen, and nothing else of it."""
+    pipe = disk / "pipe"
+    os.mkfifo(pipe)
+    pipe.chmod(0o666)
+    writer = hidden(f"""
+f = open("{pipe}", "wb", buffering=0)
+{"hide()" if hides else ""}
+time.sleep(0.05)
+f.write(b"1")
+time.sleep(0.05)
+f.write(b"2")
+""")
+    run = follow(f"""
+f = open("{pipe}", "rb", buffering=0)
+f.read(1)
+f.read(1)
+""", gpushim=two_capabilities, user=NOBODY)
+    writer.wait()
+    assert [w.waker for w in run.waits(longer_ms=30) if w.inode == os.stat(pipe).st_ino] == [writer.pid] * 2
+    assert (writer.pid in {t.tid for t in run.trace.tasks}) != hides
+    assert bool(run.waits(writer.pid, longer_ms=40)) != hides
 
 
 RIGHTS_BACK = """
@@ -261,48 +353,20 @@ os.setresuid({user}, {user}, {saved})
 libc.prctl(4, 1, 0, 0, 0)
 print(f"pid={{os.getpid()}}", flush=True)
 sys.stdin.readline()
-os.setresuid(0, 0, 0)
-child = os.fork()
-time.sleep(0.03)
-if not child: os._exit(0)
-print(f"child={{child}}", flush=True)
-os.waitpid(child, 0)
 """
 
 
 def two_users(saved):
-    return subprocess.Popen([sys.executable, "-c", "import os, sys, time\n" + RIGHTS_BACK.format(user=NOBODY, saved=saved)],
+    return subprocess.Popen([sys.executable, "-c", "import os, sys\n" + RIGHTS_BACK.format(user=NOBODY, saved=saved)],
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def test_who_has_got_root_since_makes_no_children_that_are_seen(follow, two_capabilities):
-    program = two_users(saved=NOBODY)
+@pytest.mark.parametrize("saved", [0, NOBODY], ids=["saved ID", "capabilities"])
+def test_who_may_become_root_again_is_not_followed(follow, two_capabilities, saved):
+    program = two_users(saved)
     pid = int(program.stdout.readline().partition("=")[2])
-    host, out = follow.collector(pid, gpushim=two_capabilities, user=NOBODY, group=NOBODY, extra_groups=[])
-    try:
-        said = host.stderr.readline()
-        assert "following" in said, said
-        child = int(program.communicate("\n", timeout=60)[0].partition("=")[2])
-        host.communicate(timeout=60)
-    finally:
-        program.kill()
-        host.kill()
-    (file,) = out.glob("*.host.gst")
-    tasks = {t.tid for t in Trace(file).tasks}
-    assert pid in tasks and child not in tasks
-
-
-def test_who_may_become_root_again_is_not_followed(follow, two_capabilities):
-    program = two_users(saved=0)
-    pid = int(program.stdout.readline().partition("=")[2])
-    host, _ = follow.collector(pid, gpushim=two_capabilities, user=NOBODY, group=NOBODY, extra_groups=[])
-    try:
-        said = host.communicate(timeout=60)[1]
-    finally:
-        program.kill()
-        host.kill()
-        program.wait()
-    assert host.returncode != 0 and "another" in said
+    said, _, trace = follow_as_its_user(follow, two_capabilities, program, pid)
+    assert trace is None and "another" in said
 
 
 def test_ordinary_user_without_capabilities_is_told(follow, gpushim, disk):
