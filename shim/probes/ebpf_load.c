@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cgroup_memory.h"
 #include "ebpf_syscalls.h"
 #include "proc_text.h"
 #include <host.skel.h>
@@ -20,7 +21,7 @@
 #define MAX_STRANGERS 128
 #define EVENTS_LEAST (8u << 20) /* bytes of the kernel's buffer */
 #define EVENTS_MOST (32u << 20)
-#define EVENTS_SHARE 256 /* of the machine's memory, one part in so many at most */
+#define EVENTS_SHARE 256 /* of the memory there is for us, one part in so many at most */
 
 /* The programs, what they hook, and what the collector is less able to without. The first one there is no doing without. */
 static const struct program {
@@ -180,13 +181,16 @@ static uint32_t choose(struct ebpf *e, const struct btf *btf, uint32_t off)
 }
 
 /* A disk that others keep busy holds the collector up for a second and more, in a store to its file: where there is memory for it, the kernel
- * keeps the events of two seconds meanwhile, of 100,000 a second. */
+ * keeps the events of two seconds meanwhile, of 100,000 a second. It is charged to our control group, which is the program's too. */
 static uint32_t room_for_events(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	uint64_t memory = pages > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+	uint64_t limit = cgroup_memory_limit((uint32_t)getpid());
 	uint32_t bytes = EVENTS_LEAST;
 
-	while (pages > 0 && bytes < EVENTS_MOST && (uint64_t)pages * (uint64_t)page / EVENTS_SHARE >= 2ull * bytes)
+	memory = limit < memory ? limit : memory;
+	while (bytes < EVENTS_MOST && memory / EVENTS_SHARE >= 2ull * bytes)
 		bytes *= 2;
 	return bytes;
 }

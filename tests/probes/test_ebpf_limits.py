@@ -136,6 +136,37 @@ def test_a_collector_that_has_little_memory(follow, janitor, gpushim, disk):
     assert run.waits(longer_ms=40) and run.trace.probes[0].watched == everything
 
 
+def events_bytes(host):
+    """The size of its buffer in the kernel, a map of type 27."""
+    for info in Path(f"/proc/{host.pid}/fdinfo").iterdir():
+        fields = dict(line.split(":\t", 1) for line in info.read_text().splitlines() if ":\t" in line)
+        if fields.get("map_type") == "27":
+            return int(fields["max_entries"])
+    raise AssertionError("it has no such map")
+
+
+def test_the_buffer_is_a_small_part_of_what_its_group_may_have(follow, janitor, gpushim, disk):
+    """The group above its own has the limit: on any machine, 4 GiB allow 16 MiB and no more."""
+    group = had(rig.little_memory, janitor, 4096 * MIB)
+    below = group.path / "below"
+    janitor.later("rmgroup", below)
+    below.mkdir()
+    program = subprocess.Popen(["sleep", "60"])
+    within = disk / "within"
+    within.write_text(f'#!/bin/sh\necho 0 >{below}/cgroup.procs\nexec {gpushim} "$@"\n')
+    within.chmod(0o755)
+    host, _ = follow.collector(program.pid, gpushim=within)
+    try:
+        said = host.stderr.readline()
+        assert "following" in said, said
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        assert events_bytes(host) == (16 * MIB if memory >= 4096 * MIB else 8 * MIB)
+    finally:
+        program.kill()
+        program.wait()
+        host.communicate(timeout=60)
+
+
 def test_swapped_out(follow, janitor, disk):
     """A fault on memory of no file."""
     group = had(rig.little_memory, janitor, 40 * MIB)

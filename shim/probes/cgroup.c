@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cgroup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proc_text.h"
+
+/* Is the word one of a list with commas, which ends at a blank, a colon or the line? */
+static bool in_list(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = list;; at += strcspn(at, ", :\n") + 1) {
+		size_t length = strcspn(at, ", :\n");
+		if (length == n && !strncmp(at, word, n))
+			return true;
+		if (at[length] != ',')
+			return false;
+	}
+}
+
+/* "4:cpu,cpuacct:/path" of version 1 is the one that counts, if there is one; "0::/path" of version 2 else. */
+static bool group_path(uint32_t pid, const char *controller, char *path, size_t size, bool *old)
+{
+	char text[8192];
+	bool found = false;
+
+	if (proc_text_read(text, sizeof(text), "/proc/%u/cgroup", pid) <= 0)
+		return false;
+	for (const char *line = text; *line; line = proc_text_next_line(line)) {
+		const char *list = strchr(line, ':'), *at = list ? strchr(list + 1, ':') : NULL;
+		bool first = at && at > list + 1 && in_list(list + 1, controller);
+		if (!at || (!first && (found || strncmp(line, "0::", 3) != 0)))
+			continue;
+		snprintf(path, size, "%.*s", (int)strcspn(at + 1, "\n"), at + 1);
+		found = true;
+		*old = first;
+		if (first)
+			break;
+	}
+	return found;
+}
+
+/* Where that hierarchy is mounted, and which of its groups stands there. */
+static bool mount_point(bool old, const char *controller, char *where, char *root, size_t size)
+{
+	char *text = proc_text_whole(NULL, "/proc/self/mountinfo");
+	bool found = false;
+
+	for (const char *line = text; line && *line && !found; line = proc_text_next_line(line)) {
+		const char *type = strstr(line, " - "), *options;
+		int root_at = 0, root_end = 0, at = 0, end = 0;
+		if (!type || type > proc_text_next_line(line))
+			continue;
+		type += 3;
+		options = type + strcspn(type, " \n"); /* "cgroup cgroup rw,cpu,cpuacct": the last word */
+		options += options[0] == ' ' ? 1 + strcspn(options + 1, " \n") : 0;
+		options += options[0] == ' ' ? 1 : 0;
+		if (old ? strncmp(type, "cgroup ", 7) != 0 || !in_list(options, controller)
+			: strncmp(type, "cgroup2 ", 8) != 0)
+			continue;
+		sscanf(line, "%*s %*s %*s %n%*s%n %n%*s%n", &root_at, &root_end, &at, &end);
+		if (!end || (size_t)(end - at) >= size || (size_t)(root_end - root_at) >= size)
+			continue;
+		snprintf(where, size, "%.*s", end - at, line + at);
+		snprintf(root, size, "%.*s", root_end - root_at, line + root_at);
+		found = true;
+	}
+	free(text);
+	return found;
+}
+
+bool cgroup_find(char dir[PATH_MAX], const char *controller, uint32_t pid, size_t *top, bool *old)
+{
+	char path[PATH_MAX / 4], where[PATH_MAX / 4], root[PATH_MAX / 4], *below = path;
+
+	if (!group_path(pid, controller, path, sizeof(path), old) ||
+	    !mount_point(*old, controller, where, root, sizeof(where)))
+		return false;
+	/* A container sees a part of the hierarchy, as if that were all. */
+	if (strcmp(root, "/") != 0 && !strncmp(path, root, strlen(root)))
+		below = path + strlen(root);
+	snprintf(dir, PATH_MAX, "%s%s", where, strcmp(below, "/") ? below : "");
+	if (access(dir, F_OK) != 0)
+		snprintf(dir, PATH_MAX, "%s", where);
+	*top = strlen(where);
+	return true;
+}
