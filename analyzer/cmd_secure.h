@@ -21,7 +21,7 @@ void secure_drop_all(void);
 /* As getenv, in the environment that we were called with. */
 const char *secure_getenv_given(const char *name);
 
-/* In a child that is to become another program: its environment is as it was given, but for what we changed; of capabilities it has those
- * that its user would have had without us, and it may be looked at by its user from now on, not only from when it has become that. Nothing
- * where our file has no capabilities. */
+/* In a child that is to become another program: its environment is as it was given, but for what we changed; it has no capability of our
+ * file's (nor the ambient ones that its user may have had: the kernel took them as it ran our file), and it may be looked at by its user from
+ * now on, not only from when it has become that. Nothing where our file has no capabilities. */
 void secure_become_ordinary(void);
