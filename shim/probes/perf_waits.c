@@ -169,7 +169,7 @@ void perf_wait_fault(struct watch *w, struct perf_task *task, uint64_t at, uint6
 /* The machine's list of sockets is not read at each look. */
 static bool may_learn_more(const struct watch *w, const struct perf_look *look)
 {
-	return look->what.fd_kind == GST_FD_SOCKET && !strncmp(w->waits.fd.name, "socket:", 7);
+	return look->what.fd_kind == GST_FD_SOCKET && (w->waits.fd.unsure || !strncmp(w->waits.fd.name, "socket:", 7));
 }
 
 bool perf_wait_look(struct watch *w, struct perf_task *task)

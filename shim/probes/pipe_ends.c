@@ -18,6 +18,7 @@
 #define ENDS_OF_ONE 8192u    /* one that holds more leaves room for others */
 #define PROCESSES_MAX 16384u /* a power of two */
 #define NOBODY UINT32_MAX
+#define TOLD 1024u /* sockets whose other end was told of late: a power of two */
 
 struct process {
 	uint32_t pid, next;       /* in its bucket */
@@ -40,6 +41,9 @@ struct pipe_ends {
 	DIR *dir;         /* of a look that goes on, at the process `looking` */
 	uint32_t looking, n_left_out;
 	struct proc_fd fd;
+	struct {
+		uint64_t inode, peer;
+	} told[TOLD];
 };
 
 struct pipe_ends *pipe_ends_new(struct host_file *file, struct proc_files *files)
@@ -81,7 +85,8 @@ static void end_look(struct pipe_ends *p)
 	p->looking = NOBODY;
 }
 
-static void found(struct pipe_ends *p, struct process *process, int fd)
+/* Sockets of the network are not asked here, where there may be thousands, but only where somebody waits at one. */
+static void found(struct pipe_ends *p, struct process *process)
 {
 	struct gst_pipe_end r = { .at = mono_ns(), .pid = process->pid, .fd_kind = p->fd.kind };
 	enum end_news news = END_NO_ROOM;
@@ -96,8 +101,7 @@ static void found(struct pipe_ends *p, struct process *process, int fd)
 	r.flags = p->fd.ends;
 	if (p->fd.kind == GST_FD_SOCKET && process->n_named < SOCKETS_NAMED) {
 		process->n_named++;
-		if (proc_fd_read(p->files, process->pid, fd, &p->fd))
-			r.peer = p->fd.peer;
+		r.peer = proc_fd_peer(p->files, p->fd.inode);
 	}
 	host_file_append(p->file, GST_PIPE_END, sizeof(r), &r);
 }
@@ -143,7 +147,7 @@ static void go_on(struct pipe_ends *p, struct process *process, uint64_t until)
 
 		if (*entry->d_name != '.' && proc_fd_glance(process->pid, fd, &p->fd) &&
 		    (p->fd.kind == GST_FD_PIPE || p->fd.kind == GST_FD_SOCKET))
-			found(p, process, fd);
+			found(p, process);
 		if (mono_ns() >= until)
 			return;
 	}
@@ -214,8 +218,23 @@ void pipe_ends_gone(struct pipe_ends *p, uint32_t pid)
 	p->n--;
 }
 
-void pipe_ends_wanted(struct pipe_ends *p, uint64_t inode, uint64_t peer)
+/* It holds none by this record: who does is told by those of found(). */
+static void tell_peer(struct pipe_ends *p, uint32_t pid, uint64_t inode, uint64_t peer)
 {
+	size_t i = inode % TOLD;
+	struct gst_pipe_end r = { .at = mono_ns(), .inode = inode, .peer = peer, .pid = pid, .fd_kind = GST_FD_SOCKET };
+
+	if (p->told[i].inode == inode && p->told[i].peer == peer)
+		return;
+	p->told[i].inode = inode;
+	p->told[i].peer = peer;
+	host_file_append(p->file, GST_PIPE_END, sizeof(r), &r);
+}
+
+void pipe_ends_wanted(struct pipe_ends *p, uint32_t pid, uint64_t inode, uint64_t peer)
+{
+	if (peer)
+		tell_peer(p, pid, inode, peer);
 	if (!inode || (peer && end_table_held(p->table, peer)) ||
 	    end_table_held(p->table, inode) == (GST_PIPE_READS | GST_PIPE_WRITES))
 		return;

@@ -15,7 +15,7 @@ void pipe_ends_process(struct pipe_ends *p, uint32_t pid);
 /* It became another program, whose descriptors may be others. */
 void pipe_ends_renew(struct pipe_ends *p, uint32_t pid);
 void pipe_ends_gone(struct pipe_ends *p, uint32_t pid);
-/* Somebody waits at this one: whose other end is not known is looked for now. peer: of a socket, 0 not known. */
-void pipe_ends_wanted(struct pipe_ends *p, uint64_t inode, uint64_t peer);
+/* That process waits at this one: who has its other end is looked for now, if that is not known. peer: of a socket, which is told; 0 not known. */
+void pipe_ends_wanted(struct pipe_ends *p, uint32_t pid, uint64_t inode, uint64_t peer);
 /* Every round: looks at those whose turn it is, for a millisecond at most. */
 void pipe_ends_tick(struct pipe_ends *p);

@@ -57,6 +57,7 @@ bool proc_fd_glance(uint32_t pid, int fd, struct proc_fd *out)
 	struct stat link;
 
 	out->inode = out->peer = 0;
+	out->unsure = false;
 	out->pos = UINT64_MAX;
 	out->dev = out->fs = 0;
 	snprintf(path, sizeof(path), "/proc/%u/fd/%d", pid, fd);
@@ -96,7 +97,8 @@ static void read_info(struct proc_files *f, uint32_t pid, int fd, struct proc_fd
 	}
 }
 
-bool proc_fd_read(struct proc_files *f, uint32_t pid, int fd, struct proc_fd *out)
+/* asked: the descriptor that a socket is asked itself by; -1: it is not. */
+static bool read_fd(struct proc_files *f, uint32_t pid, int fd, int asked, struct proc_fd *out)
 {
 	const struct proc_socket *socket;
 
@@ -106,11 +108,27 @@ bool proc_fd_read(struct proc_files *f, uint32_t pid, int fd, struct proc_fd *ou
 		out->kind = GST_FD_OTHER;
 	if (out->kind == GST_FD_FILE || out->kind == GST_FD_OTHER)
 		read_info(f, pid, fd, out);
-	if (out->kind == GST_FD_SOCKET && (socket = proc_sockets_find(&f->sockets, pid, fd, out->inode))) {
+	if (out->kind == GST_FD_SOCKET && (socket = proc_sockets_find(&f->sockets, pid, asked, out->inode))) {
 		snprintf(out->name, sizeof(out->name), "%s", socket->name);
 		out->peer = socket->peer;
+		out->unsure = !socket->sure && !socket->listens;
 	}
 	return true;
+}
+
+bool proc_fd_read(struct proc_files *f, uint32_t pid, int fd, struct proc_fd *out)
+{
+	return read_fd(f, pid, fd, fd, out);
+}
+
+bool proc_fd_read_listening(struct proc_files *f, uint32_t pid, int fd, struct proc_fd *out)
+{
+	return read_fd(f, pid, fd, -1, out);
+}
+
+uint64_t proc_fd_peer(struct proc_files *f, uint64_t inode)
+{
+	return proc_sockets_peer(&f->sockets, inode);
 }
 
 void proc_path_mount(uint32_t pid, const char *path, uint32_t *dev, uint32_t *fs)

@@ -18,6 +18,7 @@ struct proc_fd {
 	uint32_t fs;         /* its magic; 0 not known */
 	uint16_t ends;       /* enum gst_pipe_end_flags, as it was opened */
 	uint8_t kind;        /* enum gst_fd_kind */
+	bool unsure;         /* a socket of which more may be known the next time */
 };
 
 struct proc_files; /* what was found out about mounts and sockets, to be asked once */
@@ -27,6 +28,10 @@ void proc_files_free(struct proc_files *f);
 
 /* pid: any task that shares the descriptor table. False: no such descriptor, or its process is not ours to look at. */
 bool proc_fd_read(struct proc_files *f, uint32_t pid, int fd, struct proc_fd *out);
+/* The same of one that listens, if it is a socket: nothing is done to it. */
+bool proc_fd_read_listening(struct proc_files *f, uint32_t pid, int fd, struct proc_fd *out);
+/* Of a socket, the other end's inode, as far as it is known without asking the socket itself; 0 not. */
+uint64_t proc_fd_peer(struct proc_files *f, uint64_t inode);
 /* What kind it is, its inode (of pipes and sockets) and ends alone: much cheaper. */
 bool proc_fd_glance(uint32_t pid, int fd, struct proc_fd *out);
 /* A path that is not open: the file system it would be on, in that process's view. 0: not known. */

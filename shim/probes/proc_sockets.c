@@ -20,14 +20,17 @@
 struct ends {
 	struct sockaddr_storage here, there;
 	int protocol;
+	bool listens;
 };
 
 static bool read_ends(int fd, struct ends *e)
 {
 	socklen_t here = sizeof(e->here), there = sizeof(e->there), type_size = sizeof(int);
-	int type = 0;
+	socklen_t listens_size = sizeof(int);
+	int type = 0, listens = 0;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 ||
+	e->listens = getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) == 0 && listens;
+	if (e->listens || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 ||
 	    getpeername(fd, (struct sockaddr *)&e->there, &there) != 0 ||
 	    getsockname(fd, (struct sockaddr *)&e->here, &here) != 0)
 		return false;
@@ -142,7 +145,7 @@ static void look_up(struct proc_sockets *s, uint32_t pid, struct proc_socket *so
 
 static void ask(struct proc_sockets *s, uint32_t pid, int fd, struct proc_socket *socket)
 {
-	struct ends ends;
+	struct ends ends = { .listens = false };
 
 	socket->asked_ns = mono_ns();
 	if (socket_diag_unix(&s->diag, socket->inode, &socket->peer)) {
@@ -151,7 +154,7 @@ static void ask(struct proc_sockets *s, uint32_t pid, int fd, struct proc_socket
 		socket->sure = socket->peer != 0;
 		return;
 	}
-	if (ask_itself(pid, fd, socket->inode, &ends)) {
+	if (fd >= 0 && !socket->listens && ask_itself(pid, fd, socket->inode, &ends)) {
 		name_peer(&ends, socket->name);
 		bool known = find_peer(s, pid, &ends, &socket->peer);
 		/* Of a local one there is another end here, once it is accepted. */
@@ -159,10 +162,16 @@ static void ask(struct proc_sockets *s, uint32_t pid, int fd, struct proc_socket
 		if (known || socket->sure)
 			return;
 	}
+	socket->listens |= ends.listens;
 	look_up(s, pid, socket);
 }
 
 /* ---- what is known -------------------------------------------------------------------------------------- */
+
+static struct proc_socket *places_of(struct proc_sockets *s, uint64_t inode)
+{
+	return &s->at[inode * 0x9e3779b97f4a7c15u >> 32 & (SOCKETS - PLACES)];
+}
 
 static struct proc_socket *known(struct proc_sockets *s, uint64_t inode)
 {
@@ -170,7 +179,7 @@ static struct proc_socket *known(struct proc_sockets *s, uint64_t inode)
 
 	if (!s->at && !(s->at = calloc(SOCKETS, sizeof(*s->at))))
 		return NULL;
-	first = oldest = &s->at[inode * 0x9e3779b97f4a7c15u >> 32 & (SOCKETS - PLACES)];
+	first = oldest = places_of(s, inode);
 	for (struct proc_socket *k = first; k < first + PLACES; k++) {
 		if (k->asked_ns && k->inode == inode)
 			return k;
@@ -190,6 +199,16 @@ const struct proc_socket *proc_sockets_find(struct proc_sockets *s, uint32_t pid
 	if (!socket->sure && (!socket->asked_ns || mono_ns() - socket->asked_ns > UNSURE_NS))
 		ask(s, pid, fd, socket);
 	return socket->name[0] ? socket : NULL;
+}
+
+uint64_t proc_sockets_peer(struct proc_sockets *s, uint64_t inode)
+{
+	uint64_t peer;
+
+	for (struct proc_socket *k = s->at ? places_of(s, inode) : NULL; k && k < places_of(s, inode) + PLACES; k++)
+		if (k->asked_ns && k->inode == inode && k->peer)
+			return k->peer;
+	return socket_diag_unix(&s->diag, inode, &peer) ? peer : 0;
 }
 
 void proc_sockets_free(struct proc_sockets *s)

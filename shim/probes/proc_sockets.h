@@ -16,6 +16,7 @@ struct proc_socket {
 	uint64_t inode, peer; /* peer: the other end's, where it is on this machine; 0 not known */
 	uint64_t asked_ns;    /* 0: not yet */
 	bool sure;            /* connected: it will not change any more */
+	bool listens;         /* it is not asked itself again: a copy, however short-lived, may keep its port in use when it is closed */
 	char name[PROC_SOCKET_NAME]; /* "tcp:10.0.0.1:443", "unix:[1]:[2]", "udp:[::1]:53"; "" not known */
 };
 
@@ -26,6 +27,8 @@ struct proc_sockets {
 	uint64_t own_net;       /* network namespace that sock_diag speaks of; 0 not known */
 };
 
-/* pid: a process that has it as fd, in whose network namespace it is looked for. NULL: nothing is known, or no memory. Valid until the next call. */
+/* pid: a process that has it as fd, in whose network namespace it is looked for; fd -1: it is not asked itself. NULL: nothing is known, or no memory. Valid until the next call. */
 const struct proc_socket *proc_sockets_find(struct proc_sockets *s, uint32_t pid, int fd, uint64_t inode);
+/* The other end's, as far as it is known without asking the socket itself; 0 not. */
+uint64_t proc_sockets_peer(struct proc_sockets *s, uint64_t inode);
 void proc_sockets_free(struct proc_sockets *s);

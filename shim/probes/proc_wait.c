@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "proc_text.h"
@@ -56,7 +57,9 @@ static void name_file(struct proc_waits *w, struct gst_wait_for *what)
 
 static void name_fd(struct proc_waits *w, uint32_t pid, int fd, struct gst_wait_for *what)
 {
-	if (proc_fd_read(w->files, pid, fd, &w->fd))
+	bool listens = what->syscall == SYS_accept || what->syscall == SYS_accept4;
+
+	if (listens ? proc_fd_read_listening(w->files, pid, fd, &w->fd) : proc_fd_read(w->files, pid, fd, &w->fd))
 		name_file(w, what);
 }
 
@@ -224,6 +227,7 @@ bool proc_wait_look(struct proc_waits *w, uint32_t pid, uint32_t tid, struct gst
 
 	proc_wait_unknown(what);
 	w->fd.inode = w->fd.peer = 0;
+	w->fd.unsure = false;
 	w->fd.kind = GST_FD_NONE;
 	w->ended = false;
 	/* A task of another user's, or where only a parent may look (Yama): there is its state still. */

@@ -121,7 +121,7 @@ bool watch_look(struct watch *w, uint32_t pid, uint32_t tid, struct gst_wait_for
 	if (!watch_wants(&w->settings, GST_PROBE_SYSCALL))
 		proc_wait_unknown(what);
 	if (w->pipes && (what->fd_kind == GST_FD_PIPE || what->fd_kind == GST_FD_SOCKET))
-		pipe_ends_wanted(w->pipes, what->inode, w->waits.fd.peer);
+		pipe_ends_wanted(w->pipes, pid, what->inode, w->waits.fd.peer);
 	return true;
 }
 

@@ -138,6 +138,7 @@ there = socket.create_server(("127.0.0.1", 0))
 near = socket.create_connection(there.getsockname())
 far, _ = there.accept()
 told("port", there.getsockname()[1])
+told("far", os.fstat(far.fileno()).st_ino)
 def later():
     time.sleep(0.15)
     far.send(b"x")
@@ -146,6 +147,9 @@ near.recv(1)
 """)
     (wait,) = [w for w in run.waits(longer_ms=80, syscall=CALLS["recvfrom"]) if not w.flags & LAST]
     assert run.trace.file(wait) == f"tcp:127.0.0.1:{run.told['port']}"
+    # The other end is told of where somebody waits.
+    (told,) = {(e.pid, e.peer) for e in run.trace.pipe_ends if e.inode == wait.inode and e.peer}
+    assert told == (run.tid(), int(run.told["far"]))
 
 
 def test_reads_of_a_cold_file(follow, cold):

@@ -217,6 +217,25 @@ static void test_processes_come_and_go(void **unused)
 	proc_files_free(files);
 }
 
+/* Once, however often it waits there; and anew when the number has become another's. */
+static void test_whom_a_process_waits_for_is_told_once(void **unused)
+{
+	struct proc_files *files = proc_files_new();
+	struct pipe_ends *ends = pipe_ends_new(file, files);
+	const uint32_t pid = 4194303;
+
+	(void)unused;
+	pipe_ends_wanted(ends, pid, 71, 0);
+	assert_int_equal(told_of(pid), 0);
+	for (int i = 0; i < 5; i++)
+		pipe_ends_wanted(ends, pid, 71, 72);
+	assert_int_equal(told_of(pid), 1);
+	pipe_ends_wanted(ends, pid, 71, 73);
+	assert_int_equal(told_of(pid), 2);
+	pipe_ends_free(ends);
+	proc_files_free(files);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -224,6 +243,7 @@ int main(void)
 		cmocka_unit_test(test_it_is_no_larger_than_it_may_be),
 		cmocka_unit_test(test_one_of_many_is_looked_at_bit_by_bit),
 		cmocka_unit_test(test_processes_come_and_go),
+		cmocka_unit_test(test_whom_a_process_waits_for_is_told_once),
 	};
 	struct rlimit most;
 	int failed;

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "shim/probes/proc_fd.h"
 #include "shim/probes/proc_sockets.h"
 #include "shim/probes/proc_text.h"
 
@@ -377,6 +378,62 @@ static void test_of_a_descriptor_that_is_another_by_now_no_copy_is_taken(void **
 	close(there);
 }
 
+/* A copy, for however short a time, would keep its port in use when it is closed. */
+static void test_one_that_listens_is_asked_once_at_most(void **unused)
+{
+	struct proc_sockets s = { 0 };
+	struct proc_files *files = proc_files_new();
+	static struct proc_fd out;
+	unsigned port;
+	int there = listening(&port);
+	int process = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	(void)unused;
+	copies_taken = 0;
+	for (int i = 0; i < 4; i++) {
+		proc_sockets_find(&s, (uint32_t)getpid(), there, inode_of(there));
+		usleep(25000);
+	}
+	assert_int_equal(copies_taken, process >= 0);
+	copies_taken = 0;
+	assert_true(proc_fd_read_listening(files, (uint32_t)getpid(), there, &out));
+	assert_int_equal(out.kind, GST_FD_SOCKET);
+	assert_int_equal(copies_taken, 0);
+	proc_files_free(files);
+	proc_sockets_free(&s);
+	close(process);
+	close(there);
+}
+
+/* As where all of a process's sockets are looked through. */
+static void test_of_whom_nobody_waits_at_the_other_end_is_told_without_a_copy(void **unused)
+{
+	struct proc_sockets s = { 0 };
+	unsigned port;
+	int there, near, far, pair[2];
+
+	(void)unused;
+	if (!can_ask())
+		skip();
+	there = listening(&port);
+	near = connected(false, port);
+	far = accept(there, NULL, NULL);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	copies_taken = 0;
+	assert_int_equal(proc_sockets_peer(&s, inode_of(pair[0])), inode_of(pair[1]));
+	assert_int_equal(proc_sockets_peer(&s, inode_of(near)), 0);
+	assert_int_equal(copies_taken, 0);
+	/* What is known since somebody waited there. */
+	proc_sockets_find(&s, (uint32_t)getpid(), near, inode_of(near));
+	assert_int_equal(proc_sockets_peer(&s, inode_of(near)), inode_of(far));
+	proc_sockets_free(&s);
+	close(pair[0]);
+	close(pair[1]);
+	close(far);
+	close(near);
+	close(there);
+}
+
 /* More than may be known at a time: all are told of, none is kept for ever. */
 static void test_many_sockets_take_a_bounded_room(void **unused)
 {
@@ -416,6 +473,8 @@ int main(void)
 		cmocka_unit_test(test_a_list_tells_both_ends),
 		cmocka_unit_test(test_a_list_of_a_namespace_that_is_not_known_is_of_one_process),
 		cmocka_unit_test(test_of_a_descriptor_that_is_another_by_now_no_copy_is_taken),
+		cmocka_unit_test(test_one_that_listens_is_asked_once_at_most),
+		cmocka_unit_test(test_of_whom_nobody_waits_at_the_other_end_is_told_without_a_copy),
 		cmocka_unit_test(test_many_sockets_take_a_bounded_room),
 	};
 
