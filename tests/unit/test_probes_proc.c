@@ -254,7 +254,7 @@ static void test_whose_birth_is_not_known_has_not_ended_for_that(void **unused)
 	end(settings.root);
 	close(go[0]);
 	close(go[1]);
-	assert_in_range(seen.tasks, 2, 2);
+	assert_true(seen.tasks >= 2); /* a sanitizer may have threads of its own */
 	assert_int_equal(seen.ends, 0);
 }
 
