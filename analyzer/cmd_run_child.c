@@ -214,7 +214,7 @@ static void let_look(pid_t watcher)
 	prctl(PR_SET_PTRACER, watcher, 0, 0, 0); /* without Yama there is nothing to be let */
 	if (!watcher || stat("/proc/self/ns/pid", &space) != 0)
 		return;
-	snprintf(value, sizeof(value), "%d:%llu:%d", (int)watcher, (unsigned long long)space.st_ino, (int)getpid());
+	snprintf(value, sizeof(value), "%d:%llu", (int)watcher, (unsigned long long)space.st_ino);
 	setenv("GPUSHIM_OBSERVER", value, 1);
 }
 

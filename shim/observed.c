@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "glibc.h"
 
@@ -34,8 +33,7 @@ void observed_start(void)
 	observer = strtol(given, &end, 10);
 	if (observer <= 0 || observer > INT_MAX || *end != ':')
 		return;
-	space = strtoull(end + 1, &end, 10);
-	if (*end != ':' || strtol(end + 1, NULL, 10) != getpid()) /* what a wrapper has named since stays */
-		let_look();
+	space = strtoull(end + 1, NULL, 10);
+	let_look();
 	pthread_atfork(NULL, NULL, let_look);
 }

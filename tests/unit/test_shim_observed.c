@@ -87,33 +87,10 @@ static void each_process_lets_it(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* It let it before it became the program: whom a wrapper has named since, in this same process, is not to be forgotten. */
-static void the_first_process_has_let_it_already(void **state)
-{
-	char value[64];
-	int status;
-	pid_t child;
-
-	(void)state;
-	snprintf(value, sizeof(value), "4321:%llu:%d", space(), (int)getpid());
-	start_with(value);
-	assert_int_equal(times, 0);
-	child = fork();
-	if (child == 0)
-		_exit(let == 4321 && times >= 1 ? 0 : 1);
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
-	snprintf(value, sizeof(value), "4321:%llu:%d", space(), (int)getpid() + 1);
-	start_with(value);
-	assert_int_equal(let, 4321);
-	assert_int_equal(times, 1);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nobody_is_let_unasked),
-		cmocka_unit_test(the_first_process_has_let_it_already),
 		cmocka_unit_test(each_process_lets_it),
 	};
 
