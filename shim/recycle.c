@@ -99,19 +99,23 @@ static int next(uint64_t *after, bool rather_lose, struct segment *out, const ui
 }
 
 /* 0, or an errno, ENOSPC where nobody has room for what must be kept; or NONE_LEFT. What it found becomes the keeper's only where the caller has
- * its own again, or never had one: another thread may have taken that meanwhile. */
-static int have(bool rather_lose, struct segment *out, uint32_t *own)
+ * its own again, or never had one: another thread may have taken that meanwhile. leaves: so many stay for others. */
+static int have(bool rather_lose, unsigned leaves, struct segment *out, uint32_t *own)
 {
 	uint64_t after = 0, own_left;
 	int rc = NONE_LEFT;
 	bool gave = false;
 
 	for (unsigned tries = 0; tries < TRIES; tries++) {
-		int last = next(&after, rather_lose, out, own, &own_left);
-		bool own_is_gone = own_left && !segment_table_take(*own, own_left);
+		bool own_is_gone;
+		int last;
 
+		if (leaves && !segment_table_has_more_than(leaves, segments_used()))
+			break;
+		last = next(&after, rather_lose, out, own, &own_left);
 		if (last == NONE_LEFT)
 			break;
+		own_is_gone = own_left && !segment_table_take(*own, own_left);
 		rc = last;
 		if (own_is_gone)
 			*own = GST_NONE;
@@ -149,13 +153,13 @@ static int give_up_own(uint32_t *own, bool rather_lose, struct segment *out)
  * quicker to take that, the keeper's reserve is the caller's. */
 static int have_or_own(bool rather_lose, struct segment *out, uint32_t *own)
 {
-	int rc = have(rather_lose, out, own), last;
+	int rc = have(rather_lose, 0, out, own), last;
 
 	if (rc != NONE_LEFT && rc != ENOSPC && rc != EAGAIN)
 		return rc;
 	last = give_up_own(own, rather_lose, out);
 	if (last == 0 && rc == ENOSPC && keeper_take(out)) {
-		rc = have(rather_lose, out, own);
+		rc = have(rather_lose, 0, out, own);
 		return rc && keeper_give_back(out) ? 0 : rc;
 	}
 	return last == NONE_LEFT ? rc : last;
@@ -167,5 +171,12 @@ int recycle(struct segment *out, uint32_t *own)
 
 	if (rc == ENOSPC || rc == NONE_LEFT)
 		rc = have_or_own(true, out, own);
+	return rc == NONE_LEFT ? ENOSPC : rc;
+}
+
+int recycle_ahead(struct segment *out)
+{
+	int rc = have(false, 1, out, NULL);
+
 	return rc == NONE_LEFT ? ENOSPC : rc;
 }

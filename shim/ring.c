@@ -80,6 +80,12 @@ static void *move(struct ring *r, uint16_t type, uint16_t size)
 	}
 	if (rc) {
 		refuse(r, rc);
+		/* It goes on in its own soon: nobody else is to have that. */
+		if (rc == EAGAIN && own != GST_NONE) {
+			r->segment = full;
+			own = GST_NONE;
+			full = NULL;
+		}
 	} else {
 		go_on_in(r, &s);
 		late_append(r);

@@ -210,8 +210,8 @@ static int grow_if_there_may_be_room(struct segment *out)
 	return rc;
 }
 
-/* *out is changed only where there is one: what is on the way to it may become the keeper's. */
-static int have(struct segment *out, uint32_t *own)
+/* *out is changed only where there is one: what is on the way to it may become the keeper's. ahead: nobody needs it now. */
+static int have(struct segment *out, uint32_t *own, bool ahead)
 {
 	struct segment s;
 	int rc, recycled;
@@ -220,7 +220,7 @@ static int have(struct segment *out, uint32_t *own)
 		return ENOENT;
 	rc = grow_if_there_may_be_room(&s);
 	if (no_room(rc)) {
-		recycled = recycle(&s, own);
+		recycled = ahead ? recycle_ahead(&s) : recycle(&s, own);
 		if (recycled == 0)
 			__atomic_fetch_add(&given_up, 1, __ATOMIC_RELAXED);
 		else
@@ -249,7 +249,7 @@ static void note_why_dropped(int rc)
 
 bool segment_try(struct segment *out)
 {
-	int saved_errno = errno, rc = have(out, NULL);
+	int saved_errno = errno, rc = have(out, NULL, true);
 
 	errno = saved_errno;
 	return rc == 0;
@@ -261,7 +261,7 @@ int segment_claim(struct segment *out, uint32_t *own)
 	int saved_errno = errno, rc;
 
 	undisturbed_begin(&u);
-	rc = have(out, own);
+	rc = have(out, own, false);
 	undisturbed_end(&u);
 
 	if (rc && file_is_open()) {

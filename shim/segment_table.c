@@ -60,6 +60,15 @@ uint32_t segment_table_take_oldest(uint32_t n, uint64_t after, uint64_t *left_ti
 	return index;
 }
 
+bool segment_table_has_more_than(unsigned least, uint32_t n)
+{
+	unsigned found = 0;
+
+	for (uint32_t i = 0; i < n && found <= least; i++)
+		found += __atomic_load_n(&left[i], __ATOMIC_RELAXED) != 0;
+	return found > least;
+}
+
 uint32_t segment_table_recycles(uint32_t index)
 {
 	return __atomic_load_n(&recycles[index], __ATOMIC_RELAXED);

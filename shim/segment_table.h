@@ -16,6 +16,9 @@ bool segment_table_holds(uint32_t index, uint64_t left_ticks);
 /* The one left longest ago, but after `after`, of the first n. GST_NONE: none. */
 uint32_t segment_table_take_oldest(uint32_t n, uint64_t after, uint64_t *left_ticks);
 
+/* Are more than so many of the first n to be had? */
+bool segment_table_has_more_than(unsigned least, uint32_t n);
+
 /* How often it was given up; by its owner: once more. */
 uint32_t segment_table_recycles(uint32_t index);
 void segment_table_recycled(uint32_t index);

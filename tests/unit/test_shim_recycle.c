@@ -437,23 +437,109 @@ static void one_that_another_took_meanwhile_costs_no_records(void **state)
 	check_file();
 }
 
-static void what_the_keeper_took_is_not_in_stock_as_well(void **state)
+static bool copies_in_the_way; /* another thread copies, once, and somebody looks for a segment in that moment */
+static void (*comes_meanwhile)(void);
+
+int __real_keeper_copy(const struct segment *from, uint64_t bytes, bool rather_lose);
+int __wrap_keeper_copy(const struct segment *from, uint64_t bytes, bool rather_lose);
+
+int __wrap_keeper_copy(const struct segment *from, uint64_t bytes, bool rather_lose)
 {
-	struct ring r, others[2];
+	if (!copies_in_the_way)
+		return __real_keeper_copy(from, bytes, rather_lose);
+	copies_in_the_way = false;
+	comes_meanwhile();
+	return EAGAIN;
+}
+
+static void other_looks(void)
+{
+	other_took.index = segment_table_take_oldest(segments_used(), 0, &other_took.left_ticks);
+}
+
+static void stock_looks(void)
+{
 	struct segment s;
+
+	stock_came++;
+	stock_took += segment_try(&s);
+}
+
+/* The thread has its own alone, and another one is copying: it drops what comes in that moment, and goes on in its own. */
+static void one_in_the_way_costs_no_thread_its_own(void **state)
+{
+	uint32_t n = 6 * PER_SEGMENT;
+	struct ring r, others[2];
 
 	(void)state;
 	limit_to(4);
 	for (unsigned i = 0; i < 2; i++)
 		ring_attach(&others[i]);
 	ring_attach(&r);
+	for (uint32_t i = 0; i < PER_SEGMENT * 3 / 2; i++)
+		write_down(&r, i);
+	comes_meanwhile = other_looks;
+	copies_in_the_way = true;
+	for (uint32_t i = PER_SEGMENT * 3 / 2; i < n && copies_in_the_way; i++)
+		write_down(&r, i);
+	assert_false(copies_in_the_way);
+	assert_non_null(r.segment);
+	other_looks(); /* nor later, before the thread tries again */
+	assert_int_equal(other_took.index, GST_NONE);
+	for (uint32_t i = 3 * PER_SEGMENT; i < n; i++)
+		write_down(&r, i);
+	assert_int_equal(file_counters()->dropped_limit, 0);
+	assert_in_range(file_counters()->records_dropped, 1, PER_SEGMENT / 8);
+	assert_true(model.ticks[n - 1]);
+	check_file();
+}
+
+/* The thread has just left its own for another one, which it cannot have: the stock left it that. */
+static void the_last_one_is_not_for_the_stock(void **state)
+{
+	uint32_t n = 6 * PER_SEGMENT;
+	struct ring r, other, ended;
+
+	(void)state;
+	limit_to(4);
+	ring_attach(&other);
+	ring_attach(&ended);
+	ring_attach(&r);
+	write_numbers(&ended, n, PER_SEGMENT / 2);
+	define_most(&ended, 0);
+	ring_detach(&ended);
+	write_numbers(&r, 0, PER_SEGMENT / 2);
+	stock_came = stock_took = 0;
+	comes_meanwhile = stock_looks;
+	copies_in_the_way = true;
+	write_numbers(&r, PER_SEGMENT / 2, n - PER_SEGMENT / 2);
+	assert_int_equal(stock_came, 1);
+	assert_int_equal(stock_took, 0);
+	assert_int_equal(file_counters()->records_dropped, 0);
+	assert_int_equal(file_counters()->definitions_lost, 0);
+	check_file();
+}
+
+/* The first one that it can have fills the keeper's reserve, and the last one is not for it. */
+static void what_the_keeper_took_is_not_in_stock_as_well(void **state)
+{
+	struct ring r, others[3];
+	struct segment s;
+
+	(void)state;
+	limit_to(5);
+	for (unsigned i = 0; i < 3; i++)
+		ring_attach(&others[i]);
+	ring_attach(&r);
 	for (uint32_t i = 0; i < 2 * PER_SEGMENT; i++)
 		write_down(&r, i); /* finds nothing in stock, and uses the keeper's reserve */
-	ring_detach(&others[0]);
-	while (stock_work())
-		;
-	assert_false(stock_take(&s));
-	ring_detach(&others[1]);
+	for (unsigned i = 0; i < 2; i++) {
+		ring_detach(&others[i]);
+		while (stock_work())
+			;
+		assert_false(stock_take(&s));
+	}
+	ring_detach(&others[2]);
 	assert_true(stock_work());
 	while (stock_work())
 		;
@@ -560,7 +646,7 @@ static void *append_many(void *arg)
 	return NULL;
 }
 
-/* One segment for the thread, one for the stock, which is always at it: it never gets the thread's last one. */
+/* One segment more than the thread's own, and the stock is always at it: it never gets the last one. */
 static void the_stock_takes_nobodys_own(void **state)
 {
 	pthread_t writer, helper;
@@ -600,6 +686,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_thread_goes_on_in_its_own_where_there_is_no_other, begin, tear_down),
 		cmocka_unit_test_setup_teardown(what_the_keeper_took_costs_no_thread_its_own, begin, tear_down),
 		cmocka_unit_test_setup_teardown(one_that_another_took_meanwhile_costs_no_records, begin, tear_down),
+		cmocka_unit_test_setup_teardown(one_in_the_way_costs_no_thread_its_own, begin, tear_down),
+		cmocka_unit_test_setup_teardown(the_last_one_is_not_for_the_stock, begin, tear_down),
 		cmocka_unit_test_setup_teardown(what_the_keeper_took_is_not_in_stock_as_well, begin, tear_down),
 		cmocka_unit_test_setup_teardown(what_ended_threads_left_is_given_up_too, begin, tear_down),
 		cmocka_unit_test_setup_teardown(many_threads_in_a_small_file, begin, tear_down),

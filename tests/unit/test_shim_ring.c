@@ -480,13 +480,13 @@ static void a_child_has_no_stock(void **state)
 	assert_false(stock_take(&s));
 }
 
-/* With the limit reached, what is in stock is all there is: a new thread gets it too. */
+/* With the limit reached, and one that was left taken, what is in stock is all there is: a new thread gets it too. */
 static void a_thread_that_begins_last_has_the_stock(void **state)
 {
 	struct ring first, second, third;
 
 	(void)state;
-	settings.limit_bytes = GST_SEGMENTS_OFFSET + 3 * GST_SEGMENT_BYTES;
+	settings.limit_bytes = GST_SEGMENTS_OFFSET + 4 * GST_SEGMENT_BYTES;
 	ring_attach(&first);
 	for (uint64_t i = 0; i < PER_SEGMENT + 1; i++)
 		append_numbered(&first, i, 30);
@@ -494,6 +494,7 @@ static void a_thread_that_begins_last_has_the_stock(void **state)
 	ring_attach(&second);
 	ring_attach(&third);
 	append_numbered(&second, PER_SEGMENT + 1, 30);
+	append_numbered(&third, PER_SEGMENT + 2, 30);
 	assert_int_equal(file_counters()->records_dropped, 0);
 }
 
