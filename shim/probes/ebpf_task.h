@@ -70,7 +70,7 @@ static __always_inline void write_task(struct task_struct *task, uint64_t begin,
 #define SUID_DUMP_USER 1
 
 /* Does it let its user look? Not what has read a secret, or what may not be read itself. A kernel that says it in another way has none that
- * does. One that ends has no memory any more. */
+ * does. One that ends has no memory any more: what that let is not known. */
 static __always_inline bool lets_look(struct task_struct *task)
 {
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
@@ -78,7 +78,7 @@ static __always_inline bool lets_look(struct task_struct *task)
 	uint64_t flags = 0;
 
 	if (!mm)
-		return 1;
+		return 0;
 	if (bpf_core_field_exists(mm->flags.__mm_flags))
 		flags = BPF_CORE_READ(mm, flags.__mm_flags[0]);
 	else if (bpf_core_field_exists(word->flags))
