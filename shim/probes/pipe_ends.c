@@ -18,7 +18,12 @@
 #define ENDS_OF_ONE 8192u    /* one that holds more leaves room for others */
 #define PROCESSES_MAX 16384u /* a power of two */
 #define NOBODY UINT32_MAX
-#define TOLD 1024u /* sockets whose other end was told of late: a power of two */
+#define TOLD 1024u     /* sockets whose other end was told of late */
+#define TOLD_PLACES 8u /* where each may be: two that meet do not drive each other out */
+
+struct told {
+	uint64_t inode, peer;
+};
 
 struct process {
 	uint32_t pid, next;       /* in its bucket */
@@ -41,9 +46,7 @@ struct pipe_ends {
 	DIR *dir;         /* of a look that goes on, at the process `looking` */
 	uint32_t looking, n_left_out;
 	struct proc_fd fd;
-	struct {
-		uint64_t inode, peer;
-	} told[TOLD];
+	struct told told[TOLD];
 };
 
 struct pipe_ends *pipe_ends_new(struct host_file *file, struct proc_files *files)
@@ -221,13 +224,16 @@ void pipe_ends_gone(struct pipe_ends *p, uint32_t pid)
 /* It holds none by this record: who does is told by those of found(). */
 static void tell_peer(struct pipe_ends *p, uint32_t pid, uint64_t inode, uint64_t peer)
 {
-	size_t i = inode % TOLD;
+	struct told *first = &p->told[inode % (TOLD / TOLD_PLACES) * TOLD_PLACES];
 	struct gst_pipe_end r = { .at = mono_ns(), .inode = inode, .peer = peer, .pid = pid, .fd_kind = GST_FD_SOCKET };
+	size_t i = 0;
 
-	if (p->told[i].inode == inode && p->told[i].peer == peer)
+	while (i < TOLD_PLACES - 1 && first[i].inode != inode)
+		i++;
+	if (first[i].inode == inode && first[i].peer == peer)
 		return;
-	p->told[i].inode = inode;
-	p->told[i].peer = peer;
+	memmove(first + 1, first, i * sizeof(*first)); /* its own place, or that of who has been there longest */
+	*first = (struct told){ inode, peer };
 	host_file_append(p->file, GST_PIPE_END, sizeof(r), &r);
 }
 

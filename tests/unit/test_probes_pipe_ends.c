@@ -232,6 +232,11 @@ static void test_whom_a_process_waits_for_is_told_once(void **unused)
 	assert_int_equal(told_of(pid), 1);
 	pipe_ends_wanted(ends, pid, 71, 73);
 	assert_int_equal(told_of(pid), 2);
+
+	/* Numbers that fall into one place do not drive each other out. */
+	for (int i = 0; i < 20; i++)
+		pipe_ends_wanted(ends, pid, 71 + 1024u * (uint64_t)(i % 4), 73);
+	assert_int_equal(told_of(pid), 2 + 3);
 	pipe_ends_free(ends);
 	proc_files_free(files);
 }
