@@ -146,6 +146,7 @@ static void look_up(struct proc_sockets *s, uint32_t pid, struct proc_socket *so
 static void ask(struct proc_sockets *s, uint32_t pid, int fd, struct proc_socket *socket)
 {
 	struct ends ends = { .listens = false };
+	bool to_be_accepted = false;
 
 	socket->asked_ns = mono_ns();
 	if (socket_diag_unix(&s->diag, socket->inode, &socket->peer)) {
@@ -161,9 +162,11 @@ static void ask(struct proc_sockets *s, uint32_t pid, int fd, struct proc_socket
 		socket->sure = socket->peer || !is_local(&ends);
 		if (known || socket->sure)
 			return;
+		to_be_accepted = true;
 	}
 	socket->listens |= ends.listens;
 	look_up(s, pid, socket);
+	socket->sure = socket->sure && (socket->peer || !to_be_accepted);
 }
 
 /* ---- what is known -------------------------------------------------------------------------------------- */
