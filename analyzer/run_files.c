@@ -100,6 +100,13 @@ static enum err_kind add_process(struct run_files *files, const char *path, cons
 	return ERR_NONE;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && strcmp(text + n - m, end) == 0;
+}
+
 static enum err_kind add_file(struct run_files *files, const char *path, struct error *e)
 {
 	struct gst_file_header header;
@@ -111,6 +118,8 @@ static enum err_kind add_file(struct run_files *files, const char *path, struct 
 	if (already_there(files, &st))
 		return ERR_NONE;
 	kind = read_header(path, &header, e);
+	if (files->only_id && kind == ERR_SYSTEM && ends_with(path, ".host.gst") && st.st_uid != geteuid())
+		return ERR_NONE; /* a run's own collector writes as its own user */
 	if (files->only_id && (kind || (strcmp(header.run_id, files->only_id) != 0 &&
 					(header.kind != GST_FILE_HOST || header.run_id[0]))))
 		return kind == ERR_SYSTEM ? kind : ERR_NONE;
@@ -118,13 +127,6 @@ static enum err_kind add_file(struct run_files *files, const char *path, struct 
 		return kind;
 	return header.kind == GST_FILE_HOST ? add_host(files, path, &header, &st, e)
 					    : add_process(files, path, &header, &st, e);
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t n = strlen(text), m = strlen(end);
-
-	return n >= m && strcmp(text + n - m, end) == 0;
 }
 
 /* Files of host probes carry the same suffix and more. */
