@@ -89,7 +89,9 @@ static void set_file(struct chain_link *link, const struct chain_step *step)
 	link->offset = w ? w->offset : UINT64_MAX;
 	link->last_offset =
 		step->stalls && w && step->stalls->last_offset != UINT64_MAX ? step->stalls->last_offset : link->offset;
-	link->bytes = w ? w->bytes : 0;
+	link->bytes = w ? step_bytes(step) : 0;
+	if (w && link->offset != UINT64_MAX && link->last_offset > link->offset)
+		link->bytes += link->last_offset - link->offset;
 	link->file = w && w->file && *w->file ? w->file : NULL;
 }
 
@@ -146,7 +148,10 @@ void chain_lengthen_links(struct gap_cause *c, const struct chain_segment *way)
 		if (!way)
 			continue;
 		set_file(&more, &way->steps[i]);
-		links[i].bytes = links[i].bytes && more.bytes ? links[i].bytes + more.bytes : 0;
+		if (way->steps[i].stalls && !way->steps[i].wait) /* one sum, in parts: each has all of it */
+			links[i].bytes = links[i].bytes > more.bytes ? links[i].bytes : more.bytes;
+		else
+			links[i].bytes = links[i].bytes && more.bytes ? links[i].bytes + more.bytes : 0;
 		if (more.offset == UINT64_MAX || links[i].offset == UINT64_MAX)
 			continue;
 		links[i].offset = more.offset < links[i].offset ? more.offset : links[i].offset;
