@@ -14,17 +14,31 @@ static bool segment_ends_before(const void *element, const void *key)
 	return ((const struct chain_segment *)element)->end_ns <= *(const int64_t *)key;
 }
 
+/* Is it of a write that took place in [begin, end), or somewhere in a sum's time that reaches into that? */
+static bool writes_within(const struct chain_segment *s, int64_t begin_ns, int64_t end_ns)
+{
+	const struct chain_step *leaf = &s->steps[s->n_steps - 1];
+	const struct host_stalls *sum = leaf->wait ? NULL : leaf->stalls;
+
+	return leaf->state == CHAIN_FILE_WRITE && (sum ? sum->begin_ns : s->begin_ns) < end_ns &&
+	       (sum ? sum->end_ns : s->end_ns) > begin_ns;
+}
+
+#define PARTS 64 /* of a sum, on either side: it is laid out in parts, one for all its short waits */
+
 /* Samples do not say how much is written: where host probes know of that write, they decide (cause_chain_leaf.c). They may have begun later, or
  * been killed before. */
 static bool is_known_to_probes(const struct gap_view *v, const struct activity *a)
 {
 	size_t which = array_first(v->silences, v->n_chains, sizeof(*v->silences), silence_ends_before, &a->begin_ns);
 	const struct chain *c = which < v->n_chains ? &v->chains[which] : NULL;
-	size_t at = c ? array_first(c->at, c->n, sizeof(*c->at), segment_ends_before, &a->begin_ns) : 0;
+	size_t at = c ? array_first(c->at, c->n, sizeof(*c->at), segment_ends_before, &a->begin_ns) : 0, beyond = 0;
 
-	for (; c && at < c->n && c->at[at].begin_ns < a->end_ns; at++)
-		if (c->at[at].steps[c->at[at].n_steps - 1].state == CHAIN_FILE_WRITE)
+	for (at = at > PARTS ? at - PARTS : 0; c && at < c->n && beyond < PARTS; at++) {
+		if (writes_within(&c->at[at], a->begin_ns, a->end_ns))
 			return true;
+		beyond += c->at[at].begin_ns >= a->end_ns;
+	}
 	return false;
 }
 
