@@ -172,7 +172,8 @@ static struct tracked tracked_now(int map, int pidfd)
 	return t;
 }
 
-/* Once it waits in its read, and is not only on its way there: on a busy machine it may be kept from its CPU before. */
+/* Once it waits in its read, and is not only on its way there: on a busy machine it may be kept from its CPU before. A switch of a virtual
+ * machine's is at times not told of; it is made to run again then. */
 static struct tracked waiting(int map, int pidfd)
 {
 	struct tracked t = tracked_now(map, pidfd);
@@ -181,6 +182,8 @@ static struct tracked waiting(int map, int pidfd)
 	for (unsigned i = 0; i < 500 && (!t.in || t.out <= t.in || t.flags & GST_WAIT_PREEMPTED || t.out != before);
 	     i++) {
 		before = t.out;
+		if (i % 100 == 99)
+			ask();
 		usleep(10000);
 		t = tracked_now(map, pidfd);
 	}
