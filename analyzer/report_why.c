@@ -173,19 +173,23 @@ static void calls(const struct page *p, const struct gap_view *v)
 	}
 }
 
+/* The longest first; what owns little of the gap is no reason to do anything. */
 static void advice(const struct page *p, const struct gap_story *g)
 {
-	bool told[CAUSE_COUNT] = { false };
+	int64_t owned[CAUSE_COUNT] = { 0 }, all_ns = 0;
+	enum cause_id order[CAUSE_COUNT];
+	char line[512];
+	int n;
 
-	page_ink(p, INK_TITLE, "\nwhat to do\n");
 	for (size_t i = 0; i < g->n_causes; i++) {
-		char line[512];
-
-		if (told[g->causes[i].cause])
-			continue;
-		told[g->causes[i].cause] = true;
-		snprintf(line, sizeof(line), "%s: %s -> %s", cause_name(g->causes[i].cause),
-			 cause_title(g->causes[i].cause), cause_advice(g->causes[i].cause));
+		owned[g->causes[i].cause] += g->causes[i].end_ns - g->causes[i].begin_ns;
+		all_ns += g->causes[i].end_ns - g->causes[i].begin_ns;
+	}
+	n = totals_rank(owned, order);
+	page_ink(p, INK_TITLE, "\nwhat to do\n");
+	for (int i = 0; i < n && (i == 0 || owned[order[i]] >= all_ns / 100); i++) {
+		snprintf(line, sizeof(line), "%s: %s -> %s", cause_name(order[i]), cause_title(order[i]),
+			 cause_advice(order[i]));
 		fputs("  ", p->out);
 		page_wrap(p, INK_PLAIN, 2, 4, line);
 	}

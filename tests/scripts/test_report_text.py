@@ -86,3 +86,11 @@ def test_the_stacks_of_one_gap(page):
     assert "at train.py:41 in load_batch, for 6.0 ms => train.py:41 in load_batch /srv/me/train.py train.py:61 in train /srv/me/train.py" in text
     assert "before the launch at train.py:66 in train, for 13.5 us => train.py:66 in train /srv/me/train.py train.py:88 in <module>" in text
     assert text.count("=>") == 3
+
+
+def test_what_to_do_about_one_gap_begins_with_what_owns_most_of_it(page):
+    """Storage 78 %, the sync before it 21, the host's own work 2.6, preparing 1.1; of 0.3 % without a CPU nothing is advised."""
+    advised = page("chain-input-storage", options=["--why", "0"]).split("what to do ")[1]
+    places = [advised.index(f"{cause}: the ") for cause in ("input-storage", "sync-bubble", "host-compute")]
+    assert places == sorted(places) and places[0] == 0
+    assert "input-preprocess: " in advised and "cpu-contention" not in advised
