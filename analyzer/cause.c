@@ -299,7 +299,7 @@ static bool keep(struct engine *g, const struct piece *piece, struct gap_story *
 		g->out->observed_ns[f->cause] += piece->end_ns - piece->begin_ns;
 	if (c && same_story(c, g->last_way, f)) {
 		c->end_ns = piece->end_ns;
-		chain_lengthen_links(c, f->way);
+		chain_lengthen_links(c, g->last_way, f->way);
 		g->last_way = f->way;
 		return keep_words(g, c, f);
 	}

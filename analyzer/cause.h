@@ -16,7 +16,7 @@ struct chain_link { /* one thread's state on the way from the submitting thread 
 	const char *name, *state, *woken_by;
 	const char *file;  /* what it waited for, a path or "pipe:[1]"; NULL none. The host trace's own text, to be cleaned where it is printed */
 	uint64_t offset, last_offset; /* in it, the lowest and the highest begin; UINT64_MAX not known */
-	uint64_t bytes;    /* asked for, of several short waits from the first to the last; 0 not known */
+	uint64_t bytes;    /* asked for, as step_bytes_all has it; 0 not known */
 	int64_t begin_ns, end_ns; /* clipped to the cause's interval */
 };
 

@@ -16,7 +16,6 @@
 #include "text.h"
 
 #define LINE_BYTES (2 * STATE_WORDS) /* a path may be told twice */
-#define PAGE_BYTES 4096
 
 struct line {
 	char text[LINE_BYTES];
@@ -76,17 +75,13 @@ static bool is_file(enum chain_state state)
 	return state == CHAIN_FILE_READ || state == CHAIN_FILE_WRITE || state == CHAIN_FLUSH || state == CHAIN_FAULT;
 }
 
-/* path=… offset=… bytes=…: bytes asked for; of several short waits, from the first to the last. */
+/* path=… offset=… bytes=… */
 static void say_file(struct line *l, const struct chain_step *leaf)
 {
 	const struct host_what *w = step_what(leaf);
-	uint64_t bytes = step_bytes(leaf), last = leaf->stalls ? leaf->stalls->last_offset : UINT64_MAX;
+	uint64_t bytes = step_bytes_all(leaf);
 	char path[PATH_WORDS];
 
-	if (leaf->state == CHAIN_FAULT && !bytes)
-		bytes = PAGE_BYTES;
-	if (w->offset != UINT64_MAX && last != UINT64_MAX && last > w->offset)
-		bytes += last - w->offset;
 	if (w->file && *w->file)
 		say(l, "path=%s", text_clean(path, sizeof(path), w->file, sizeof(path)));
 	else if (w->inode)

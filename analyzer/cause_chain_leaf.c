@@ -64,6 +64,23 @@ uint64_t step_bytes(const struct chain_step *s)
 	return !s->wait && s->stalls && s->stalls->count ? bytes / s->stalls->count : bytes;
 }
 
+uint64_t step_bytes_all(const struct chain_step *s)
+{
+	const struct host_stalls *sum = s->wait ? NULL : s->stalls;
+	uint64_t asked = what_of(s)->bytes, bytes = step_bytes(s), more;
+
+	if (s->state == CHAIN_FAULT && !asked) {
+		bytes = PAGE_BYTES;
+		asked = UINT64_MAX;
+	}
+	if (!sum || sum->what.offset == UINT64_MAX || sum->last_offset == UINT64_MAX ||
+	    sum->last_offset <= sum->what.offset)
+		return bytes;
+	more = sum->last_offset - sum->what.offset;
+	bytes = more > UINT64_MAX - bytes ? UINT64_MAX : bytes + more;
+	return bytes < asked ? bytes : asked;
+}
+
 /* Did the submitting thread's process write this file after the copy, and as much as a copy is worth? */
 static bool saves_a_copy(const struct chain_segment *s, const struct chain_about *about)
 {

@@ -30,6 +30,11 @@ bool chain_proves(const struct chain_segment *s, const struct chain_about *about
 /* Bytes that one call asked for; of several short waits, on the average. */
 uint64_t step_bytes(const struct chain_step *s);
 
+/* Of several short waits those of all: from the first place to the last and one call's behind that, and no more than they asked for together (a
+ * sum has the bytes of each of its waits). Of faults, pages. 0 not known. */
+uint64_t step_bytes_all(const struct chain_step *s);
+#define PAGE_BYTES 4096
+
 /* It waited for data on a socket whose other end may be another machine's, or a service's that is none of the program's processes. */
 bool step_may_ask_a_network(const struct chain_step *s);
 

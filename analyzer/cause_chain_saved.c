@@ -44,19 +44,6 @@ static int by_call(const void *one, const void *other)
 	return a->syscall != b->syscall ? ORDER(a->syscall, b->syscall) : ORDER(a->bytes, b->bytes);
 }
 
-/* A sum has the bytes of each of its waits: it wrote no more than lies between the first and the last place, and one call's behind that. */
-static uint64_t bytes_of(const struct chain_step *leaf)
-{
-	const struct host_stalls *sum = leaf->stalls;
-	uint64_t bytes = step_bytes(leaf);
-
-	if (!sum || sum->what.offset == UINT64_MAX || sum->last_offset == UINT64_MAX ||
-	    sum->last_offset <= sum->what.offset)
-		return bytes;
-	bytes = add_bytes(bytes, sum->last_offset - sum->what.offset);
-	return bytes < sum->what.bytes ? bytes : sum->what.bytes;
-}
-
 static const void *record_of(const struct chain_step *leaf)
 {
 	if (!leaf->wait)
@@ -105,7 +92,7 @@ bool chain_saved_set(struct chain_saved *saved, const struct chain *walk, int64_
 		saved->at[saved->n++] = (struct chain_write){ .inode = w->inode,
 							      .dev = w->dev,
 							      .offset = w->offset,
-							      .bytes = bytes_of(leaf),
+							      .bytes = step_bytes_all(leaf),
 							      .record = record_of(leaf),
 							      .task = leaf->task,
 							      .syscall = w->syscall };

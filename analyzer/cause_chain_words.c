@@ -89,9 +89,7 @@ static void set_file(struct chain_link *link, const struct chain_step *step)
 	link->offset = w ? w->offset : UINT64_MAX;
 	link->last_offset =
 		step->stalls && w && step->stalls->last_offset != UINT64_MAX ? step->stalls->last_offset : link->offset;
-	link->bytes = w ? step_bytes(step) : 0;
-	if (w && link->offset != UINT64_MAX && link->last_offset > link->offset)
-		link->bytes += link->last_offset - link->offset;
+	link->bytes = w ? step_bytes_all(step) : 0;
 	link->file = w && w->file && *w->file ? w->file : NULL;
 }
 
@@ -137,7 +135,18 @@ bool chain_keep_links(struct arena *arena, struct gap_cause *c, const struct fin
 	return true;
 }
 
-void chain_lengthen_links(struct gap_cause *c, const struct chain_segment *way)
+/* Two parts of one wait, or of one sum: what that asked for is said already. */
+static bool same_record(const struct chain_step *a, const struct chain_step *b)
+{
+	return a->wait || b->wait ? a->wait == b->wait : a->stalls && a->stalls == b->stalls;
+}
+
+static uint64_t bytes_together(uint64_t a, uint64_t b)
+{
+	return !a || !b ? 0 : a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+void chain_lengthen_links(struct gap_cause *c, const struct chain_segment *last, const struct chain_segment *way)
 {
 	struct chain_link *links = (struct chain_link *)c->chain;
 
@@ -148,10 +157,8 @@ void chain_lengthen_links(struct gap_cause *c, const struct chain_segment *way)
 		if (!way)
 			continue;
 		set_file(&more, &way->steps[i]);
-		if (way->steps[i].stalls && !way->steps[i].wait) /* one sum, in parts: each has all of it */
-			links[i].bytes = links[i].bytes > more.bytes ? links[i].bytes : more.bytes;
-		else
-			links[i].bytes = links[i].bytes && more.bytes ? links[i].bytes + more.bytes : 0;
+		if (!same_record(&last->steps[i], &way->steps[i]))
+			links[i].bytes = bytes_together(links[i].bytes, more.bytes);
 		if (more.offset == UINT64_MAX || links[i].offset == UINT64_MAX)
 			continue;
 		links[i].offset = more.offset < links[i].offset ? more.offset : links[i].offset;

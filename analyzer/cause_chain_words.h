@@ -24,5 +24,5 @@ bool chain_same_way(const struct chain_segment *a, const struct chain_segment *b
 
 /* The links of f->way, with its submitting thread as f has it, into c. False: no memory. */
 bool chain_keep_links(struct arena *arena, struct gap_cause *c, const struct finding *f, const struct host_trace *h);
-/* c has become longer. way: what it was lengthened by, of the same way; NULL where there is none. */
-void chain_lengthen_links(struct gap_cause *c, const struct chain_segment *way);
+/* c has become longer. way: what it was lengthened by, of the same way as what it ended with, `last`; both NULL where there is none. */
+void chain_lengthen_links(struct gap_cause *c, const struct chain_segment *last, const struct chain_segment *way);

@@ -2,6 +2,8 @@
 /* The thread was found forcing a file to disk, or writing to a file after it had copied from the device in the same gap. */
 #include "cause_rules.h"
 
+#include <string.h>
+
 #include "alloc.h"
 
 static bool silence_ends_before(const void *element, const void *key)
@@ -14,14 +16,22 @@ static bool segment_ends_before(const void *element, const void *key)
 	return ((const struct chain_segment *)element)->end_ns <= *(const int64_t *)key;
 }
 
-/* Is it of a write that took place in [begin, end), or somewhere in a sum's time that reaches into that? */
-static bool writes_within(const struct chain_segment *s, int64_t begin_ns, int64_t end_ns)
+static bool reaches_into(const struct activity *a, int64_t begin_ns, int64_t end_ns)
+{
+	return begin_ns < a->end_ns && end_ns > a->begin_ns;
+}
+
+/* Is it of a write in the activity's time? Of a sum it is not known where in the sum's time that was: the same file tells. */
+static bool is_of_its_write(const struct chain_segment *s, const struct activity *a)
 {
 	const struct chain_step *leaf = &s->steps[s->n_steps - 1];
 	const struct host_stalls *sum = leaf->wait ? NULL : leaf->stalls;
 
-	return leaf->state == CHAIN_FILE_WRITE && (sum ? sum->begin_ns : s->begin_ns) < end_ns &&
-	       (sum ? sum->end_ns : s->end_ns) > begin_ns;
+	if (leaf->state != CHAIN_FILE_WRITE)
+		return false;
+	return reaches_into(a, s->begin_ns, s->end_ns) ||
+	       (sum && reaches_into(a, sum->begin_ns, sum->end_ns) && a->file && sum->what.file &&
+		strcmp(a->file, sum->what.file) == 0);
 }
 
 #define PARTS 64 /* of a sum, on either side: it is laid out in parts, one for all its short waits */
@@ -35,7 +45,7 @@ static bool is_known_to_probes(const struct gap_view *v, const struct activity *
 	size_t at = c ? array_first(c->at, c->n, sizeof(*c->at), segment_ends_before, &a->begin_ns) : 0, beyond = 0;
 
 	for (at = at > PARTS ? at - PARTS : 0; c && at < c->n && beyond < PARTS; at++) {
-		if (writes_within(&c->at[at], a->begin_ns, a->end_ns))
+		if (is_of_its_write(&c->at[at], a))
 			return true;
 		beyond += c->at[at].begin_ns >= a->end_ns;
 	}

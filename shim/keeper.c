@@ -235,7 +235,7 @@ int keeper_copy(const struct segment *from, uint64_t bytes, bool rather_lose)
 	int rc = 0;
 
 	if (!lock())
-		return EAGAIN;
+		return EBUSY;
 	if (has_room_for(bytes) || keeper.segments >= share() || (rather_lose && keeper.ring.segment))
 		layout_each_record(from->base, copy_record, &c);
 	else

@@ -15,7 +15,7 @@ bool keeper_take(struct segment *s);
 /* Its reserve, for a thread that is left without any. False: it has none, or another thread is at it. */
 bool keeper_give_back(struct segment *s);
 
-/* Copies what is to be kept of the segment, `bytes` of records that keeper_wants. 0; EAGAIN: another thread is at it; ENOSPC: there is no room
+/* Copies what is to be kept of the segment, `bytes` of records that keeper_wants. 0; EBUSY: another thread is at it; ENOSPC: there is no room
  * for it now, and more is to be had. rather_lose: then what has no room is lost, and counted, as it is where no more is to be had. */
 int keeper_copy(const struct segment *from, uint64_t bytes, bool rather_lose);
 

@@ -124,7 +124,7 @@ static int have(bool rather_lose, unsigned leaves, struct segment *out, uint32_t
 			return 0;
 		}
 		gave |= !rc;
-		if (rc && rc != ENOSPC && rc != EAGAIN)
+		if (rc && rc != ENOSPC && rc != EBUSY)
 			break;
 	}
 	if (gave && own && *own == GST_NONE && keeper_give_back(out)) /* there is no other for a thread without one */
@@ -155,7 +155,7 @@ static int have_or_own(bool rather_lose, struct segment *out, uint32_t *own)
 {
 	int rc = have(rather_lose, 0, out, own), last;
 
-	if (rc != NONE_LEFT && rc != ENOSPC && rc != EAGAIN)
+	if (rc != NONE_LEFT && rc != ENOSPC && rc != EBUSY)
 		return rc;
 	last = give_up_own(own, rather_lose, out);
 	if (last == 0 && rc == ENOSPC && keeper_take(out)) {

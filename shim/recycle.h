@@ -6,8 +6,9 @@
 #include "segment.h"
 
 /* Gives up the segment that was left longest ago, and leaves the caller's own; where there is none, gives up that one, which nobody else can
- * take meanwhile. In both cases *own becomes GST_NONE. NULL: it has none. 0, or an errno: ENOSPC where there is none, EAGAIN where another
+ * take meanwhile. In both cases *own becomes GST_NONE. NULL: it has none. 0, or an errno: ENOSPC where there is none, EBUSY where another
  * thread is in the way, or that of opening the file. */
 int recycle(struct segment *out, uint32_t *own);
-/* The same for nobody who needs it now: the last one that was left stays for those who do, and nothing that must be kept is lost for it. */
+/* The same for nobody who needs it now: the last one that was left stays for those who do (unless they take another in that moment), and what
+ * must be kept is not lost for it while the keeper may have more room. */
 int recycle_ahead(struct segment *out);

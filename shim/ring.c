@@ -42,13 +42,24 @@ static void go_on_in(struct ring *r, const struct segment *s)
 		ring_begins(r);
 }
 
+/* Another thread is in the way, or the kernel could not map it in this moment. */
+static bool is_busy(int rc)
+{
+	return rc == EBUSY || rc == EAGAIN;
+}
+
+static enum drop drop_of(int rc)
+{
+	return is_busy(rc) ? DROP_BUSY : rc == EFBIG ? DROP_LIMIT : DROP_DISK;
+}
+
 static void refuse(struct ring *r, int rc)
 {
 	r->moving = false;
 	if (rc == EMFILE || rc == ENFILE)
 		return;
-	r->refused = 1 + (rc == EAGAIN ? DROP_BUSY : rc == EFBIG ? DROP_LIMIT : DROP_DISK);
-	r->at = 2 * GST_SEGMENT_BYTES - (rc == EAGAIN ? TRY_SOON_BYTES : TRY_AGAIN_BYTES) + 8;
+	r->refused = 1 + drop_of(rc);
+	r->at = 2 * GST_SEGMENT_BYTES - (is_busy(rc) ? TRY_SOON_BYTES : TRY_AGAIN_BYTES) + 8;
 }
 
 static void *dropped(enum drop why)
@@ -80,8 +91,8 @@ static void *move(struct ring *r, uint16_t type, uint16_t size)
 	}
 	if (rc) {
 		refuse(r, rc);
-		/* It goes on in its own soon: nobody else is to have that. */
-		if (rc == EAGAIN && own != GST_NONE) {
+		/* It goes on in its own soon: nobody else is to have that. Where the kernel can map no more, ours is the one to unmap. */
+		if (rc == EBUSY && own != GST_NONE) {
 			r->segment = full;
 			own = GST_NONE;
 			full = NULL;
@@ -95,10 +106,7 @@ static void *move(struct ring *r, uint16_t type, uint16_t size)
 	/* No longer the ring's: a child of a fork in a signal handler gives each of them back once. */
 	if (full)
 		stock_unmap(full);
-	return rc ? dropped(rc == EFBIG    ? DROP_LIMIT
-			    : rc == EAGAIN ? DROP_BUSY
-					   : DROP_DISK)
-		  : ring_reserve(r, type, size);
+	return rc ? dropped(drop_of(rc)) : ring_reserve(r, type, size);
 }
 
 void *ring_reserve_elsewhere(struct ring *r, uint16_t type, uint16_t size)

@@ -223,7 +223,7 @@ static int have(struct segment *out, uint32_t *own, bool ahead)
 		recycled = ahead ? recycle_ahead(&s) : recycle(&s, own);
 		if (recycled == 0)
 			__atomic_fetch_add(&given_up, 1, __ATOMIC_RELAXED);
-		else
+		else if (!ahead || !segment_table_has_more_than(0, segments_used()))
 			__atomic_store_n(&grow_again_at, 0, __ATOMIC_RELAXED); /* nothing to lose by trying */
 		rc = recycled == ENOSPC ? rc : recycled;
 	}
@@ -235,7 +235,7 @@ static int have(struct segment *out, uint32_t *own, bool ahead)
 /* Out of descriptors is the program's moment, not ours: the next segment may be had again. */
 static bool is_a_moment(int rc)
 {
-	return rc == EAGAIN || rc == EMFILE || rc == ENFILE;
+	return rc == EBUSY || rc == EAGAIN || rc == EMFILE || rc == ENFILE;
 }
 
 /* What will last says more than what passed, and what the system says more than our own limit. */

@@ -449,7 +449,7 @@ int __wrap_keeper_copy(const struct segment *from, uint64_t bytes, bool rather_l
 		return __real_keeper_copy(from, bytes, rather_lose);
 	copies_in_the_way = false;
 	comes_meanwhile();
-	return EAGAIN;
+	return EBUSY;
 }
 
 static void other_looks(void)
@@ -515,6 +515,78 @@ static void the_last_one_is_not_for_the_stock(void **state)
 	write_numbers(&r, PER_SEGMENT / 2, n - PER_SEGMENT / 2);
 	assert_int_equal(stock_came, 1);
 	assert_int_equal(stock_took, 0);
+	assert_int_equal(file_counters()->records_dropped, 0);
+	assert_int_equal(file_counters()->definitions_lost, 0);
+	check_file();
+}
+
+static unsigned maps_allowed; /* 0: as many as there are */
+static unsigned maps;
+
+uint8_t *__real_pages_map(int fd, uint64_t offset, size_t size);
+uint8_t *__wrap_pages_map(int fd, uint64_t offset, size_t size);
+void __real_pages_unmap(uint8_t *base, size_t size);
+void __wrap_pages_unmap(uint8_t *base, size_t size);
+
+uint8_t *__wrap_pages_map(int fd, uint64_t offset, size_t size)
+{
+	uint8_t *base = NULL;
+
+	if (maps_allowed && maps == maps_allowed)
+		errno = EAGAIN;
+	else
+		base = __real_pages_map(fd, offset, size);
+	__atomic_fetch_add(&maps, base && size == GST_SEGMENT_BYTES, __ATOMIC_RELAXED);
+	return base;
+}
+
+void __wrap_pages_unmap(uint8_t *base, size_t size)
+{
+	__atomic_fetch_sub(&maps, size == GST_SEGMENT_BYTES, __ATOMIC_RELAXED);
+	__real_pages_unmap(base, size);
+}
+
+/* As after mlockall(MCL_FUTURE) within RLIMIT_MEMLOCK: the thread's full segment must go before there is another. */
+static void one_that_cannot_be_mapped_is_had_when_the_full_one_is_gone(void **state)
+{
+	uint32_t n = 20 * PER_SEGMENT;
+	struct ring r;
+
+	(void)state;
+	limit_to(40);
+	maps = 0;
+	maps_allowed = 2; /* one of them is the keeper's */
+	ring_attach(&r);
+	write_numbers(&r, 0, n);
+	maps_allowed = 0;
+	assert_in_range(file_counters()->records_dropped, 1, n / 10);
+	assert_int_equal(file_counters()->dropped_limit, 0);
+	assert_int_equal(file_counters()->segments_recycled, 0);
+	check_file();
+}
+
+/* The keeper's first one is full, and what has ended is all names: the next one there is becomes the keeper's, and no name is lost. */
+static void the_stock_costs_no_definitions(void **state)
+{
+	struct ring r, other, ended;
+	struct segment s;
+
+	(void)state;
+	limit_to(4);
+	ring_attach(&r);
+	ring_attach(&other);
+	ring_attach(&ended);
+	define_most(&ended, 0);
+	write_numbers(&ended, 0, 80); /* goes on in its own */
+	assert_int_equal(file_counters()->segments_recycled, 1);
+	define_most(&ended, 10000);
+	ring_detach(&ended);
+	write_numbers(&other, PER_SEGMENT, 1);
+	ring_detach(&other);
+	assert_false(segment_try(&s));
+	assert_int_equal(file_counters()->definitions_lost, 0);
+	assert_int_equal(file_counters()->segments_recycled, 2);
+	write_numbers(&r, 2 * PER_SEGMENT, 2 * PER_SEGMENT);
 	assert_int_equal(file_counters()->records_dropped, 0);
 	assert_int_equal(file_counters()->definitions_lost, 0);
 	check_file();
@@ -688,6 +760,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_that_another_took_meanwhile_costs_no_records, begin, tear_down),
 		cmocka_unit_test_setup_teardown(one_in_the_way_costs_no_thread_its_own, begin, tear_down),
 		cmocka_unit_test_setup_teardown(the_last_one_is_not_for_the_stock, begin, tear_down),
+		cmocka_unit_test_setup_teardown(one_that_cannot_be_mapped_is_had_when_the_full_one_is_gone, begin,
+						tear_down),
+		cmocka_unit_test_setup_teardown(the_stock_costs_no_definitions, begin, tear_down),
 		cmocka_unit_test_setup_teardown(what_the_keeper_took_is_not_in_stock_as_well, begin, tear_down),
 		cmocka_unit_test_setup_teardown(what_ended_threads_left_is_given_up_too, begin, tear_down),
 		cmocka_unit_test_setup_teardown(many_threads_in_a_small_file, begin, tear_down),
