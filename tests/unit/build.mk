@@ -18,7 +18,7 @@ LDFLAGS_test_shim_cupti_record = -Wl,--wrap=clock_gettime
 # … and ends the reader of an object.
 LDFLAGS_test_symbols = -Wl,--wrap=object_open,--wrap=object_places
 # … and comes in between.
-LDFLAGS_test_shim_recycle = -Wl,--wrap=keeper_take,--wrap=keeper_copy,--wrap=pages_map,--wrap=pages_unmap
+LDFLAGS_test_shim_recycle_between = -Wl,--wrap=keeper_take,--wrap=keeper_copy,--wrap=pages_map,--wrap=pages_unmap
 # … and fills a disk.
 LDFLAGS_test_probes_host_file = -Wl,--wrap=posix_fallocate
 # … and takes a file of /proc away.
