@@ -115,15 +115,21 @@ bool reader_is_gone(const struct reader *r, const struct gst_segment_header *the
 	       entry != gst_directory_check(then->index);
 }
 
-/* A directory entry that was there is not any more: the segment was given up since. */
-static bool entry_is_gone(const struct reader *r, uint32_t index, uint32_t entry)
+/* Of a segment whose header does not hold: was it given up since its directory entry was read? Then that is not there any more; or it is again, as
+ * somebody has begun to use the segment, whose header was half written when it was read. */
+static bool given_up_since(const struct reader *r, uint32_t index, uint32_t entry,
+			   const struct gst_segment_header *read)
 {
+	struct gst_segment_header again;
 	uint32_t now = entry;
 
-	return r->live && !r->file.bytes &&
-	       (reader_file_get(&r->file, &now, sizeof(now), GST_DIRECTORY_OFFSET + 4ull * index) !=
-			(int64_t)sizeof(now) ||
-		now != entry);
+	if (!r->live || r->file.bytes)
+		return false;
+	return reader_file_get(&r->file, &now, sizeof(now), GST_DIRECTORY_OFFSET + 4ull * index) !=
+		       (int64_t)sizeof(now) ||
+	       now != entry ||
+	       reader_file_get(&r->file, &again, sizeof(again), segment_at(index)) != (int64_t)sizeof(again) ||
+	       memcmp(&again, read, sizeof(again)) != 0;
 }
 
 static bool is_kept(const struct gst_segment_header *s)
@@ -159,7 +165,7 @@ static bool add_segment(struct reader *r, uint32_t index, uint32_t entry, bool k
 		if (!array_room(r->segments, r->n_segments, r->cap_segments))
 			return false;
 		r->segments[r->n_segments++] = (struct segment){ .header = s };
-	} else if (!kept && !entry_is_gone(r, index, entry) && got == (int64_t)sizeof(s)) {
+	} else if (!kept && got == (int64_t)sizeof(s) && !given_up_since(r, index, entry, &s)) {
 		reader_damage_set(r, r->whole_ticks, begin, "the check value of segment %u's header does not hold",
 				  index);
 		return true;

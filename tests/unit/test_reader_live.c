@@ -126,6 +126,7 @@ static struct {
 } tear;
 
 static unsigned half_headers; /* read so often while they are written */
+static unsigned half_signed;  /* … the second segment's */
 
 ssize_t __wrap_pread(int fd, void *to, size_t size, off_t at)
 {
@@ -134,6 +135,11 @@ ssize_t __wrap_pread(int fd, void *to, size_t size, off_t at)
 	if (at == 0 && half_headers && size == sizeof(struct gst_file_header)) {
 		half_headers--;
 		memset((char *)to + offsetof(struct gst_file_header, cmdline), 'x', 8);
+	}
+	if (at == (off_t)(GST_SEGMENTS_OFFSET + GST_SEGMENT_BYTES) && half_signed &&
+	    size == sizeof(struct gst_segment_header)) {
+		half_signed--;
+		memset((char *)to + offsetof(struct gst_segment_header, begin_ticks), 'x', 8);
 	}
 	if (tear.from < tear.to && !tear.torn && size == GST_SEGMENT_BYTES &&
 	    at == (off_t)(GST_SEGMENTS_OFFSET + 2 * GST_SEGMENT_BYTES)) {
@@ -164,6 +170,30 @@ static void a_header_that_is_being_written_is_read_again(void **state)
 		assert_int_equal(half_headers, host ? 100 - 4 : 100 - 1);
 		half_headers = 0;
 	}
+	gst_image_free(&image);
+}
+
+/* It was given up after the directory was read, and is somebody's again before the directory is looked at once more. */
+static void one_that_is_begun_again_meanwhile_is_left_out(void **state)
+{
+	struct gst_image image = make_image();
+	struct reader *r;
+	struct error e;
+
+	(void)state;
+	write_file(&image);
+	half_signed = 1;
+	assert_int_equal(reader_open(&r, path, &e), ERR_NONE);
+	assert_int_equal(half_signed, 0);
+	assert_int_equal(rest(r), 10 + 10);
+	assert_null(reader_damage(r));
+	reader_free(r);
+	half_signed = 100; /* it is damaged */
+	assert_int_equal(reader_open(&r, path, &e), ERR_NONE);
+	half_signed = 0;
+	assert_non_null(reader_damage(r));
+	assert_int_equal(reader_damage(r)->error.byte, GST_SEGMENTS_OFFSET + GST_SEGMENT_BYTES);
+	reader_free(r);
 	gst_image_free(&image);
 }
 
@@ -345,6 +375,7 @@ int main(void)
 		cmocka_unit_test(a_segment_given_up_meanwhile_is_left_out),
 		cmocka_unit_test(one_that_is_used_again_is_another_one),
 		cmocka_unit_test(a_header_that_is_being_written_is_read_again),
+		cmocka_unit_test(one_that_is_begun_again_meanwhile_is_left_out),
 		cmocka_unit_test(what_was_copied_too_early_is_not_finished),
 		cmocka_unit_test(a_file_cut_short_while_it_is_read_ends_nobody),
 		cmocka_unit_test(a_file_without_an_end_that_was_cut_short_is_damaged),
