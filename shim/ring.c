@@ -146,24 +146,24 @@ static bool none_is_under_way(const struct ring *r)
 
 void ring_append_here(struct ring *r, uint16_t type, uint16_t size, const void *record)
 {
-	bool room = !r->moving && __atomic_load_n(&r->at, __ATOMIC_RELAXED) + size <= GST_SEGMENT_BYTES;
-	uint32_t at;
+	uint32_t at = __atomic_load_n(&r->at, __ATOMIC_RELAXED);
+	bool room;
 	uint8_t *to;
 
-	if (!room && none_is_under_way(r)) {
+	/* Another handler may come in between and take the room. A place is taken only if it is one: `at` beyond the end says that nobody has any. */
+	do
+		room = !r->moving && at + size <= GST_SEGMENT_BYTES;
+	while (room && !__atomic_compare_exchange_n(&r->at, &at, at + size, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+	if (room) {
+		to = ring_place(r, at, type, size);
+		memcpy(to + sizeof(struct gst_record), (const uint8_t *)record + sizeof(struct gst_record),
+		       size - sizeof(struct gst_record));
+		ring_commit(to);
+	} else if (none_is_under_way(r)) {
 		ring_append(r, type, size, record);
-		return;
+	} else if (!late_keep(r, type, size, record)) {
+		dropped(DROP_BUSY);
 	}
-	at = room ? arch_local_add(&r->at, size) : GST_SEGMENT_BYTES;
-	if (at + size > GST_SEGMENT_BYTES) { /* or another handler came in between, and took the room */
-		if (!late_keep(r, type, size, record))
-			dropped(DROP_BUSY);
-		return;
-	}
-	to = ring_place(r, at, type, size);
-	memcpy(to + sizeof(struct gst_record), (const uint8_t *)record + sizeof(struct gst_record),
-	       size - sizeof(struct gst_record));
-	ring_commit(to);
 }
 
 /* ---- segments given back by threads that ended -------------------------------------------------------------------- */
