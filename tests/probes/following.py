@@ -82,9 +82,9 @@ class Follow:
         (file,) = out.glob("*.host.gst")
         return Run(Trace(file), dict(line.strip().split("=", 1) for line in told if "=" in line), "".join(said))
 
-    def beside(self, program, *options):
-        """Follows one that runs already and waits for a line, to its end."""
-        host, out = self.collector(program.pid, *options)
+    def beside(self, program, *options, gpushim=None, **as_user):
+        """Follows one that runs already and waits for a line, to its end. said: what the collector said."""
+        host, out = self.collector(program.pid, *options, gpushim=gpushim, **as_user)
         try:
             said = host.stderr.readline()
             program.communicate("\n", timeout=60)
@@ -94,4 +94,6 @@ class Follow:
             host.kill()
         assert host.returncode == 0, said
         (file,) = out.glob("*.host.gst")
-        return Trace(file)
+        trace = Trace(file)
+        trace.said = said
+        return trace

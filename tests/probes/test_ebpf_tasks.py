@@ -103,23 +103,31 @@ open("/proc/self/comm", "w").write("renamed")
     assert [t.name for t in run.trace.tasks if t.tid == run.tid()][-1] == "renamed"
 
 
-def test_stranger_that_wakes_is_named(follow, tmp_path):
-    """A process that is not of the tree writes into its pipe."""
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = subprocess.Popen([sys.executable, "-c", f"""
-import time
+def writes_twice(pipe, before=""):
+    return f"""
 f = open("{pipe}", "wb", buffering=0)
+{before}
 time.sleep(0.05)
 f.write(b"1")
 time.sleep(0.05)
 f.write(b"2")
-"""])
-    run = follow(f"""
+"""
+
+
+def reads_twice(pipe):
+    return f"""
 f = open("{pipe}", "rb", buffering=0)
 f.read(1)
 f.read(1)
-""")
+"""
+
+
+def test_stranger_that_wakes_is_named(follow, tmp_path):
+    """A process that is not of the tree writes into its pipe."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = subprocess.Popen([sys.executable, "-c", "import time\n" + writes_twice(pipe)])
+    run = follow(reads_twice(pipe))
     writer.wait()
     assert run.task(writer.pid).flags & STRANGER
     assert [w.waker for w in run.waits(longer_ms=30) if w.inode == os.stat(pipe).st_ino] == [writer.pid] * 2
@@ -324,19 +332,8 @@ def test_a_stranger_that_lets_nobody_look_is_a_number(follow, two_capabilities, 
     pipe = disk / "pipe"
     os.mkfifo(pipe)
     pipe.chmod(0o666)
-    writer = hidden(f"""
-f = open("{pipe}", "wb", buffering=0)
-{"hide()" if hides else ""}
-time.sleep(0.05)
-f.write(b"1")
-time.sleep(0.05)
-f.write(b"2")
-""")
-    run = follow(f"""
-f = open("{pipe}", "rb", buffering=0)
-f.read(1)
-f.read(1)
-""", gpushim=two_capabilities, user=NOBODY)
+    writer = hidden(writes_twice(pipe, "hide()" if hides else ""))
+    run = follow(reads_twice(pipe), gpushim=two_capabilities, user=NOBODY)
     writer.wait()
     assert [w.waker for w in run.waits(longer_ms=30) if w.inode == os.stat(pipe).st_ino] == [writer.pid] * 2
     assert (writer.pid in {t.tid for t in run.trace.tasks}) != hides

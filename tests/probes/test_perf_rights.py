@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from following import Follow, as_user
-from records import LAST, Trace
+from records import LAST
 from test_ebpf_waits import CALLS
 from watching import why_not
 
@@ -74,19 +74,10 @@ def test_of_a_program_with_anothers_rights_nothing_is_seen(follow, two_capabilit
     python = shutil.which("python3", path="/usr/bin:/bin")
     program = subprocess.Popen([python, "-c", PROGRAM, other], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **as_user(NOBODY))
     told = dict(program.stdout.readline().strip().split("=", 1) for _ in range(3))
-    host, out = follow.collector(program.pid, *PERF, gpushim=two_capabilities, **as_user(NOBODY))
-    try:
-        said = host.stderr.readline()
-        program.communicate("\n", timeout=60)
-        said += host.communicate(timeout=60)[1]
-    finally:
-        program.kill()
-        host.kill()
+    trace = follow.beside(program, *PERF, gpushim=two_capabilities, **as_user(NOBODY))
     if not has_rights(told["ids"]):
         pytest.skip("this file system grants nobody's rights")
-    assert host.returncode == 0 and "by perf" in said, said
-    (file,) = out.glob("*.host.gst")
-    trace = Trace(file)
+    assert "by perf" in trace.said
     assert {t.tid for t in trace.tasks} == {program.pid}
     assert {r.tid for r in trace.waits + trace.stalls + trace.ends} == {program.pid}
     assert {s.tid for s in trace.on_cpu} == {program.pid} and {e.pid for e in trace.pipe_ends} <= {program.pid}

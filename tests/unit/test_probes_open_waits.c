@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "reader_sound.h"
+#include "sleeper.h"
 #include "shim/probes/backend.h"
 #include "shim/probes/proc_text.h"
 #include "shim/probes/watch.h"
@@ -39,17 +39,6 @@ static void test_it_is_told_seldom_and_never_too_late(void **unused)
 			assert_true(2 * (told - out) > now - out);
 	}
 	assert_int_equal(n, 16);
-}
-
-static pid_t start_sleeper(void)
-{
-	pid_t child = fork();
-
-	if (child)
-		return child;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (;;)
-		pause();
 }
 
 struct open_wait {

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "reader.h"
+#include "sleeper.h"
 #include "shim/probes/backend.h"
 #include "shim/probes/proc_looks.h"
 #include "shim/probes/proc_text.h"
@@ -155,17 +156,6 @@ static void test_without_the_kernels_sums_it_goes_on(void **unused)
 }
 
 /* ---- numbers ---- */
-
-static pid_t start_sleeper(void)
-{
-	pid_t child = fork();
-
-	if (child)
-		return child;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (;;)
-		pause();
-}
 
 static void end(pid_t child)
 {

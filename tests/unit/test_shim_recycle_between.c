@@ -61,6 +61,19 @@ static void what_the_keeper_took_costs_no_thread_its_own(void **state)
 	check_file();
 }
 
+/* ended: has gone on in its own once, so that the keeper's first one is full of its names, and is full of others. */
+static void attach_with_names(struct ring *r, struct ring *other, struct ring *ended)
+{
+	limit_to(4);
+	ring_attach(r);
+	ring_attach(other);
+	ring_attach(ended);
+	define_most(ended, 0);
+	write_numbers(ended, 0, 80);
+	assert_int_equal(file_counters()->segments_recycled, 1);
+	define_most(ended, 10000);
+}
+
 /* There is one more than the thread's own, but the keeper has no room for what must be kept of that. So it takes the thread's own, and by
  * then somebody else has the other one. */
 static void one_that_another_took_meanwhile_costs_no_records(void **state)
@@ -68,14 +81,7 @@ static void one_that_another_took_meanwhile_costs_no_records(void **state)
 	struct ring r, other, ended;
 
 	(void)state;
-	limit_to(4);
-	ring_attach(&r);
-	ring_attach(&other);
-	ring_attach(&ended);
-	define_most(&ended, 0);
-	write_numbers(&ended, 0, 80); /* goes on in its own: the keeper's first one is full of those names */
-	assert_int_equal(file_counters()->segments_recycled, 1);
-	define_most(&ended, 10000);
+	attach_with_names(&r, &other, &ended);
 	ring_detach(&ended);
 	other_took.index = GST_NONE;
 	other_comes = true;
@@ -225,14 +231,7 @@ static void the_stock_costs_no_definitions(void **state)
 	struct segment s;
 
 	(void)state;
-	limit_to(4);
-	ring_attach(&r);
-	ring_attach(&other);
-	ring_attach(&ended);
-	define_most(&ended, 0);
-	write_numbers(&ended, 0, 80); /* goes on in its own */
-	assert_int_equal(file_counters()->segments_recycled, 1);
-	define_most(&ended, 10000);
+	attach_with_names(&r, &other, &ended);
 	ring_detach(&ended);
 	write_numbers(&other, PER_SEGMENT, 1);
 	ring_detach(&other);
