@@ -7,6 +7,7 @@
 #include "context.h"
 #include "observer.h"
 #include "settings.h"
+#include "slow.h"
 #include "timeline.h"
 #include "truth_log.h"
 
@@ -49,20 +50,10 @@ static void failures_load(void)
 	}
 }
 
-/* cuMemAlloc in SIMGPU_FAIL means cuMemAlloc_v2 too, cuLaunchKernel also cuLaunchKernel_ptsz. */
-static bool names_call(const char *name, const char *exported)
-{
-	size_t length = strlen(name);
-
-	return !strncmp(name, exported, length) &&
-	       (!exported[length] ||
-		(exported[length] == '_' && (exported[length + 1] == 'v' || exported[length + 1] == 'p')));
-}
-
 static const struct failure *injected(unsigned call_id)
 {
 	for (unsigned i = 0; i < failure_count; i++)
-		if (names_call(failures[i].name, call_name(call_id)) &&
+		if (slow_names_call(failures[i].name, call_name(call_id)) &&
 		    atomic_fetch_add(&failures[i].seen, 1) + 1 == failures[i].at)
 			return &failures[i];
 	return NULL;
@@ -128,5 +119,7 @@ CUresult call_enter(struct call *call, unsigned call_id, unsigned needs, bool pe
 		result = capture_forbids_unsafe();
 	if (result && call->context && sticky(result))
 		__atomic_store_n(&call->context->sticky, result, __ATOMIC_RELAXED);
+	if (!result && settings()->slow)
+		slow_call(call_name(call_id));
 	return result;
 }

@@ -8,6 +8,7 @@
 #include "graph_attributes.h"
 #include "kernel_run.h"
 #include "settings.h"
+#include "slow.h"
 #include "stream.h"
 
 enum { MAX_BLOCK_THREADS = 1024, MAX_GRID_YZ = 65535, MAX_BLOCK_Z = 64 };
@@ -104,10 +105,28 @@ static CUresult submit_kernel(const struct call *call, const struct launch *laun
 	return CUDA_SUCCESS;
 }
 
+/* As CUDA_MODULE_LOADING=LAZY has it: code comes to the device when it is launched first. */
+static void load_code(const struct call *call, const struct launch *launch)
+{
+	CUfunction f;
+	bool first = false;
+
+	sim_lock();
+	if (!launch_check(&launch->kernel) && (f = function_in(launch->kernel.func, call->context))) {
+		first = !f->loaded;
+		f->loaded = true;
+	}
+	sim_unlock();
+	if (first)
+		slow_first_launch();
+}
+
 static CUresult run(const struct call *call, const struct launch *launch, CUstream s)
 {
 	CUresult result;
 
+	if (settings()->first_launch_ns)
+		load_code(call, launch);
 	sim_lock();
 	result = submit_kernel(call, launch, s);
 	sim_unlock();

@@ -83,6 +83,7 @@ struct function_legacy {
 struct CUfunc_st {
 	struct CUmod_st *module;
 	const char *name; /* interned */
+	bool loaded;      /* it has been launched */
 	uint64_t duration_ns;
 	struct function_settings own, *settings; /* its own, or the kernel's it belongs to */
 	struct function_legacy legacy;

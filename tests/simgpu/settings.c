@@ -85,6 +85,7 @@ static void load(void)
 	current.address_bytes = (uint64_t)number("SIMGPU_ADDRESS_BYTES", 1024.0 * (1ull << 30));
 	current.latency_ns = (uint64_t)(number("SIMGPU_LATENCY_US", 5) * 1000);
 	current.launch_ns = (uint64_t)number("SIMGPU_LAUNCH_NS", 2000);
+	current.first_launch_ns = (uint64_t)(number("SIMGPU_FIRST_LAUNCH_US", 0) * 1000);
 	current.drift_ppm = number("SIMGPU_DRIFT_PPM", 20);
 	current.queue_depth = (unsigned)number("SIMGPU_QUEUE", 1024);
 	if (current.queue_depth == 0)
@@ -92,6 +93,7 @@ static void load(void)
 	current.shared = shared && *shared ? strdup(shared) : NULL;
 	current.extra = extra ? strdup(extra) : "";
 	current.fail = getenv("SIMGPU_FAIL");
+	current.slow = getenv("SIMGPU_SLOW");
 }
 
 const struct settings *settings(void)

@@ -18,11 +18,13 @@ struct settings {
 	uint64_t address_bytes; /* room for reservations beyond what the memory needs */
 	uint64_t latency_ns;
 	uint64_t launch_ns;
+	uint64_t first_launch_ns; /* SIMGPU_FIRST_LAUNCH_US: of each function, beside launch_ns */
 	double drift_ppm;
 	unsigned queue_depth;
 	const char *shared; /* SIMGPU_SHARED: a path; NULL: not set */
 	const char *extra; /* SIMGPU_EXTRA: names, separated by commas, that only cuGetProcAddress knows; empty: none */
 	const char *fail; /* SIMGPU_FAIL as it stands */
+	const char *slow; /* SIMGPU_SLOW as it stands; NULL: not set */
 };
 
 const struct settings *settings(void);

@@ -35,20 +35,21 @@ struct truth {
 };
 
 /* In the child: any other result ends it with status 1. */
-#define EXPECT(expected, expression)                                                                             \
-	do {                                                                                                     \
-		long long is_ = (long long)(expression), want_ = (long long)(expected);                          \
-		if (is_ != want_) {                                                                              \
+#define EXPECT(expected, expression)                                                                                   \
+	do {                                                                                                           \
+		long long is_ = (long long)(expression), want_ = (long long)(expected);                                \
+		if (is_ != want_) {                                                                                    \
 			fprintf(stderr, "%s:%d: %s is %lld, not %lld\n", __FILE__, __LINE__, #expression, is_, want_); \
-			_exit(1);                                                                                \
-		}                                                                                                \
+			_exit(1);                                                                                      \
+		}                                                                                                      \
 	} while (0)
 #define OK(expression) EXPECT(CUDA_SUCCESS, expression)
 
 static inline void settings_clear(void)
 {
-	static const char *const names[] = { "LOG", "DEVICES", "KERNEL_US", "H2D_GBPS", "PAGEABLE_GBPS", "MEM_BYTES",
-					     "LATENCY_US", "LAUNCH_NS", "DRIFT_PPM", "QUEUE", "SHARED", "FAIL" };
+	static const char *const names[] = { "LOG",       "DEVICES",    "KERNEL_US", "H2D_GBPS",       "PAGEABLE_GBPS",
+					     "MEM_BYTES", "LATENCY_US", "LAUNCH_NS", "DRIFT_PPM",      "QUEUE",
+					     "SHARED",    "FAIL",       "SLOW",      "FIRST_LAUNCH_US" };
 	char name[32];
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -83,12 +84,13 @@ static inline void truth_load(struct truth *truth, const char *path)
 		assert_true(truth->count < TRUTH_MAX);
 		*op = (struct truth_op){ .name = "" };
 		/* %[ matches no empty string, so the quote in front is part of name and kind. */
-		assert_int_equal(sscanf(line,
-					"{\"op\":\"%15[a-z]\",\"device\":%d,\"stream\":%u,\"name\":%63[^,],\"kind\":%15[^,],"
-					"\"submit_ns\":%lld,\"start_ns\":%lld,\"end_ns\":%lld,\"bytes\":%lld",
-					op->op, &op->device, &op->stream, op->name, op->kind, &op->submit_ns, &op->start_ns, &op->end_ns,
-					&op->bytes),
-				 9);
+		assert_int_equal(
+			sscanf(line,
+			       "{\"op\":\"%15[a-z]\",\"device\":%d,\"stream\":%u,\"name\":%63[^,],\"kind\":%15[^,],"
+			       "\"submit_ns\":%lld,\"start_ns\":%lld,\"end_ns\":%lld,\"bytes\":%lld",
+			       op->op, &op->device, &op->stream, op->name, op->kind, &op->submit_ns, &op->start_ns,
+			       &op->end_ns, &op->bytes),
+			9);
 		op->graph = (unsigned)atoi(strstr(line, "\"graph\":") + 8); /* null reads as 0 */
 		truth->count++;
 	}
