@@ -20,15 +20,14 @@ static const struct {
 } causes[] = {
 #define CAUSE(name, id, title, advice) { id, title, advice },
 #include "causes.def"
-#undef CAUSE
 };
 
 typedef void cause_rule(const struct gap_view *v, struct findings *out);
 
 static cause_rule *const rules[] = {
-#define RULE(name) cause_##name,
+#define CAUSE_RULE(name, id, title, advice) cause_##name,
 #include "causes.def"
-#undef RULE
+	cause_chain,
 };
 
 const char *cause_name(enum cause_id id)

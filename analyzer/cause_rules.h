@@ -4,6 +4,8 @@
 
 #include "gap_view.h"
 
-#define RULE(name) void cause_##name(const struct gap_view *v, struct findings *out);
+#define CAUSE_RULE(name, id, title, advice) void cause_##name(const struct gap_view *v, struct findings *out);
 #include "causes.def"
-#undef RULE
+
+/* All that the host probes prove, of any cause. */
+void cause_chain(const struct gap_view *v, struct findings *out);

@@ -9,7 +9,6 @@
 enum cause_id {
 #define CAUSE(name, id, title, advice) CAUSE_##name,
 #include "causes.def"
-#undef CAUSE
 	CAUSE_COUNT
 };
 
