@@ -4,11 +4,13 @@
 #include "alloc.h"
 #include "elsewhere.h"
 #include "ns.h"
+#include "partition.h"
 #include "place_exact.h"
 #include "place_fill.h"
 #include "place_kind.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Relative weights of work that shares a stretch: only their ratios matter. */
 #define KERNEL_WEIGHT 20000.0 /* ns, a common kernel */
@@ -279,127 +281,16 @@ static void find_neighbours(struct device_timeline *out)
 	}
 }
 
-/* ---- the partition ---------------------------------------------------------------------------------- */
-
-/* Owners in the order of their claims: whoever comes first owns the nanosecond. */
-enum owner { OWNER_COMPUTE, OWNER_COMM, OWNER_COPY, OWNER_MEMSET = OWNER_COPY + 8, OWNER_COUNT };
-
-static enum owner owner_of(const struct op *op)
+static bool set_partition(struct device_timeline *out)
 {
-	switch (op->class) {
-	case OP_KERNEL:
-		return OWNER_COMPUTE;
-	case OP_COMM:
-		return OWNER_COMM;
-	case OP_COPY:
-		return OWNER_COPY + op->copy;
-	default:
-		return OWNER_MEMSET;
-	}
-}
+	struct partition all;
 
-struct ending {
-	int64_t end_ns;
-	uint8_t owner;
-};
-
-static int by_end(const void *a, const void *b)
-{
-	const struct ending *x = a, *y = b;
-
-	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
-}
-
-struct partition {
-	const struct device_timeline *out;
-	struct ending *endings; /* of all ops but host functions, by end */
-	size_t n_endings;
-	size_t begun, ended, gap; /* cursors */
-	size_t running[OWNER_COUNT];
-	enum owner last; /* who owns a busy nanosecond that no placed op covers */
-	int64_t owned[OWNER_COUNT];
-};
-
-static enum owner first_running(const struct partition *p)
-{
-	for (int i = 0; i < OWNER_COUNT; i++)
-		if (p->running[i])
-			return (enum owner)i;
-	return p->last;
-}
-
-/* Takes in what begins and ends at or before now. */
-static void advance(struct partition *p, int64_t now)
-{
-	const struct device_timeline *out = p->out;
-
-	for (; p->begun < out->n_ops && out->ops[p->begun].begin_ns <= now; p->begun++) {
-		if (out->ops[p->begun].class == OP_HOSTFN)
-			continue;
-		p->last = owner_of(&out->ops[p->begun]);
-		p->running[p->last]++;
-	}
-	for (; p->ended < p->n_endings && p->endings[p->ended].end_ns <= now; p->ended++)
-		p->running[p->endings[p->ended].owner]--;
-}
-
-static int64_t next_event(const struct partition *p, int64_t end_ns)
-{
-	const struct device_timeline *out = p->out;
-	int64_t next = end_ns;
-
-	if (p->begun < out->n_ops)
-		next = min64(next, out->ops[p->begun].begin_ns);
-	if (p->ended < p->n_endings)
-		next = min64(next, p->endings[p->ended].end_ns);
-	return next;
-}
-
-/* Shares out [begin, end), in which there is no gap. */
-static void share_out(struct partition *p, int64_t begin_ns, int64_t end_ns)
-{
-	for (int64_t now = begin_ns; now < end_ns;) {
-		int64_t next;
-
-		advance(p, now);
-		next = next_event(p, end_ns);
-		p->owned[first_running(p)] += next - now;
-		now = next;
-	}
-}
-
-static void publish(struct device_timeline *out, const struct partition *p)
-{
-	out->compute_ns = p->owned[OWNER_COMPUTE];
-	out->comm_ns = p->owned[OWNER_COMM];
-	out->memset_ns = p->owned[OWNER_MEMSET];
-	for (int i = 0; i < 8; i++)
-		out->copy_ns[i] = p->owned[OWNER_COPY + i];
-}
-
-static bool make_partition(struct device_timeline *out)
-{
-	struct partition p = { .out = out };
-	int64_t at = out->begin_ns;
-
-	p.endings = array_new(out->n_ops, sizeof(*p.endings));
-	if (!p.endings)
+	if (!partition_of(&all, out, out->begin_ns, out->end_ns))
 		return false;
-	for (size_t i = 0; i < out->n_ops; i++)
-		if (out->ops[i].class != OP_HOSTFN)
-			p.endings[p.n_endings++] =
-				(struct ending){ out->ops[i].end_ns, (uint8_t)owner_of(&out->ops[i]) };
-	array_sort(p.endings, p.n_endings, sizeof(*p.endings), by_end);
-	for (size_t i = out->n_ops; i-- > 0;)
-		if (out->ops[i].class != OP_HOSTFN)
-			p.last = owner_of(&out->ops[i]);
-	for (size_t i = 0; i < out->n_gaps; i++) {
-		share_out(&p, at, out->gaps[i].begin_ns);
-		at = out->gaps[i].end_ns;
-	}
-	share_out(&p, at, out->end_ns);
-	publish(out, &p);
-	free(p.endings);
+	out->compute_ns = all.compute_ns;
+	out->comm_ns = all.comm_ns;
+	out->memset_ns = all.memset_ns;
+	memcpy(out->copy_ns, all.copy_ns, sizeof(out->copy_ns));
 	return true;
 }
 
@@ -409,7 +300,7 @@ enum err_kind place_ops(struct device_timeline *out, const struct device_work *d
 		return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
 	find_neighbours(out);
 	place_exact_errors(out);
-	if (!make_partition(out))
+	if (!set_partition(out))
 		return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
 	return ERR_NONE;
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* partition.h: who owns each busy nanosecond of a device: kernels before collectives, these before copies, these before memsets. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "timeline.h"
+
+struct partition { /* exposed: communication while nothing computes, copies while nothing else runs */
+	int64_t compute_ns, comm_ns, memset_ns;
+	int64_t copy_ns[8]; /* by enum gst_copy_kind */
+};
+
+/* Of [begin, end) alone. Needs ops and gaps; within the span it sums, with the gaps, to that length. False: no memory. */
+bool partition_of(struct partition *out, const struct device_timeline *d, int64_t begin_ns, int64_t end_ns);
