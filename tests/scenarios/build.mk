@@ -9,4 +9,4 @@ $(BUILD)/obj/tests/scenarios/host/%.o: ALL_CFLAGS += -iquote tests/scenarios/hos
 $(LAB): $(BUILD)/host/%: $(BUILD)/obj/tests/scenarios/host/%.o $(call obj,$(filter-out %_linked.c,$(LAB_C))) $(SIM_SO)
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(LINK) -o $@ $(filter %.o,$^) -L$(SIM) -lcuda -lpthread
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) -L$(SIM) -lcuda -lpthread -lm

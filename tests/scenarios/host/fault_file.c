@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fault_file.c: the next batch is read by the submitting thread, $LAB_BATCH bytes of $LAB_FILE at a time: by read, through a mapping, past the
+/* fault_file.c: the next batch is read by the submitting thread, lab_bytes() of $LAB_FILE at a time: by read, through a mapping, past the
  * page cache. $LAB_CAUSE says what it is where that is not a disk. Cold: dropped from the page cache while the device is busy. */
 #include "lab.h"
 
@@ -12,27 +12,17 @@
 
 static const char *path, *cause;
 static int fd;
-static long batch, batches;
 static char *buffer, *mapped;
 
 static void open_file(int flags)
 {
-	const char *size = getenv("LAB_BATCH");
-
 	path = getenv("LAB_FILE");
 	cause = getenv("LAB_CAUSE") ? getenv("LAB_CAUSE") : "input-storage";
-	batch = size ? atol(size) : 1 << 20;
 	REQUIRE(path);
 	REQUIRE((fd = open(path, O_RDONLY | O_CLOEXEC | flags)) >= 0);
-	batches = lseek(fd, 0, SEEK_END) / batch;
-	REQUIRE(batches > 0);
-	REQUIRE(posix_memalign((void **)&buffer, PAGE, (size_t)batch) == 0);
-	memset(buffer, 1, (size_t)batch); /* no fault of its own later on */
-}
-
-static long offset_of(long step)
-{
-	return step % batches * batch;
+	REQUIRE(lseek(fd, 0, SEEK_END) >= lab_all_bytes());
+	REQUIRE(posix_memalign((void **)&buffer, PAGE, (size_t)lab_all_bytes()) == 0);
+	memset(buffer, 1, (size_t)lab_all_bytes()); /* no fault of its own later on */
 }
 
 static struct span begin(long step)
@@ -40,8 +30,8 @@ static struct span begin(long step)
 	struct span s = span_begin(cause, "main", step);
 
 	s.path = path;
-	s.offset = offset_of(step);
-	s.bytes = batch;
+	s.offset = lab_offset(step);
+	s.bytes = lab_bytes(step);
 	return s;
 }
 
@@ -55,8 +45,8 @@ static void drop(long step)
 /* As loaders do: a part at a time. */
 static void read_batch(long step)
 {
-	for (long done = 0; done < batch;) {
-		ssize_t n = pread(fd, buffer + done, (size_t)(batch - done), offset_of(step) + done);
+	for (long done = 0, all = lab_bytes(step); done < all;) {
+		ssize_t n = pread(fd, buffer + done, (size_t)(all - done), lab_offset(step) + done);
 
 		REQUIRE(n > 0);
 		done += n;
@@ -84,14 +74,14 @@ static void open_direct(void)
 static void open_mapped(void)
 {
 	open_file(0);
-	mapped = mmap(NULL, (size_t)(batches * batch), PROT_READ, MAP_SHARED, fd, 0);
+	mapped = mmap(NULL, (size_t)lab_all_bytes(), PROT_READ, MAP_SHARED, fd, 0);
 	REQUIRE(mapped != MAP_FAILED);
 }
 
 /* A mapped page is not dropped. */
 static void drop_mapped(long step)
 {
-	madvise(mapped, (size_t)(batches * batch), MADV_DONTNEED);
+	madvise(mapped, (size_t)lab_all_bytes(), MADV_DONTNEED);
 	drop(step);
 }
 
@@ -100,16 +90,16 @@ static void act_mapped(long step)
 	struct span s = begin(step);
 	volatile char sum = 0;
 
-	for (long at = 0; at < batch; at += PAGE)
-		sum += mapped[offset_of(step) + at];
+	for (long at = 0, all = lab_bytes(step); at < all; at += PAGE)
+		sum += mapped[lab_offset(step) + at];
 	span_end(&s);
 }
 
-/* Everything warm: all is in the page cache, nothing is waited for; 2 ms of computing make a gap of it. */
+/* Everything warm: all is in the page cache, nothing is waited for; computing makes a gap of it. */
 static void open_warm(void)
 {
 	open_file(0);
-	for (long step = 0; step < batches; step++)
+	for (long step = 0, steps = lab_param("LAB_STEPS", 1); step < steps; step++)
 		read_batch(step);
 }
 
@@ -119,7 +109,7 @@ static void act_warm(long step)
 
 	s.cause = "host-compute";
 	read_batch(step);
-	compute_cpu(2 * MS);
+	compute_cpu(lab_length(step) / 4);
 	span_end(&s);
 }
 

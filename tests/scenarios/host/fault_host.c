@@ -12,7 +12,7 @@ static void act_sleep(long step)
 {
 	struct span s = span_begin("host-sleep", "main", step);
 
-	sleep_ns(8 * MS);
+	sleep_ns(lab_length(step));
 	span_end(&s);
 }
 
@@ -32,7 +32,7 @@ static void act_compute(long step)
 {
 	struct span s = span_begin("cpu-contention", "main", step);
 
-	compute_cpu(6 * MS);
+	compute_cpu(lab_length(step) * 3 / 4);
 	span_end(&s);
 }
 
@@ -40,7 +40,7 @@ static void act_quota(long step)
 {
 	struct span s = span_begin("cpu-throttled", "main", step);
 
-	compute_cpu(6 * MS);
+	compute_cpu(lab_length(step) * 3 / 4);
 	span_end(&s);
 }
 
@@ -48,6 +48,7 @@ static void act_quota(long step)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static sem_t wanted;
+static long wanted_ns;    /* the holder has it for so long */
 static atomic_long taken; /* how often the holder had it */
 static atomic_bool over;
 static pthread_t holder;
@@ -58,13 +59,13 @@ static void *hold(void *arg)
 	for (long step = 0;; step++) {
 		struct span s;
 
-		sem_wait(&wanted);
+		sem_wait(&wanted); /* and for its length */
 		if (over)
 			return NULL;
 		s = span_begin("host-lock", "holder", step);
 		pthread_mutex_lock(&lock);
 		taken++;
-		compute_until(lab_now() + 14 * MS);
+		compute_until(lab_now() + wanted_ns);
 		pthread_mutex_unlock(&lock);
 		span_end(&s);
 	}
@@ -76,17 +77,15 @@ static void open_lock(void)
 	REQUIRE(pthread_create(&holder, NULL, hold, NULL) == 0);
 }
 
-static void let_hold(long step)
+static void act_lock(long step)
 {
+	struct span s;
+
+	wanted_ns = lab_length(step);
 	sem_post(&wanted);
 	while (taken <= step)
 		sched_yield();
-}
-
-static void act_lock(long step)
-{
-	struct span s = span_begin("host-lock", "main", step);
-
+	s = span_begin("host-lock", "main", step);
 	pthread_mutex_lock(&lock);
 	span_end(&s);
 	pthread_mutex_unlock(&lock);
@@ -100,6 +99,6 @@ static void close_lock(void)
 }
 
 const struct fault fault_sleep = { "sleep", NULL, NULL, act_sleep, NULL };
-const struct fault fault_compute = { "contention", pin, NULL, act_compute, NULL };
+const struct fault fault_contention = { "contention", pin, NULL, act_compute, NULL };
 const struct fault fault_quota = { "quota", pin, NULL, act_quota, NULL };
-const struct fault fault_lock = { "lock", open_lock, let_hold, act_lock, close_lock };
+const struct fault fault_lock = { "lock", open_lock, NULL, act_lock, close_lock };

@@ -8,8 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define WEIGHTS (4L << 20)
-#define A_STEP (1L << 20) /* touched */
+#define WEIGHTS (8L << 20) /* at most */
 #define PAGE 4096L
 
 static char *weights, *memory;
@@ -25,7 +24,7 @@ static void open_checkpoint(void)
 /* The copy is the device's own work, and no idle time. */
 static void act_checkpoint(long step)
 {
-	size_t size = device_read(weights, WEIGHTS);
+	size_t size = device_read(weights, (size_t)(lab_bytes(step) < WEIGHTS ? lab_bytes(step) : WEIGHTS));
 	struct span s = span_begin("checkpoint", "main", step);
 	int fd;
 
@@ -53,8 +52,8 @@ static void act_memory(long step)
 {
 	struct span s = span_begin("memory-stall", "main", step);
 
-	for (long at = 0; at < A_STEP; at += PAGE)
-		memory[(step * A_STEP + at) % touched]++;
+	for (long at = 0, all = lab_bytes(step); at < all; at += PAGE)
+		memory[(lab_offset(step) + at) % touched]++;
 	span_end(&s);
 }
 

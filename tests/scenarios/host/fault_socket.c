@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fault_socket.c: the batch comes from another machine, or a process that nobody follows: $LAB_PORT on this one, which is asked with a byte and
- * answers late, with $LAB_BATCH bytes. */
+/* fault_socket.c: the batch comes from another machine, or a process that nobody follows: $LAB_PORT on this one, which is asked, with a delay in ns,
+ * and answers so late, with $LAB_ANSWER bytes. */
 #include "lab.h"
 
 #include <arpa/inet.h>
@@ -15,10 +15,10 @@ static char *buffer;
 static void open_socket(void)
 {
 	struct sockaddr_in peer = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	const char *size = getenv("LAB_BATCH"), *port = getenv("LAB_PORT");
+	const char *port = getenv("LAB_PORT");
 
 	REQUIRE(port);
-	batch = size ? atol(size) : 1 << 18;
+	batch = lab_param("LAB_ANSWER", 1 << 18);
 	REQUIRE((buffer = malloc((size_t)batch)));
 	peer.sin_port = htons((uint16_t)atoi(port));
 	REQUIRE((fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) >= 0);
@@ -28,8 +28,9 @@ static void open_socket(void)
 static void act_socket(long step)
 {
 	struct span s = span_begin("input-network", "main", step);
+	int64_t late = lab_length(step);
 
-	REQUIRE(send(fd, "?", 1, MSG_NOSIGNAL) == 1);
+	REQUIRE(send(fd, &late, sizeof(late), MSG_NOSIGNAL) == sizeof(late));
 	for (long done = 0; done < batch;) {
 		ssize_t n = recv(fd, buffer + done, (size_t)(batch - done), 0);
 

@@ -40,6 +40,8 @@ struct span {
 long lab_now(void);
 /* Opens $LAB_TRUTH; without it nothing is written. */
 void truth_open(void);
+/* From now on lines are kept, until the end of the program: no write makes a gap longer. Not where processes fork. */
+void truth_keep(void);
 struct span span_begin(const char *cause, const char *role, long step);
 /* By the thread that began it. */
 void span_end(const struct span *s);
@@ -52,27 +54,45 @@ void compute_cpu(long ns);
 void compute_until(long at);
 void sleep_ns(long ns);
 
-/* ---- lab_device.c: one stream, one kernel ----------------------------------------------------------------------------- */
+/* ---- lab_random.c: what the seed chose -------------------------------------------------------------------------------- */
+
+#define PARTS_MAX 8
+
+/* An environment variable as a number. */
+long lab_param(const char *variable, long otherwise);
+/* Of $SEED, and these. */
+uint64_t lab_random(uint64_t a, uint64_t b);
+/* 0 … n-1, in an order of the seed's and the salt's. */
+void lab_shuffle(int *what, int n, uint64_t salt);
+/* Whose lengths the next calls are about: the faults of a mixture have their own each. By the main thread, before any other call. */
+void lab_part(int which);
+/* How long the fault takes in this step, ns. */
+long lab_length(long step);
+/* How much is read then ($LAB_BATCH, or $LAB_RATE a second), where it lies in the file, and how much all steps read. */
+long lab_bytes(long step);
+long lab_offset(long step);
+long lab_all_bytes(void);
+
+/* ---- lab_device.c: $LAB_STREAMS streams on each of $LAB_DEVICES devices, one kernel ------------------------------------- */
 
 void device_open(void);
-/* Launches the step's kernel, which takes 2 ms; returns at once. */
+/* Launches the step's kernel, which takes $LAB_KERNEL_US, in each stream; returns at once. */
 void device_step(void);
-/* Until the device has nothing to do. */
+/* Until the devices have nothing to do. */
 void device_wait(void);
 /* The weights to the host's memory. */
 size_t device_read(void *buffer, size_t size);
 
-/* ---- the faults -------------------------------------------------------------------------------------------------------- */
+/* ---- the faults: faults.def has them all ------------------------------------------------------------------------------- */
 
 struct fault {
 	const char *name;
 	void (*open)(void);     /* before the first step; may be NULL */
 	void (*ahead)(long step); /* while the device is busy; may be NULL */
-	void (*act)(long step); /* the device is idle: begins and ends its spans */
+	void (*act)(long step); /* the device is idle: begins and ends its spans. In a mixture others act before and after it */
 	void (*close)(void);    /* may be NULL */
 };
 
-extern const struct fault fault_read, fault_mmap, fault_direct, fault_warm;      /* fault_file.c */
-extern const struct fault fault_sleep, fault_compute, fault_quota, fault_lock;   /* fault_host.c */
-extern const struct fault fault_socket;                                          /* fault_socket.c */
-extern const struct fault fault_checkpoint, fault_memory;                        /* fault_memory.c */
+#define FAULT(name) extern const struct fault fault_##name;
+#include "faults.def"
+#undef FAULT

@@ -46,6 +46,7 @@ SECONDS = 120
 EACH, OVERALL, FILES = 0.90, 0.95, 0.90
 INFERRED_OVERALL, INFERRED_WRONG = 0.70, {"perf": 0.05, "proc": 0.10}
 CONTROL = 0.01
+FOLDERS = ("host", "further")  # of programs
 PYTHON = "/usr/bin/python3"  # one that every user may run
 
 
@@ -58,8 +59,8 @@ def program(build, command):
     name, *args = map(str, command)
     if name.endswith(".py"):
         python = PYTHON if os.path.exists(PYTHON) else sys.executable
-        return [python, str(HERE / name), *args]
-    return [str(build / "host" / name), *args]
+        return [python, next(str(HERE.parent / folder / name) for folder in FOLDERS if (HERE.parent / folder / name).exists()), *args]
+    return [next((str(build / folder / name) for folder in FOLDERS if (build / folder / name).exists()), name), *args]
 
 
 def placed(plan, command):
@@ -75,8 +76,10 @@ def placed(plan, command):
 def environment(build, folder, plan):
     drop = ("GPUSHIM", "SIMGPU_", "LD_PRELOAD", "LD_LIBRARY_PATH", "CUDA_", "LAB_")
     env = {name: value for name, value in os.environ.items() if not name.startswith(drop)}
-    env.update(LD_LIBRARY_PATH=str(build / "simgpu"), PYTHONDONTWRITEBYTECODE="1", SIMGPU_LOG=str(folder / "truth.json"),
-               LAB_TRUTH=str(folder / "spans.jsonl"), GPUSHIM_OUT=str(folder / "gpushim-out"))
+    log = folder / ("truth-%p.json" if plan.processes else "truth.json")
+    env.update(LD_LIBRARY_PATH=str(build / "simgpu"), PYTHONDONTWRITEBYTECODE="1", SIMGPU_LOG=str(log), LAB_TRUTH=str(folder / "spans.jsonl"), GPUSHIM_OUT=str(folder / "gpushim-out"))
+    if plan.level:
+        env["GPUSHIM_DEVICE"] = plan.level
     env.update({name: str(value) for name, value in plan.env.items()})
     return env
 

@@ -38,13 +38,6 @@ bool loader_options_read(struct loader_options *o, int argc, char **argv)
 	return o->workers > 0 && o->batches > 0 && o->depth > 0;
 }
 
-static long batch_bytes(void)
-{
-	const char *size = getenv("LAB_BATCH");
-
-	return size ? atol(size) : 1 << 20;
-}
-
 struct span loader_span(const struct loader_options *o, const char *role, long batch)
 {
 	bool reads = strcmp(o->work, "read") == 0;
@@ -54,10 +47,10 @@ struct span loader_span(const struct loader_options *o, const char *role, long b
 		       : strcmp(o->work, "sleep") == 0 ? "host-sleep"
 						       : "input-preprocess",
 		       role, batch);
-	if (reads) {
+	if (reads && batch >= 0) {
 		s.path = getenv("LAB_FILE");
-		s.bytes = batch_bytes();
-		s.offset = batch * s.bytes;
+		s.bytes = lab_bytes(batch);
+		s.offset = lab_offset(batch);
 	}
 	return s;
 }
@@ -70,11 +63,13 @@ void loader_end_with_parent(void)
 static void read_cold(const struct span *s)
 {
 	static char *buffer;
+	static long size;
 	static int fd = -1;
 
 	if (fd < 0)
-		REQUIRE(s->path && (fd = open(s->path, O_RDONLY | O_CLOEXEC)) >= 0 &&
-			(buffer = malloc((size_t)s->bytes)));
+		REQUIRE(s->path && (fd = open(s->path, O_RDONLY | O_CLOEXEC)) >= 0);
+	if (size < s->bytes)
+		REQUIRE((buffer = realloc(buffer, (size_t)(size = s->bytes))));
 	posix_fadvise(fd, s->offset, s->bytes, POSIX_FADV_DONTNEED);
 	for (long done = 0; done < s->bytes;) {
 		ssize_t n = pread(fd, buffer + done, (size_t)(s->bytes - done), s->offset + done);
@@ -87,13 +82,14 @@ static void read_cold(const struct span *s)
 static void work(const struct loader_options *o, long batch)
 {
 	struct span s = loader_span(o, "worker", batch);
+	long ns = o->ms > 0 ? o->ms * MS : lab_length(batch);
 
 	if (s.path)
 		read_cold(&s);
 	else if (strcmp(o->work, "sleep") == 0)
-		sleep_ns(o->ms * MS);
+		sleep_ns(ns);
 	else
-		compute_cpu(o->ms * MS);
+		compute_cpu(ns);
 	span_end(&s);
 }
 

@@ -4,7 +4,7 @@
  * batch, and wakes the main thread, which sleeps on a futex.
  *
  *   workers=2 epochs=1 batches=12 (of an epoch; workers are new in each)
- *   work=decode (ms=12 of CPU time) or read ($LAB_BATCH bytes of $LAB_FILE, cold) or sleep (ms)
+ *   work=decode (ms=12 of CPU time; 0: lab_length()) or read (lab_bytes() of $LAB_FILE, cold) or sleep (ms)
  *   depth=1: a worker does it itself; 2: its child does, asked by a pipe; …
  *   kill=0: before this batch a worker is killed, and another takes its place */
 #include "loader.h"
@@ -149,6 +149,7 @@ int main(int argc, char **argv)
 		return 2;
 	truth_open();
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	lab_part(0);
 	device_open();
 	REQUIRE((ready = calloc((size_t)(o.epochs * o.batches), 1)));
 	places = mmap(NULL, (size_t)o.workers * PLACE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -164,21 +164,21 @@ def slow_fs(janitor, build, source, folder, delay_ms):
 
 
 SENDER = """
-import ctypes, os, signal, socket, sys, time
+import ctypes, os, signal, socket, struct, sys, time
 ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-size, late = int(sys.argv[1]), float(sys.argv[2])
+size = int(sys.argv[1])
 listening = socket.create_server(("127.0.0.1", 0))
 print(listening.getsockname()[1], flush=True)
 peer, _ = listening.accept()
-while peer.recv(1):
-    time.sleep(late)
+while late := peer.recv(8, socket.MSG_WAITALL):
+    time.sleep(struct.unpack("=q", late)[0] / 1e9)
     peer.sendall(bytes(size))
 """
 
 
-def sender(janitor, size, late_s):
-    """(port, process): answers each byte with so many, so late."""
-    process = subprocess.Popen([sys.executable, "-c", SENDER, str(size), str(late_s)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+def sender(janitor, size):
+    """(port, process): is asked with a delay in ns, and answers so late with so many bytes."""
+    process = subprocess.Popen([sys.executable, "-c", SENDER, str(size)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                text=True)
     janitor.later("kill", process.pid)
     return int(process.stdout.readline()), process

@@ -8,12 +8,14 @@ anywhere else is wrong. Where a CPU is what the fault takes away, it is the faul
 
     right  on the cause
     wrong  on another, which was not so
-    rest   input-wait, unexplained, or in no gap of the report"""
+    rest   input-wait, unexplained, or in no gap of the report
+
+Without probes nothing shows what a data worker did: there input-wait is the right name for what a batch was waited for (CAUSES.md)."""
 
 import bisect
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import run_queue
@@ -27,24 +29,29 @@ QUEUED = ("cpu-contention", "cpu-throttled")
 REST = ("input-wait", "unexplained")
 LOOP = ("sync-bubble", "host-compute", "launch-bound", "device-latency")  # from the kernel's end to the fault, from there to the next kernel
 FILE_CAUSES = ("input-storage", "input-network", "checkpoint")
+INPUT = ("input-storage", "input-network", "input-preprocess")
+BETWEEN = "loop"  # in the matrix, the true cause where the main thread is in no span
+NONE = "none"     # … given, where the report has no gap
 
 
 @dataclass
 class Span:
-    """A line of the program's truth."""
+    """A line of the program's truth. device: the one that is idle for it; None all. until: see until.py."""
     cause: str
     role: str
-    step: int
-    pid: int
-    tid: int
     begin: int
     end: int
-    cpu: int
-    queued: int
-    throttled: int
+    step: int = -1
+    pid: int = 0
+    tid: int = 0
+    cpu: int = 0
+    queued: int = 0
+    throttled: int = 0
     path: str = None
     offset: int = 0
     bytes: int = 0
+    device: int = None
+    until: str = None
 
     def part(self, begin, end):
         """How much of it is in there, of its length."""
@@ -52,25 +59,40 @@ class Span:
         return max(0, overlap) / max(1, self.end - self.begin)
 
 
+FIELDS = {own.name for own in fields(Span)}
+
+
 def read_spans(path):
     if not Path(path).exists():
         return []
-    return [Span(**json.loads(line)) for line in Path(path).read_text().splitlines()]
+    lines = (json.loads(line) for line in Path(path).read_text().splitlines())
+    return [Span(**{name: value for name, value in line.items() if name in FIELDS}) for line in lines]
 
 
-def true_gaps(log):
-    """(begin, end) of each, of device 0, by the simulated driver's log."""
-    ops, whole = [], False
-    for line in Path(log).read_text().splitlines():
-        entry = json.loads(line)
-        if "calls" in entry:
-            assert not entry.get("lost"), "the simulated driver lost part of the truth"
-            whole = True
-        elif entry["op"] != "hostfn" and entry["device"] == 0:
-            ops.append((entry["start_ns"], entry["end_ns"]))
-    assert whole, "the truth has no last line: the program did not end well"
+def operations(*logs):
+    """By the simulated driver's logs, of one process each."""
+    ops = []
+    for log in logs:
+        whole = False
+        for line in Path(log).read_text().splitlines():
+            entry = json.loads(line)
+            if "calls" in entry:
+                assert not entry.get("lost"), "the simulated driver lost part of the truth"
+                whole = True
+            else:
+                ops.append(entry)
+        assert whole, "the truth has no last line: the program did not end well"
+    return ops
+
+
+def true_gaps(*logs, device=0):
+    """(begin, end) of each, of one device."""
+    return gaps_of(operations(*logs), device)
+
+
+def gaps_of(ops, device):
     gaps, until = [], None
-    for start, end in sorted(ops):
+    for start, end in sorted((op["start_ns"], op["end_ns"]) for op in ops if op["op"] != "hostfn" and op["device"] == device):
         if until is not None and start > until:
             gaps.append((until, start))
         until = max(until or 0, end)
@@ -92,6 +114,8 @@ class Score:
     named: int = 0          # on the fault's cause, where the truth names a file
     named_right: int = 0    # … and the report the same, and a place in it that the batch has
     named_else: list = field(default_factory=list)
+    matrix: Counter = field(default_factory=Counter)   # (true, given): ns. Their sum is `true`
+    decades: dict = field(default_factory=dict)        # of the fault itself, by its span's length: 10**n ns: [true, right]
 
     @property
     def rest(self):
@@ -103,10 +127,37 @@ class Score:
     def own_share(self):
         return self.own_right / self.own if self.own else 0.0
 
-    def count(self, true, right, wrong):
+    def count(self, cause, true, right, said, fine):
+        """said: what the report says of that time; it may be more or less than there is. fine: which of it is right."""
         self.true += true
         self.right += right
-        self.wrong += min(wrong, true - right)
+        left = true - right
+        for given, ns in sorted(said.items(), key=lambda item: item[0] in REST):
+            ns = min(ns, left) if given not in fine else 0
+            self.matrix[cause, given] += ns
+            self.wrong += ns * (given not in REST)
+            left -= ns
+        for given in fine:
+            self.matrix[cause, given] += min(right, said[given])
+            right -= min(right, said[given])
+        self.matrix[cause, NONE] += left
+
+    def count_own(self, span, true, right):
+        self.own += true
+        self.own_right += right
+        decade = self.decades.setdefault(len(str(max(1, span.end - span.begin))) - 1, [0, 0])
+        decade[0] += true
+        decade[1] += right
+
+    def add(self, other):
+        for name in ("true", "right", "wrong", "own", "own_right", "queued", "span", "named", "named_right"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("claimed", "confidence", "matrix"):
+            getattr(self, name).update(getattr(other, name))
+        self.named_else += other.named_else
+        for decade, (true, right) in other.decades.items():
+            mine = self.decades.setdefault(decade, [0, 0])
+            mine[:] = mine[0] + true, mine[1] + right
 
 
 def pieces(report_gaps, starts, begin, end):
@@ -154,11 +205,10 @@ class Part:
             self.said_free[cause["id"]] += last - first - queued
 
 
-def score_free(result, part, causes):
+def score_free(result, part, cause, fine):
     """Where nobody was without a CPU. -> ns that are right"""
-    right = sum(part.said_free[cause] for cause in causes)
-    wrong = sum(ns for cause, ns in part.said_free.items() if cause not in causes and cause not in REST)
-    result.count(part.free, right, wrong)
+    right = sum(part.said_free[given] for given in fine)
+    result.count(cause, part.free, right, part.said_free, fine)
     return right
 
 
@@ -168,21 +218,20 @@ def score_queued(result, part, span):
     want = {"cpu-throttled": throttled, "cpu-contention": part.queued - throttled}
     true, said = want[span.cause], part.said_queued
     right = min(true, said[span.cause])
-    wrong = sum(max(0, ns - want.get(cause, 0)) for cause, ns in said.items() if cause not in REST)
-    result.count(true, right, wrong)
+    beyond = Counter({cause: ns if cause in REST else max(0, ns - want.get(cause, 0)) for cause, ns in said.items()})
+    result.count(span.cause, true, right, {**beyond, span.cause: said[span.cause]}, (span.cause,))
     result.queued += part.queued - true
-    result.own += true
-    result.own_right += right
+    result.count_own(span, true, right)
 
 
-def score_span(result, part, span, spans):
+def score_span(result, part, span, spans, probed=True):
     """The main thread waited, or worked, for the fault."""
     if span.cause in QUEUED:
-        score_free(result, part, ("host-compute",))
+        score_free(result, part, "host-compute", ("host-compute",))
         score_queued(result, part, span)
         return
-    result.own += part.free
-    result.own_right += score_free(result, part, (span.cause,))
+    fine = (span.cause,) if probed or span.cause not in INPUT else (span.cause, "input-wait")
+    result.count_own(span, part.free, score_free(result, part, span.cause, fine))
     result.queued += part.queued
     batches = batches_of(span, spans)
     for cause, first, last in part.claims:
@@ -209,23 +258,24 @@ def stretches(main, begin, end):
         yield begin, end, None
 
 
-def score(gaps_true, spans, report, waits=None):
-    """gaps_true: of the device; spans: of the program; report: JSON with every gap; waits: of threads for a CPU (run_queue.py). All long gaps
-    from the first of the main thread's spans to the last are scored."""
-    result, (device,), waits = Score(), report["devices"], waits or {}
+def score(gaps_true, spans, report, waits=None, *, of=0, shortest=GAP, probed=True):
+    """gaps_true: of the device; spans: of the program; report: JSON with every gap; waits: of threads for a CPU (run_queue.py). All gaps of that
+    length from the first of the main thread's spans to the last are scored."""
+    result, waits = Score(), waits or {}
+    (device,) = (device for device in report["devices"] if device["device"] == of)
     gaps = device["gaps"]
     starts = [gap["begin_ns"] for gap in gaps]
-    main = sorted((span for span in spans if span.role == "main"), key=lambda span: span.begin)
+    main = sorted((span for span in spans if span.role == "main" and span.device in (None, of)), key=lambda span: span.begin)
     result.span = device["span_ns"]
     for gap_begin, gap_end in gaps_true:
-        if gap_end - gap_begin < GAP or not main or gap_end <= main[0].begin or gap_begin >= main[-1].end:
+        if gap_end - gap_begin < shortest or not main or gap_end <= main[0].begin or gap_begin >= main[-1].end:
             continue
         for begin, end, span in stretches(main, gap_begin, gap_end):
             part = Part(begin, end, waits_of(span or main[0], spans, waits, span is None), pieces(gaps, starts, begin, end))
             if span:
-                score_span(result, part, span, spans)
+                score_span(result, part, span, spans, probed)
             else:
-                score_free(result, part, LOOP)
+                score_free(result, part, BETWEEN, LOOP)
                 result.queued += part.queued
             told(result, part)
     return result
@@ -254,23 +304,29 @@ def cause_of(spans):
     return next(span.cause for span in spans if span.role == "main")
 
 
-def control_share(spans, report, waits):
-    """Of the span, what this issue's causes have, less what the thread really was without a CPU, gap by gap (the probes add up short waits: how
+def control_share(spans, report, waits, causes=CAUSES):
+    """Of the span, what these causes have, less what the thread really was without a CPU, gap by gap (the probes add up short waits: how
     long they were is known, and not where in the gap)."""
-    (device,), claimed = report["devices"], Counter()
-    alone = run_queue.union(waits.get(next(span.tid for span in spans if span.role == "main"), []))
-    for gap in device["gaps"]:
+    claimed = Counter()
+    main = {span.tid for span in spans if span.role == "main"}
+    alone = run_queue.union(wait for thread in main for wait in waits.get(thread, []))
+    for gap in (gap for device in report["devices"] for gap in device["gaps"]):
         excused = run_queue.length(run_queue.inside(alone, gap["begin_ns"], gap["end_ns"]))
         for cause in gap["causes"]:
             ns, known = cause["end_ns"] - cause["begin_ns"], min(excused, cause["end_ns"] - cause["begin_ns"]) * (cause["id"] in QUEUED)
-            if cause["id"] in CAUSES:
+            if cause["id"] in causes:
                 claimed[cause["id"]] += ns - known
                 excused -= known
-    return sum(claimed.values()) / device["span_ns"], claimed
+    return sum(claimed.values()) / sum(device["span_ns"] for device in report["devices"]), claimed
 
 
-def score_run(folder):
-    """A folder with truth.json (simgpu), spans.jsonl (the program), report.json, and waits.json where the scheduler was traced."""
+def score_run(folder, **how):
+    """A folder with truth*.json (simgpu, one of each process), spans.jsonl (the program), report.json, and waits.json where the scheduler was
+    traced. All devices together."""
     folder = Path(folder)
-    return score(true_gaps(folder / "truth.json"), read_spans(folder / "spans.jsonl"), json.loads((folder / "report.json").read_text()),
-                 run_queue.read(folder / "waits.json"))
+    ops, spans = operations(*sorted(folder.glob("truth*.json"))), read_spans(folder / "spans.jsonl")
+    report, waits = json.loads((folder / "report.json").read_text()), run_queue.read(folder / "waits.json")
+    result = Score()
+    for device in sorted({op["device"] for op in ops if op["op"] != "hostfn"}):
+        result.add(score(gaps_of(ops, device), spans, report, waits, of=device, **how))
+    return result
