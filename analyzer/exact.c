@@ -75,7 +75,7 @@ static struct call stand_in(const struct measured *m)
 			      .device = m->device,
 			      .name = m->name,
 			      .hook = GST_HOOK_MAX,
-			      .detail = m->copy,
+			      .detail = m->kind == GST_ACTIVITY_COPY ? m->copy : 0,
 			      .family = family_of(m),
 			      .flags = GST_SUBMISSION,
 			      .args = { m->bytes, 0 } };

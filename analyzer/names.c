@@ -2,6 +2,7 @@
 #include "names.h"
 
 #include "alloc.h"
+#include "comm_kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -128,12 +129,15 @@ enum err_kind names_publish(struct names *n, struct trace *t, struct error *e)
 	t->kernels = array_new(t->n_kernels, sizeof(*t->kernels));
 	t->entries = array_new(n->n + 1, sizeof(*t->entries));
 	t->n_nccl_hooks = GST_NCCL_MAX + 1;
+	t->communicates = array_new(t->n_kernels, sizeof(*t->communicates));
 	t->nccl_hooks = array_new(t->n_nccl_hooks, sizeof(*t->nccl_hooks));
-	if (!t->hooks || !t->kernels || !t->entries || !t->nccl_hooks)
+	if (!t->hooks || !t->kernels || !t->communicates || !t->entries || !t->nccl_hooks)
 		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
 	t->kernels[0] = "";
-	for (size_t i = 0; i < n->n_kernels; i++)
+	for (size_t i = 0; i < n->n_kernels; i++) {
 		t->kernels[i + 1] = t->text + n->all[n->first_kernel + i].text;
+		t->communicates[i + 1] = comm_kernel(t->kernels[i + 1]);
+	}
 	for (size_t i = 0; i < n->n; i++)
 		if (n->all[i].key >> 32 == GST_SPACE_ENTRY)
 			t->entries[t->n_entries++] = t->text + n->all[i].text;

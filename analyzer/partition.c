@@ -6,8 +6,17 @@
 #include "alloc.h"
 #include "ns.h"
 
+#define COPY_KINDS 8
+
 /* Owners in the order of their claims: whoever comes first owns the nanosecond. */
-enum owner { OWNER_COMPUTE, OWNER_COMM, OWNER_COPY, OWNER_MEMSET = OWNER_COPY + 8, OWNER_COUNT };
+enum owner { OWNER_COMPUTE, OWNER_COMM, OWNER_COPY, OWNER_MEMSET = OWNER_COPY + COPY_KINDS, OWNER_COUNT };
+
+/* Among copies: over the host's link before the other links, those before the device's own memory; pageable, which most can be done about,
+ * first; last what is not known. */
+static const uint8_t copy_places[COPY_KINDS] = {
+	[GST_COPY_H2D_PAGEABLE] = 0, [GST_COPY_H2D_PINNED] = 1, [GST_COPY_D2H_PAGEABLE] = 2, [GST_COPY_D2H_PINNED] = 3,
+	[GST_COPY_PEER] = 4,         [GST_COPY_D2D] = 5,        [GST_COPY_H2H] = 6,          [GST_COPY_UNKNOWN] = 7,
+};
 
 static enum owner owner_of(const struct op *op)
 {
@@ -17,7 +26,7 @@ static enum owner owner_of(const struct op *op)
 	case OP_COMM:
 		return OWNER_COMM;
 	case OP_COPY:
-		return OWNER_COPY + op->copy;
+		return OWNER_COPY + copy_places[op->copy];
 	default:
 		return OWNER_MEMSET;
 	}
@@ -129,7 +138,7 @@ bool partition_of(struct partition *out, const struct device_timeline *d, int64_
 	out->compute_ns = p.owned[OWNER_COMPUTE];
 	out->comm_ns = p.owned[OWNER_COMM];
 	out->memset_ns = p.owned[OWNER_MEMSET];
-	for (int i = 0; i < 8; i++)
-		out->copy_ns[i] = p.owned[OWNER_COPY + i];
+	for (int i = 0; i < COPY_KINDS; i++)
+		out->copy_ns[i] = p.owned[OWNER_COPY + copy_places[i]];
 	return true;
 }

@@ -43,7 +43,7 @@ void place_exact(struct device_timeline *out, const struct stream_work *w, const
 			   .measured = m,
 			   .stream = c->stream,
 			   .count = count,
-			   .class = (uint8_t)place_class_of_measured(m, w->trace),
+			   .class = (uint8_t)place_class_of_measured(m, c, w->trace),
 			   .exact = true,
 			   .unlinked = exact_is_unlinked(w->facts->exact, c) };
 	if (op->class == OP_COPY)

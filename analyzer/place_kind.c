@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "place_kind.h"
 
-#include <string.h>
+#include "comm_kernels.h"
 
-/* ncclKernel_… to 2.18, ncclDevKernel_… since; mangled C++ names begin with _Z and a length */
 static bool communicates(const struct trace *t, uint32_t kernel)
 {
-	const char *name = kernel < t->n_kernels ? t->kernels[kernel] : "";
+	return t->communicates && kernel < t->n_kernels && t->communicates[kernel];
+}
 
-	if (strncmp(name, "_Z", 2) == 0)
-		name += 2 + strspn(name + 2, "0123456789");
-	return strncmp(name, "nccl", 4) == 0;
+/* A kernel of whatever name is communication if an NCCL call launched it. */
+static bool launched_by_nccl(const struct call *c)
+{
+	return c->family == GST_FAMILY_LAUNCH && c->detail == LAUNCH_BY_NCCL;
 }
 
 enum op_class place_class_of_call(const struct call *c, const struct trace *t)
@@ -21,7 +22,7 @@ enum op_class place_class_of_call(const struct call *c, const struct trace *t)
 	case GST_FAMILY_MEMSET:
 		return OP_MEMSET;
 	case GST_FAMILY_LAUNCH:
-		return communicates(t, c->name) ? OP_COMM : OP_KERNEL;
+		return launched_by_nccl(c) || communicates(t, c->name) ? OP_COMM : OP_KERNEL;
 	default:
 		return OP_KERNEL;
 	}
@@ -36,13 +37,13 @@ enum op_class place_class_of_node(const struct graph_node *n, const struct trace
 	return communicates(t, n->name) ? OP_COMM : OP_KERNEL;
 }
 
-enum op_class place_class_of_measured(const struct measured *m, const struct trace *t)
+enum op_class place_class_of_measured(const struct measured *m, const struct call *c, const struct trace *t)
 {
 	if (m->kind == GST_ACTIVITY_COPY)
 		return OP_COPY;
 	if (m->kind == GST_ACTIVITY_MEMSET)
 		return OP_MEMSET;
-	return communicates(t, m->name) ? OP_COMM : OP_KERNEL;
+	return launched_by_nccl(c) || communicates(t, m->name) ? OP_COMM : OP_KERNEL;
 }
 
 const char *op_kernel(const struct op *op)

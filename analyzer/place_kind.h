@@ -6,4 +6,4 @@
 
 enum op_class place_class_of_call(const struct call *c, const struct trace *t);
 enum op_class place_class_of_node(const struct graph_node *n, const struct trace *t);
-enum op_class place_class_of_measured(const struct measured *m, const struct trace *t);
+enum op_class place_class_of_measured(const struct measured *m, const struct call *c, const struct trace *t);

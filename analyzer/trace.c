@@ -2,6 +2,7 @@
 #include "trace.h"
 
 #include "alloc.h"
+#include "comm_kernels.h"
 #include "front.h"
 #include "sequence.h"
 #include "trace_decode.h"
@@ -193,6 +194,8 @@ static enum err_kind decode(struct decoder *d, int64_t now_ns, struct error *e)
 		return kind;
 	sort_all(d->t);
 	apply_cut(d->t);
+	if (!comm_launches_mark(d->t))
+		return trace_no_memory(d->t, e);
 	if (!stacks_ready(&d->t->stacks, d->t->cut_ns) || !stacks_find_sites(d->t))
 		return trace_no_memory(d->t, e);
 	set_lifetime(d);
@@ -285,6 +288,7 @@ void trace_free(struct trace *t)
 	free(t->nccl_hooks);
 	free(t->hooks);
 	free(t->kernels);
+	free(t->communicates);
 	free(t->entries);
 	free(t->text);
 	free(t);

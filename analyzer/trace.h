@@ -25,7 +25,7 @@ struct call { /* a driver call; fields as in FORMAT.md */
 	int32_t result;
 	uint16_t hook; /* index into trace.hooks, always valid */
 	uint16_t device;
-	uint16_t detail;
+	uint16_t detail; /* of a launch: LAUNCH_BY_NCCL (comm_kernels.h), else 0 */
 	uint8_t family; /* enum gst_family */
 	uint8_t flags;
 	union {
@@ -185,6 +185,7 @@ struct trace {
 	const char **nccl_hooks;    size_t n_nccl_hooks; /* nccl_call.hook indexes it; NULL where the name was lost */
 	const char **hooks;         size_t n_hooks;   /* by hook id; NULL where the name was lost */
 	const char **kernels;       size_t n_kernels; /* call.name indexes it; [0] is "" */
+	bool *communicates;                           /* likewise: by its name, the kernel is communication (comm_kernels.h) */
 	const char **entries;       size_t n_entries; /* driver functions looked up that the recorder does not know: "name version flags" */
 	struct stacks stacks;       /* where its threads were */
 	char *text;                 /* what the names above point into */
