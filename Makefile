@@ -299,7 +299,7 @@ $(BUILD)/obj/%.o: %.S $(FLAGS_FILE)
 PRODUCTS := $(SHIM_SO) $(TWIN_SO) $(GPUSHIM) $(SIM_SO)
 TESTS    := $(UNIT) $(WL) $(WL_PLUGIN) $(TOOLS) $(BENCH) $(NCCL_SO) $(NCCL_CLIENTS) $(CUPTI_SO) $(CUPTI_CLIENTS) $(NVTX_CLIENTS) $(TORCH_SO) $(TORCH_CLIENT) $(REPLAY)
 
-.PHONY: all static tests workloads fuzz check unit demo lint format install clean help compile_commands.json
+.PHONY: all static tests workloads fuzz check scenarios unit demo lint format install clean help compile_commands.json
 
 all: $(PRODUCTS) ## build the shim, the analyzer and the simulated driver (the default)
 	@:
@@ -341,6 +341,12 @@ $(BUILD)/setup-cupti: scripts/setup.sh $(BUILD)/setup-test
 
 check: tests static $(BUILD)/setup-test $(BUILD)/setup-clients $(BUILD)/setup-hta $(BUILD)/setup-nccl $(BUILD)/setup-cupti ## run every test; ends with "N passed, N failed"
 	$(Q)BUILD=$(BUILD) SAN=$(SAN) $(PYTHON) scripts/check.py $(CHECK)
+
+SEEDS ?= 21-40
+JOBS  ?= 1
+scenarios: tests ## how often a cause is right, by programs with known faults; SEEDS=21-40 (as root; some 40 minutes; goes on where it was cut)
+	$(Q)BUILD=$(BUILD) $(PYTHON) tests/scenarios/lab/run_scenarios.py --seeds $(SEEDS) --jobs $(JOBS) --json $(BUILD)/matrix.json \
+		--markdown $(BUILD)/MATRIX.md
 
 # On all CPUs, unless make was told on how many: who wants to see it has not built anything yet.
 demo: ## record a real training script and print its report

@@ -28,6 +28,7 @@ class Plan:
     gap_ns: int = 1_000_000  # the shortest gap that is scored; the laboratory of all causes asks for less
     level: str = None      # GPUSHIM_DEVICE
     score: str = "gaps"    # "bursts", "exposed": by sums (lab/sums.py)
+    crowded: bool = False  # it wants more CPUs than there are: that they are missing says nothing about the machine
     processes: bool = False  # several put in work: each keeps its own log
 
 
@@ -57,7 +58,14 @@ class Place:
         """How long a fault takes, and how much it reads."""
         if self.seed is None:
             return {"LAB_STEPS": min(self.steps, 64)}
-        return {"LAB_STEPS": self.steps, "SEED": self.seed, "LAB_SHORT": self.short, "LAB_LONG": self.long}
+        of_steps = {"LAB_STEPS": self.steps, "SEED": self.seed, "LAB_SHORT": self.short, "LAB_LONG": self.long}
+        return {**of_steps, **self.device_env()}
+
+    def device_env(self):
+        """Of the loop around the fault: one device or two, one to four streams on each, kernels of 0.5 to 4 ms."""
+        rng = random.Random(f"{self.seed} {self.name} device")
+        devices = rng.choice((1, 1, 1, 2))
+        return {"LAB_DEVICES": devices, "SIMGPU_DEVICES": devices, "LAB_STREAMS": rng.randint(1, 4), "LAB_KERNEL_US": int(500 * 8 ** rng.random())}
 
     def lengths(self):
         """Not more than all of them together, ns."""
@@ -139,6 +147,13 @@ def decode(place):
     return loader(place, workers=1)
 
 
+def workers(place):
+    """One to eight, for two CPUs."""
+    plan = loader(place, workers=place.whole(2, 8, 2))
+    plan.crowded = True
+    return plan
+
+
 def reads_cold(place, plan):
     """Its workers do."""
     rig.disk_of(place.folder)
@@ -214,3 +229,4 @@ def control(place):
 
 FAULTS = {f.__name__.replace("_", "-"): f for f in (read, mmap, direct, overlay, fuse, socket, decode, worker_read, checkpoint, lock, gil,
                                                     python_decode, python_read, contention, quota, sleep, memory, control)}
+WITH_SEEDS = {**FAULTS, "workers": workers}  # the laboratory of all causes has them all

@@ -40,8 +40,11 @@ struct span {
 long lab_now(void);
 /* Opens $LAB_TRUTH; without it nothing is written. */
 void truth_open(void);
-/* From now on lines are kept, until the end of the program: no write makes a gap longer. Not where processes fork. */
+/* From now on lines are kept until the end of the program: no write makes a gap longer. A child that is forked begins with truth_child(),
+ * and writes what it kept before it ends by _exit(). */
 void truth_keep(void);
+void truth_child(void);
+void truth_write(void);
 struct span span_begin(const char *cause, const char *role, long step);
 /* By the thread that began it. */
 void span_end(const struct span *s);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """python_faults.py FAULT STEPS: what faults_linked.c and loader_linked.c are for C, for Python: a lock that is the interpreter's own, and
-workers of multiprocessing. The truth is written as lab.h says.
+workers of multiprocessing. The truth is written as lab.h says, the lengths are the
+seed's (lab_random.c).
 
     gil     another thread computes in Python without a pause: the main thread waits for the GIL in each step
     decode  a worker of multiprocessing computes; a thread takes its batches from a queue and hands them to the main thread
@@ -12,6 +13,7 @@ import json
 import multiprocessing
 import os
 import queue
+import random
 import signal
 import sys
 import threading
@@ -24,6 +26,21 @@ from train import Device  # noqa: E402
 
 MS = 1_000_000
 KERNEL = "step__2000us"
+
+
+class Lengths:
+    """As lab_random.c has them: stratified, log-uniform. Without a seed all are `fixed`."""
+
+    def __init__(self, steps, fixed):
+        self.fixed, self.steps = fixed, steps
+        low, high = int(os.environ.get("LAB_SHORT", fixed)), int(os.environ.get("LAB_LONG", fixed))
+        rng = random.Random(os.environ.get("SEED"))
+        strata = rng.sample(range(steps), steps)
+        self.ns = [int(low * (high / low) ** ((stratum + rng.random()) / steps)) for stratum in strata]
+        page, rate = 4096, int(os.environ.get("LAB_RATE", 0))
+        fixed_bytes = int(os.environ.get("LAB_BATCH", 0))
+        self.bytes = [fixed_bytes or int(rate * ns / 1e9) // page * page + page for ns in self.ns]
+        self.offsets = [sum(self.bytes[:step]) for step in range(steps)]
 
 
 class Truth:
@@ -115,9 +132,11 @@ def compute_always(truth, over):
 
 
 def gil(steps):
-    """Whoever wants the GIL waits for 5 ms, after each call that gave it back: the launch, the one that waits for the device, and a look at the
+    """Whoever wants the GIL waits for the interpreter's switch interval, 5 ms without a seed, after each call that gave it back: the launch, the one that waits for the device, and a look at the
     kernel's counts (schedstat)."""
     training, over = Training(), threading.Event()
+    if "SEED" in os.environ:
+        sys.setswitchinterval(0.0005 * 40 ** random.Random(os.environ["SEED"]).random())
     training.truth.kept = []
     other = threading.Thread(target=compute_always, args=(training.truth, over))
     other.start()
@@ -138,9 +157,12 @@ def gil(steps):
 class Decode:
     cause = "input-preprocess"
 
+    def __init__(self, steps):
+        self.lengths = Lengths(steps, 12 * MS)
+
     def work(self, truth, index):
         with truth.span(self.cause, "worker", index):
-            compute_cpu(12 * MS)
+            compute_cpu(self.lengths.ns[index])
         return bytes(64)
 
     def where(self, _):
@@ -148,21 +170,22 @@ class Decode:
 
 
 class Read:
-    """$LAB_BATCH bytes of $LAB_FILE, cold."""
+    """$LAB_BATCH bytes of $LAB_FILE, or $LAB_RATE a second, cold."""
     cause = "input-storage"
 
-    def __init__(self):
-        self.path, self.bytes = os.environ["LAB_FILE"], int(os.environ["LAB_BATCH"])
+    def __init__(self, steps):
+        self.path, self.lengths = os.environ["LAB_FILE"], Lengths(steps, 20 * MS)
         self.fd = os.open(self.path, os.O_RDONLY)
 
     def work(self, truth, index):
-        os.posix_fadvise(self.fd, index * self.bytes, self.bytes, os.POSIX_FADV_DONTNEED)
+        offset, size = self.lengths.offsets[index], self.lengths.bytes[index]
+        os.posix_fadvise(self.fd, offset, size, os.POSIX_FADV_DONTNEED)
         with truth.span(self.cause, "worker", index, self.where(index)):
-            data = os.pread(self.fd, self.bytes, index * self.bytes)
+            data = os.pread(self.fd, size, offset)
         return data[:64]
 
     def where(self, index):
-        return {"path": self.path, "offset": index * self.bytes, "bytes": self.bytes}
+        return {"path": self.path, "offset": self.lengths.offsets[index], "bytes": self.lengths.bytes[index]}
 
 
 def worker(truth, job, ask, answer):
@@ -220,11 +243,11 @@ def load(steps, job):
 
 
 def decode(steps):
-    load(steps, Decode())
+    load(steps, Decode(steps))
 
 
 def read(steps):
-    load(steps, Read())
+    load(steps, Read(steps))
 
 
 if __name__ == "__main__":
