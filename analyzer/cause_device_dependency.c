@@ -1,30 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Work that had been submitted waited for a host function that its stream was running, or for an event behind another device's work.
- * Work of the same device is none of it: while that runs the device is not idle, and what it takes to hand on is latency. */
+/* Work that had been submitted waited for a host function or for another device's work, which stood before it in its stream or in one that it
+ * waited for (depend.h). Work of the same device is none of it: while that runs the device is not idle, and what it takes to hand on is latency.
+ * Until the submission had returned, whoever was late with it is to blame, whatever the work would have waited for besides. */
 #include "cause_rules.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "ns.h"
 #include "text.h"
 
-static void propose_hostfn(const struct gap_view *v, struct findings *out)
-{
-	const struct op *op = v->hostfn;
-	int64_t begin = op ? op->begin_ns : v->gap->begin_ns, end = op ? op->end_ns : v->gap->end_ns;
-	struct finding *f;
-	char call[256];
-
-	f = findings_add(out, CAUSE_device_dependency, op ? CONFIDENCE_OBSERVED : CONFIDENCE_INFERRED, begin, end);
-	chain_submitter(f, v, "a host function ran in the stream");
-	evidence_call(call, sizeof(call), op ? op->trace : v->trace, v->gap->hostfn);
-	snprintf(f->words->evidence, sizeof(f->words->evidence), "a host function ran in the stream: %s", call);
-}
-
 static uint32_t stream_id(const struct trace *t, uint32_t stream)
 {
 	return stream < t->n_streams ? t->streams[stream].id : 0;
+}
+
+static uint32_t device_of(const struct dependency *d)
+{
+	return d->stream < d->trace->n_streams ? d->trace->streams[d->stream].device : 0;
 }
 
 /* The work that was waited for: the kernel's name, or the call's. */
@@ -32,47 +27,85 @@ static void producer_name(char *buf, size_t size, const struct dependency *d)
 {
 	const char *kernel = d->producer->name < d->trace->n_kernels ? d->trace->kernels[d->producer->name] : "";
 
+	if (d->kind == DEPEND_HOSTFN) {
+		snprintf(buf, size, "a host function");
+		return;
+	}
 	if (d->producer->family != GST_FAMILY_LAUNCH || !*kernel)
 		kernel = call_name(d->trace, d->producer);
 	text_clean(buf, size, kernel, 64);
 }
 
-static void propose_wait(const struct gap_view *v, struct findings *out, int64_t begin, int64_t end,
-			 enum confidence confidence)
+__attribute__((format(printf, 3, 4))) static void append(char *buf, size_t size, const char *format, ...)
+{
+	size_t used = strlen(buf);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(buf + used, size - used, format, args);
+	va_end(args);
+}
+
+/* "stream 3 waited for event 0x7 in stream 2, which waited for event 0x5 behind " */
+static void tell_waits(char *buf, size_t size, const struct dependency *d)
+{
+	for (uint32_t i = 0; i < d->n_waits; i++) {
+		const struct call *wait = d->waits[i];
+
+		if (i == 0)
+			append(buf, size, "stream %u", stream_id(d->trace, wait->stream));
+		else
+			append(buf, size, " in stream %u, which", stream_id(d->trace, wait->stream));
+		append(buf, size, " waited for event 0x%" PRIx64, wait->args[0]);
+	}
+	append(buf, size, d->n_waits ? " behind " : "the legacy default stream's order put the work behind ");
+}
+
+static void tell(struct finding *f, const struct gap_view *v)
 {
 	const struct dependency *d = &v->gap->depends;
-	const struct trace *t = d->trace;
-	struct finding *f;
-	char name[96];
+	char *buf = f->words->evidence, name[96], call[256];
+	size_t size = sizeof(f->words->evidence);
 
-	if (end <= begin)
+	buf[0] = 0;
+	evidence_call(call, sizeof(call), d->trace, d->producer);
+	if (d->kind == DEPEND_HOSTFN && !d->n_waits && d->stream == v->submit->stream) {
+		chain_submitter(f, v, "a host function ran in the stream");
+		append(buf, size, "a host function ran in the stream: %s", call);
 		return;
-	f = findings_add(out, CAUSE_device_dependency, confidence, begin, end);
-	chain_submitter(f, v, "its work waited for device %u", t->streams[d->stream].device);
+	}
 	producer_name(name, sizeof(name), d);
-	snprintf(f->words->evidence, sizeof(f->words->evidence),
-		 "stream %u waited for event 0x%" PRIx64 " behind %s in stream %u of device %u (wait at byte %" PRIu64
-		 ")",
-		 stream_id(t, d->wait->stream), d->wait->args[0], name, stream_id(t, d->stream),
-		 t->streams[d->stream].device, d->wait->byte);
+	if (d->kind == DEPEND_HOSTFN)
+		chain_submitter(f, v, "its work waited for a host function");
+	else
+		chain_submitter(f, v, "its work waited for device %u", device_of(d));
+	tell_waits(buf, size, d);
+	append(buf, size, "%s in stream %u of device %u", name, stream_id(d->trace, d->stream), device_of(d));
+	if (d->n_waits)
+		append(buf, size, " (wait at byte %" PRIu64 ")", d->waits[0]->byte);
+	if (d->kind == DEPEND_HOSTFN)
+		append(buf, size, ": %s", call);
+}
+
+static void propose(const struct gap_view *v, struct findings *out, int64_t begin, int64_t end,
+		    enum confidence confidence)
+{
+	if (end > begin)
+		tell(findings_add(out, CAUSE_device_dependency, confidence, begin, end), v);
 }
 
 /* From the submission's return to the producer's end. It is proven as far as the producer was provably still at it; where its end is known
- * late only, it may have taken until then. */
-static void propose_event(const struct gap_view *v, struct findings *out)
-{
-	const struct dependency *d = &v->gap->depends;
-	int64_t begin = max64(v->gap->begin_ns, v->submit->end_ns);
-	int64_t end = min64(v->gap->end_ns, middle64(d->earliest_end_ns, d->latest_end_ns));
-
-	propose_wait(v, out, begin, end, d->earliest_end_ns > begin ? CONFIDENCE_OBSERVED : CONFIDENCE_INFERRED);
-	propose_wait(v, out, max64(begin, end), min64(v->gap->end_ns, d->latest_end_ns), CONFIDENCE_INFERRED);
-}
-
+ * late only, it may have taken until then: the work was ready, and nothing else is known that it waited for. */
 void cause_device_dependency(const struct gap_view *v, struct findings *out)
 {
-	if (v->gap->hostfn && v->trace)
-		propose_hostfn(v, out);
-	if (v->gap->depends.producer && v->submit)
-		propose_event(v, out);
+	const struct dependency *d = &v->gap->depends;
+	int64_t begin, end;
+
+	if (!d->kind || !v->submit)
+		return;
+	begin = max64(v->gap->begin_ns, v->submit->end_ns);
+	end = min64(v->gap->end_ns, d->end_ns);
+	propose(v, out, begin, end,
+		d->placed || d->earliest_end_ns > begin ? CONFIDENCE_OBSERVED : CONFIDENCE_INFERRED);
+	propose(v, out, max64(begin, end), min64(v->gap->end_ns, d->latest_end_ns), CONFIDENCE_INFERRED);
 }

@@ -274,27 +274,6 @@ static bool set_chains(struct gap_view *v, const struct run *run)
 
 /* ---- the view ---- */
 
-static bool begins_before(const void *element, const void *key)
-{
-	return ((const struct op *)element)->begin_ns < *(const int64_t *)key;
-}
-
-/* As well as the timeline knows. */
-static const struct op *hostfn_op(const struct gap_view *v)
-{
-	const struct device_timeline *d = v->device;
-	int64_t from_ns = v->gap->begin_ns - v->gap->begin_error_ns;
-
-	if (!v->gap->hostfn)
-		return NULL;
-	for (size_t i = array_first(d->ops, d->n_ops, sizeof(*d->ops), begins_before, &from_ns);
-	     i < d->n_ops && d->ops[i].begin_ns < v->gap->end_ns; i++) {
-		if (d->ops[i].class == OP_HOSTFN && d->ops[i].call == v->gap->hostfn)
-			return &d->ops[i];
-	}
-	return NULL;
-}
-
 int64_t gap_view_ready_ns(const struct gap_view *v)
 {
 	const struct dependency *d = &v->gap->depends;
@@ -302,10 +281,8 @@ int64_t gap_view_ready_ns(const struct gap_view *v)
 
 	if (v->submit)
 		at = max64(at, v->submit->end_ns);
-	if (v->hostfn)
-		at = max64(at, v->hostfn->end_ns);
 	if (d->producer)
-		at = max64(at, middle64(d->earliest_end_ns, d->latest_end_ns));
+		at = max64(at, d->end_ns);
 	return min64(at, v->gap->end_ns);
 }
 
@@ -313,8 +290,6 @@ int64_t gap_view_ready_by_ns(const struct gap_view *v)
 {
 	int64_t at = gap_view_ready_ns(v);
 
-	if (v->gap->hostfn)
-		at = max64(at, v->hostfn ? v->hostfn->stretch_end_ns : v->gap->end_ns);
 	if (v->gap->depends.producer)
 		at = max64(at, v->gap->depends.latest_end_ns);
 	return min64(at, v->gap->end_ns);
@@ -360,7 +335,6 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 	v->host = (struct host_match){ 0 };
 	v->in_calls.n = 0;
 	v->proven = gap->begin_ns + gap->begin_error_ns < gap->end_ns - gap->end_error_ns;
-	v->hostfn = hostfn_op(v);
 	v->memory = threads->memory;
 	set_submitter(v, threads);
 	p = v->submit ? threads_process(threads, v->trace) : NULL;

@@ -34,7 +34,6 @@ struct gap_view {
 	const struct device_timeline *device;
 	const struct trace *trace;    /* of the process that submits the next work */
 	const struct memory *memory;  /* of the run; NULL not known */
-	const struct op *hostfn;      /* the host function the gap names, where it ran; NULL none, or not known */
 	const struct call *submit;    /* the call that ends the gap, NULL unknown */
 	uint32_t tid;                 /* the submitting thread, 0 unknown */
 	bool first_launch;            /* submit is the first launch of its kernel */

@@ -46,15 +46,28 @@ uint64_t op_bytes(const struct op *op);
 /* Why a busy stretch's end, that is a gap's begin, is known; the best of several. */
 enum boundary { BOUNDARY_NONE, BOUNDARY_EDGE, BOUNDARY_BLOCKING_RETURN, BOUNDARY_QUERY, BOUNDARY_POLL, BOUNDARY_MEASURED };
 
-/* What work waited for, besides what stood before it in its stream, although it had been submitted. */
+enum depend_kind {
+	DEPEND_NONE,
+	DEPEND_WORK,   /* another device's */
+	DEPEND_HOSTFN, /* a host function, of whichever device's stream */
+};
+
+#define DEPEND_WAITS 4 /* so many waits are followed, from one stream to the next */
+
+/* What work waited for although it had been submitted: of all that it stood behind and that keeps its own device idle, what ended last. */
 struct dependency {
-	const struct call *wait;     /* the call that made a stream wait for an event; NULL: no such dependency is known */
-	const struct call *producer; /* the last work it waited for */
+	uint8_t kind; /* enum depend_kind */
+	bool unknown; /* it may have waited for something that no record names */
+	bool placed;  /* end_ns is its place in this device's timeline */
+	uint32_t n_waits;
+	const struct call *waits[DEPEND_WAITS]; /* that made the work's stream wait, the producer's event last; none: they are in one stream, or in streams
+						 * that the legacy default stream keeps in order */
+	const struct call *producer;
 	const struct trace *trace;
-	uint32_t stream;             /* the producer's, an index */
-	uint32_t device;             /* the producer's, index in timeline.devices */
-	int64_t earliest_end_ns, latest_end_ns; /* of the producer */
-	bool unknown;                /* it may have waited for something that no record names */
+	uint32_t stream; /* the producer's, an index */
+	uint32_t device; /* the producer's, index in timeline.devices */
+	int64_t end_ns;  /* of the producer, as well as it is known */
+	int64_t earliest_end_ns, latest_end_ns;
 };
 
 struct gap {
@@ -62,8 +75,7 @@ struct gap {
 	int64_t begin_error_ns, end_error_ns; /* the true end lies within ± of each */
 	uint8_t begin_known_by;               /* enum boundary */
 	const struct op *before, *after;      /* work that ended last and began first; after may be NULL in host-function gaps */
-	const struct call *hostfn;            /* the host function the queued work waited for, or NULL */
-	struct dependency depends;            /* another device's work that `after` waited for */
+	struct dependency depends;            /* what `after` waited for */
 };
 
 struct device_timeline {

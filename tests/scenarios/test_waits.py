@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Work is queued and the device is idle all the same: the report must say why, and the host is innocent."""
 
+import re
+
 import pytest
 import truth
 from machine import once_in
@@ -73,7 +75,9 @@ def test_between_streams(recorder):
     function and before the synchronise."""
     def check():
         devices, true = record(recorder, "streams")
-        check_waited(devices[0], true, 0.85)
+        for cause in check_waited(devices[0], true, 0.85):
+            assert any(re.search(r"stream \d+ waited for event 0x[0-9a-f]+ behind a host function in stream \d+ of device 0", text)
+                       for text in cause["evidence"]), cause
     once_in(TRIES, check)
 
 

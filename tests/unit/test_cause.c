@@ -161,7 +161,13 @@ static void random_world(struct world *w)
 		w->ops[i] = (struct op){ .call = after, .trace = &w->trace, .begin_ns = at, .end_ns = at + 1 };
 		w->gaps[i].after = below(5) ? &w->ops[i] : NULL;
 		w->gaps[i].before = i && below(5) ? &w->ops[i - 1] : NULL;
-		w->gaps[i].hostfn = below(8) ? NULL : before;
+		if (below(16) == 0)
+			w->gaps[i].depends = (struct dependency){ .kind = DEPEND_HOSTFN,
+								  .producer = before,
+								  .trace = &w->trace,
+								  .placed = below(2) == 0,
+								  .end_ns = at - below(5 * MS),
+								  .latest_end_ns = at };
 	}
 	w->device.n_ops = w->device.n_gaps;
 }
