@@ -218,8 +218,8 @@ static bool runs_on(const struct sweep *w, const struct region *r)
 {
 	int64_t time_ns = r->latest_begin_ns;
 
-	if (r->second_begin_ns < time_ns)
-		return false; /* other work may have come and gone before */
+	if (r->second_begin_ns <= time_ns)
+		return false; /* other work may have come and gone before, or be what ran then */
 	for (size_t i = w->at_busy; i < w->busy.n && w->busy.at[i].begin_ns <= time_ns; i++)
 		if (w->busy.at[i].begin_ns == time_ns)
 			return true;
