@@ -107,5 +107,8 @@ void cause_device_dependency(const struct gap_view *v, struct findings *out)
 	end = min64(v->gap->end_ns, d->end_ns);
 	propose(v, out, begin, end,
 		d->placed || d->earliest_end_ns > begin ? CONFIDENCE_OBSERVED : CONFIDENCE_INFERRED);
-	propose(v, out, max64(begin, end), min64(v->gap->end_ns, d->latest_end_ns), CONFIDENCE_INFERRED);
+	begin = max64(begin, end);
+	end = min64(v->gap->end_ns, d->latest_end_ns);
+	if (!d->placed || since64(end, begin) > gap_view_latency_ns(v)) /* less is what an edge is off by */
+		propose(v, out, begin, end, CONFIDENCE_INFERRED);
 }
