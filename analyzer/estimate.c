@@ -20,9 +20,46 @@ static void keep_pieces(struct estimate *e, struct idle_pieces *pieces, double l
 	*pieces = (struct idle_pieces){ 0 };
 }
 
+static int by_mean(const void *a, const void *b)
+{
+	const struct work_class *x = *(struct work_class *const *)a, *y = *(struct work_class *const *)b;
+
+	return (x->mean_ns > y->mean_ns) - (x->mean_ns < y->mean_ns);
+}
+
+/* What a kernel takes: the median over launches, each counting as its kind's mean. False: no memory. */
+static bool median_kernel(const struct classes *c, uint64_t *launches, int64_t *ns)
+{
+	const struct work_class **kernels = array_new(c->n, sizeof(*kernels));
+	uint64_t seen = 0;
+	size_t n = 0;
+
+	*launches = 0;
+	*ns = 0;
+	if (!kernels)
+		return false;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->at[i].n && c->at[i].like && c->at[i].like->family == GST_FAMILY_LAUNCH) {
+			kernels[n++] = &c->at[i];
+			*launches += c->at[i].works;
+		}
+	array_sort(kernels, n, sizeof(*kernels), by_mean);
+	for (size_t i = 0; i < n; i++) {
+		seen += kernels[i]->works;
+		if (seen * 2 >= *launches) {
+			*ns = kernels[i]->mean_ns > 0 && kernels[i]->mean_ns < 9e18 ? (int64_t)kernels[i]->mean_ns : 0;
+			break;
+		}
+	}
+	free(kernels);
+	return true;
+}
+
 static bool make(struct maker *m, struct firing *const *firings)
 {
 	bool any = false;
+	uint64_t kernels;
+	int64_t kernel_ns;
 
 	m->looks = array_new(m->n, sizeof(*m->looks));
 	if (!m->looks || !estimate_find_bursts(m, firings))
@@ -32,12 +69,14 @@ static bool make(struct maker *m, struct firing *const *firings)
 	if (!any)
 		return true;
 	if (!classes_new(&m->classes) || !replay_new(&m->replay, m->works, m->n, &m->classes, estimate_samples_of, m) ||
-	    !estimate_give_samples(m) || !estimate_look(m))
+	    !estimate_give_samples(m) || !estimate_look(m) || !median_kernel(&m->classes, &kernels, &kernel_ns))
 		return false;
 	for (uint32_t i = 0; i < m->n; i++) {
 		if (!m->out->devices[i].estimate.made)
 			continue;
 		estimate_conclude(m, i);
+		m->out->devices[i].estimate.kernels = kernels;
+		m->out->devices[i].estimate.kernel_ns = kernel_ns;
 		keep_pieces(&m->out->devices[i].estimate, &m->looks[i].pieces, m->latency_ns);
 	}
 	return true;

@@ -27,6 +27,8 @@ struct estimate { /* of one device's idle time */
 	uint64_t works, sampled_works; /* submissions on the device; of them, those of a kind that was measured */
 	int64_t cost_ns; /* what bursts took of the program's threads; like passed, of one that met several devices on the first alone */
 	int64_t latency_ns; /* of the model, from a submission to its earliest start */
+	uint64_t kernels;   /* launches of kernels of kinds that were measured, on all devices, */
+	int64_t kernel_ns;  /* and what half of them take less than */
 	struct idle_pieces pieces; /* where the model is idle in unresolved time: every so-manieth of them */
 };
 

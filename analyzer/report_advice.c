@@ -1,69 +1,91 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* report_advice.c: for people, the few that matter most. For programs: report_advice_json.c. */
 #include "report_advice.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "ns.h"
 #include "text.h"
 
-#define ADVICE_ROWS 3
+#define ADVICE_ROWS 5
+#define EVIDENCE_ROWS 1
 
-static const struct gap_cause *best_example(const struct summary *s, enum cause_id id, size_t *number)
+/* Devices of one run mostly have the same trouble: the worst is told, the others are counted. */
+static size_t others(const struct advices *list, size_t i)
 {
-	const struct gap_cause *best = NULL;
+	size_t n = 0;
 
-	for (size_t i = 0; i < s->n_devices; i++) {
-		const struct attribution *a = &s->devices[i].attribution;
-
-		for (size_t k = 0; k < a->n_gaps; k++) {
-			const struct gap_cause *c = totals_main_cause(&a->gaps[k], (int)id);
-
-			if (c && (!best || c->end_ns - c->begin_ns > best->end_ns - best->begin_ns)) {
-				best = c;
-				*number = s->devices[i].first_gap + k;
-			}
-		}
-	}
-	return best;
+	for (size_t k = i + 1; k < list->n; k++)
+		n += list->at[k].id == list->at[i].id && list->at[k].about == list->at[i].about;
+	return n;
 }
 
-static void advice_row(const struct page *p, const struct summary *s, const struct totals *t, enum cause_id id)
+static bool was_said(const struct advices *list, size_t i)
 {
-	char share[TEXT_SHORT], line[EVIDENCE_BYTES * 2], ceiling[64] = "";
-	const struct gap_cause *example;
-	size_t number = 0;
+	for (size_t k = 0; k < i; k++)
+		if (list->at[k].id == list->at[i].id && list->at[k].about == list->at[i].about)
+			return true;
+	return false;
+}
 
-	if (id != CAUSE_unexplained && t->causes[id] < t->span)
-		snprintf(ceiling, sizeof(ceiling), "; without it at most %.1f %% faster",
-			 100.0 * (double)t->causes[id] / (double)(t->span - t->causes[id]));
+/* "at most 96.3 % faster; then compute 1.44 s" */
+static void gain(const struct page *p, const struct summary *s, const struct advice *a, size_t n_others)
+{
+	char next[TEXT_SHORT], on[64] = "", line[256];
+	unsigned at = (unsigned)strlen(advice_name(a)) + 4;
+
+	if (s->n_devices > 1)
+		snprintf(on, sizeof(on), "device %u%s: ", s->devices[a->device].number, n_others ? " and others" : "");
+	snprintf(line, sizeof(line), "%sat most %.1f %% faster; then %s bounds it, %s%s", on, 100 * a->ceiling, a->next,
+		 text_duration(next, a->next_ns), a->observed_ns < a->lost_ns / 10 * 9 ? " (inferred)" : "");
 	fputs("  ", p->out);
-	page_ink(p, INK_CAUSE, "%s", cause_name(id));
-	snprintf(line, sizeof(line), "%s of idle: %s%s", text_percent(share, t->causes[id], t->idle), cause_title(id),
-		 ceiling);
+	page_ink(p, INK_CAUSE, "%s", advice_name(a));
 	fputs("  ", p->out);
-	page_wrap(p, INK_PLAIN, (unsigned)strlen(cause_name(id)) + 4, 4, line);
-	snprintf(line, sizeof(line), "-> %s", cause_advice(id));
+	page_wrap(p, INK_PLAIN, at, 4, line);
+}
+
+static void row(const struct page *p, const struct summary *s, const struct advice *a, size_t n_others)
+{
+	char line[1200];
+
+	gain(p, s, a, n_others);
+	fputs("    ", p->out);
+	page_wrap(p, INK_PLAIN, 4, 4, a->why);
+	snprintf(line, sizeof(line), "-> %s", a->what);
 	fputs("    ", p->out);
 	page_wrap(p, INK_PLAIN, 4, 7, line);
-	example = best_example(s, id, &number);
-	if (!example)
-		return;
-	snprintf(line, sizeof(line), "%s in gap %zu: %s", confidence_name(example->confidence), number,
-		 example->evidence[0]);
-	fputs("    ", p->out);
-	page_wrap(p, INK_DIM, 4, 7, line);
+	for (size_t i = 0; i < a->n_evidence && i < EVIDENCE_ROWS; i++) {
+		fputs("    ", p->out);
+		page_wrap(p, INK_DIM, 4, 7, a->evidence[i]);
+	}
 }
 
-void report_advice(const struct page *p, const struct summary *s, const struct totals *t)
+enum err_kind report_advice(const struct page *p, const struct summary *s, struct error *e)
 {
-	enum cause_id order[CAUSE_COUNT];
-	int n = totals_rank(t->causes, order), shown = 0;
+	struct advices list;
+	enum err_kind kind = advices_build(&list, s, e);
+	size_t shown = 0, left = 0;
 
-	for (int i = 0; i < n && shown < ADVICE_ROWS; i++) {
-		if (shown && t->causes[order[i]] < t->span / 100)
-			break;
-		if (!shown)
-			page_ink(p, INK_TITLE, "\nwhat to do\n");
-		advice_row(p, s, t, order[i]);
+	if (kind)
+		return kind;
+	page_ink(p, INK_TITLE, "\nwhat to do");
+	if (!list.n)
+		page_ink(p, INK_DIM, "  nothing: no loss is a hundredth of the time\n");
+	else
+		page_ink(p, INK_DIM, "  and what it can give at most\n");
+	for (size_t i = 0; i < list.n; i++) {
+		if (was_said(&list, i))
+			continue;
+		if (shown == ADVICE_ROWS) {
+			left++;
+			continue;
+		}
+		row(p, s, &list.at[i], others(&list, i));
 		shown++;
 	}
+	if (left)
+		page_ink(p, INK_DIM, "  and %zu more: --json\n", left);
+	advices_free(&list);
+	return ERR_NONE;
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* report_advice.h: what the text report says to do. */
+/* report_advice.h: what a report says to do, and what that can give. */
 #pragma once
 
+#include "advice.h"
+#include "json.h"
 #include "report_page.h"
-#include "report_totals.h"
 
-void report_advice(const struct page *p, const struct summary *s, const struct totals *t);
+enum err_kind report_advice(const struct page *p, const struct summary *s, struct error *e);
+/* The keys `framework`, `recoverable` and `advice`. */
+enum err_kind report_advice_json(struct json *j, const struct summary *s, struct error *e);

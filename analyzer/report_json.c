@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "json.h"
+#include "report_advice.h"
 #include "report_comm.h"
 #include "report_memory.h"
 #include "report_phases.h"
@@ -254,6 +255,8 @@ static enum err_kind whole(struct json *j, const struct summary *s, const bool *
 	kind = report_comms_json(j, s->run, e);
 	if (!kind)
 		kind = report_stacks_json(j, s, e);
+	if (!kind)
+		kind = report_advice_json(j, s, e);
 	json_key_map(j, "self");
 	json_key_int(j, "calls", (int64_t)s->self.calls);
 	json_key_int(j, "calls_timed", (int64_t)s->self.timed);

@@ -87,7 +87,9 @@ enum err_kind report_text(FILE *out, const struct summary *s, const struct repor
 	if (kind)
 		return kind;
 	report_memory(&p, s);
-	report_advice(&p, s, &all);
+	kind = report_advice(&p, s, e);
+	if (kind)
+		return kind;
 	report_trust(&p, s);
 	return ERR_NONE;
 }

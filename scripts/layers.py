@@ -43,6 +43,7 @@ STAGES = [
     "cause cause_* causes findings gap_view gap_view_* estimate_cause held held_*",
     "steps step_words range_stacks phases self",
     "summary call_sites",
+    "recover framework advice advice_*",
     "report report_* export export_* diff doctor doctor_*",
     "options",
     "cmd cmd_* main",

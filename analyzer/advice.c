@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "advice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "advice_parts.h"
+#include "alloc.h"
+#include "ns.h"
+
+#define LEAST 100 /* a loss is worth advice from so-manieth of the time on */
+
+static const struct {
+	const char *id, *why;
+	enum recover_id about;
+	advice_find *find;
+} rows[ADVICE_OTHER] = {
+#define ADVICE(name, id, about, find, why) { id, why, RECOVER_##about, find },
+#define DO(name, framework, what)
+#include "advice.def"
+#undef ADVICE
+#undef DO
+};
+
+static const struct {
+	enum advice_id id;
+	enum framework framework;
+	const char *what;
+} to_do[] = {
+#define ADVICE(name, id, about, find, why)
+#define DO(name, framework, what) { ADVICE_##name, framework, what },
+#include "advice.def"
+#undef ADVICE
+#undef DO
+};
+
+const char *advice_name(const struct advice *a)
+{
+	return a->id == ADVICE_OTHER ? recover_name(a->about) : rows[a->id].id;
+}
+
+static const char *what_to_do(enum advice_id id, enum framework framework)
+{
+	const char *plain = "";
+
+	for (size_t i = 0; i < sizeof(to_do) / sizeof(*to_do); i++) {
+		if (to_do[i].id == id && to_do[i].framework == framework)
+			return to_do[i].what;
+		if (to_do[i].id == id && to_do[i].framework == FRAMEWORK_NONE)
+			plain = to_do[i].what;
+	}
+	return plain;
+}
+
+/* ---- one piece of advice ------------------------------------------------------------------------------------------------ */
+
+static void of_loss(struct advice *out, const struct advisor *a, enum recover_id about)
+{
+	const struct recoverable *x = &a->recovery->of[about];
+
+	out->about = about;
+	out->device = a->index;
+	out->lost_ns = x->lost_ns;
+	out->likely_ns = x->likely_ns;
+	out->observed_ns = x->observed_ns;
+	out->recoverable_ns = x->recoverable_ns;
+	out->next = x->next;
+	out->next_ns = x->next_ns;
+	out->covers = (uint64_t)1 << about;
+}
+
+static bool matters(const struct advice *out, const struct advisor *a)
+{
+	int64_t span = recovery_span(a->recovery);
+
+	return span > 0 && out->recoverable_ns > 0 && out->recoverable_ns >= span / LEAST;
+}
+
+static bool add(struct advices *list, struct advisor *a, struct advice *out, const char *why, const char *what)
+{
+	figure_ns(out, "lost_ns", out->lost_ns);
+	if (out->likely_ns)
+		figure_ns(out, "likely_ns", out->likely_ns);
+	out->ceiling = recover_ceiling(recovery_span(a->recovery), out->recoverable_ns);
+	out->why = advice_say(a, out, why);
+	out->what = advice_say(a, out, what);
+	if (!out->why || !out->what || a->failed || !array_room(list->at, list->n, list->cap))
+		return false;
+	list->at[list->n++] = *out;
+	return true;
+}
+
+/* ---- all of a device ---------------------------------------------------------------------------------------------------- */
+
+static bool add_rows(struct advices *list, struct advisor *a, uint64_t *covered)
+{
+	for (int i = 0; i < ADVICE_OTHER; i++) {
+		struct advice out = { .id = (enum advice_id)i };
+
+		of_loss(&out, a, rows[i].about);
+		if (!rows[i].find(a, &out) || !matters(&out, a)) {
+			if (a->failed)
+				return false;
+			continue;
+		}
+		*covered |= out.covers;
+		if (!add(list, a, &out, rows[i].why, what_to_do(out.id, a->framework)))
+			return false;
+	}
+	return true;
+}
+
+/* Causes that no row had anything to say about: in general words. */
+static bool add_others(struct advices *list, struct advisor *a, uint64_t covered)
+{
+	for (int i = 0; i < CAUSE_COUNT; i++) {
+		struct advice out = { .id = ADVICE_OTHER };
+
+		of_loss(&out, a, recover_of_cause((enum cause_id)i));
+		if (covered & out.covers || !matters(&out, a))
+			continue;
+		seen_cause(a, &out, (enum cause_id)i);
+		if (!add(list, a, &out, cause_title((enum cause_id)i), cause_advice((enum cause_id)i)))
+			return false;
+	}
+	return true;
+}
+
+_Static_assert(RECOVER_COUNT <= 64, "covers");
+
+static int by_ceiling(const void *a, const void *b)
+{
+	const struct advice *x = a, *y = b;
+
+	if (x->ceiling < y->ceiling || x->ceiling > y->ceiling)
+		return x->ceiling > y->ceiling ? -1 : 1;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->about < y->about ? -1 : x->about > y->about;
+}
+
+static enum err_kind build(struct advices *out, const struct summary *s, const struct call_site *sites, size_t n_sites,
+			   struct error *e)
+{
+	for (size_t i = 0; i < s->n_devices; i++) {
+		struct advisor a = { .summary = s,
+				     .device = &s->devices[i],
+				     .index = i,
+				     .recovery = &out->devices[i],
+				     .framework = out->framework,
+				     .sites = sites,
+				     .n_sites = n_sites,
+				     .arena = &out->arena };
+		uint64_t covered = 0;
+		enum err_kind kind = recovery_build(&out->devices[i], s, &s->devices[i], e);
+
+		if (kind)
+			return kind;
+		out->n_devices++;
+		if (!add_rows(out, &a, &covered) || !add_others(out, &a, covered))
+			return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+	}
+	array_sort(out->at, out->n, sizeof(*out->at), by_ceiling);
+	return ERR_NONE;
+}
+
+enum err_kind advices_build(struct advices *out, const struct summary *s, struct error *e)
+{
+	struct call_site *sites;
+	size_t n_sites;
+	enum err_kind kind;
+
+	*out = (struct advices){ .framework = framework_of(s->run) };
+	out->devices = array_new(s->n_devices, sizeof(*out->devices));
+	out->at = array_grow(NULL, &out->cap, sizeof(*out->at));
+	sites = call_sites_build(s, &n_sites);
+	kind = sites && out->devices && out->at ? build(out, s, sites, n_sites, e)
+						: err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+	free(sites);
+	if (kind)
+		advices_free(out);
+	return kind;
+}
+
+void advices_free(struct advices *a)
+{
+	free(a->devices);
+	free(a->at);
+	arena_free(&a->arena);
+	*a = (struct advices){ 0 };
+}

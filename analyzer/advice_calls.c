@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* advice_calls.c: calls there are too many of: those that wait, launches, allocations, loads of code. */
+#include "advice_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "gap_view.h"
+#include "ns.h"
+
+#define FIRST_LAUNCH "the first launch of " /* cause_module_load.c */
+#define TINY_NS 20000 /* a kernel that takes less hardly pays for a launch, which takes 2 to 10 us of host time */
+
+static bool blocks(const struct trace *t, const struct call *c)
+{
+	(void)t;
+	return call_blocks(c);
+}
+
+bool advise_syncs(struct advisor *a, struct advice *out)
+{
+	struct call_use use;
+
+	if (!out->lost_ns && !out->likely_ns)
+		return false;
+	use = seen_calls(a, blocks);
+	if (!use.n)
+		return false;
+	figure_count(out, "blocking", use.n);
+	figure_ns(out, "calls_ns", use.ns);
+	figure_per_step(a, out, "per_step", use.n);
+	seen_names(a, out, "calls", blocks);
+	seen_cause(a, out, CAUSE_sync_bubble);
+	seen_sites(a, out, blocks);
+	return true;
+}
+
+/* ---- launches ----------------------------------------------------------------------------------------------------------- */
+
+static bool launches(const struct trace *t, const struct call *c)
+{
+	(void)t;
+	return (c->family == GST_FAMILY_LAUNCH || c->family == GST_FAMILY_GRAPH_LAUNCH) && is_submission(c);
+}
+
+/* The median time of the launches that put kernels into streams one by one. 0: there are none, or no memory. */
+static int64_t launch_cost(struct advisor *a)
+{
+	const struct run *run = a->summary->run;
+	size_t n = 0, cap = 0;
+	int64_t *ns = array_grow(NULL, &cap, sizeof(*ns)), median;
+
+	for (size_t i = 0; ns && i < run->n_traces; i++) {
+		const struct trace *t = run->traces[i];
+		uint32_t ordinal = recover_ordinal(a->device, t);
+
+		for (size_t k = 0; k < t->n_calls; k++) {
+			const struct call *c = &t->calls[k];
+
+			if (!launches(t, c) || !recover_is_of(t, c, ordinal) || c->begin_ns < a->recovery->begin_ns ||
+			    c->begin_ns >= a->recovery->end_ns)
+				continue;
+			if (!array_room(ns, n, cap)) {
+				free(ns);
+				ns = NULL;
+				break;
+			}
+			ns[n++] = c->end_ns - c->begin_ns;
+		}
+	}
+	a->failed |= !ns;
+	if (ns)
+		array_sort(ns, n, sizeof(*ns), array_by_int64);
+	median = ns && n ? ns[n / 2] : 0;
+	free(ns);
+	return median;
+}
+
+static bool launch_figures(struct advisor *a, struct advice *out)
+{
+	struct call_use use;
+
+	if (!out->lost_ns && !out->likely_ns)
+		return false;
+	use = seen_calls(a, launches);
+	if (!use.n)
+		return false;
+	figure_count(out, "launches", use.n);
+	figure_ns(out, "launch_ns", launch_cost(a));
+	figure_ns(out, "waited_ns", out->lost_ns + out->likely_ns);
+	figure_ns(out, "calls_ns", use.ns);
+	figure_per_step(a, out, "per_step", use.n);
+	figure_count(out, "step_launches",
+		     a->recovery->n_steps ? (use.n + a->recovery->n_steps / 2) / a->recovery->n_steps : use.n);
+	return true;
+}
+
+bool advise_graphs(struct advisor *a, struct advice *out)
+{
+	if (!launch_figures(a, out))
+		return false;
+	seen_cause(a, out, CAUSE_launch_bound);
+	seen_sites(a, out, launches);
+	return true;
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------------ */
+
+/* Of kernels that were measured one by one. False: hardly any was. */
+static bool measured_kernels(struct advisor *a, uint64_t *n, int64_t *median)
+{
+	const struct device_timeline *d = a->device->timeline;
+	int64_t *ns = array_new(d->n_ops, sizeof(*ns));
+	uint64_t all = 0;
+	bool enough;
+
+	*n = 0;
+	a->failed |= !ns;
+	for (size_t i = 0; ns && i < d->n_ops; i++) {
+		if (d->ops[i].class != OP_KERNEL || seen_part(a, d->ops[i].begin_ns, d->ops[i].begin_ns + 1) <= 0)
+			continue;
+		all += d->ops[i].count;
+		if (d->ops[i].exact && d->ops[i].count == 1)
+			ns[(*n)++] = d->ops[i].end_ns - d->ops[i].begin_ns;
+	}
+	if (ns)
+		array_sort(ns, *n, sizeof(*ns), array_by_int64);
+	enough = ns && *n && *n >= all / 2;
+	*median = enough ? ns[*n / 2] : 0;
+	free(ns);
+	return enough;
+}
+
+bool advise_batches(struct advisor *a, struct advice *out)
+{
+	const struct estimate *e = &a->device->timeline->estimate;
+	int64_t median = 0;
+	uint64_t n = 0;
+
+	if (!launch_figures(a, out))
+		return false;
+	if (!measured_kernels(a, &n, &median)) {
+		if (a->failed || !e->measured || !e->kernels)
+			return false;
+		n = e->kernels;
+		median = e->kernel_ns;
+	}
+	if (median >= TINY_NS)
+		return false;
+	figure_count(out, "kernels", n);
+	figure_ns(out, "kernel_ns", median);
+	return true;
+}
+
+bool advise_latency(struct advisor *a, struct advice *out)
+{
+	if (!out->lost_ns)
+		return false;
+	seen_cause(a, out, CAUSE_device_latency);
+	if (a->device->timeline->latency_ns)
+		figure_ns(out, "start_ns", a->device->timeline->latency_ns);
+	return true;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------- */
+
+static bool is_named(const struct trace *t, const struct call *c, const char *begin)
+{
+	const char *name = t->hooks[c->hook];
+
+	return name && !strncmp(name, begin, strlen(begin));
+}
+
+static bool allocates(const struct trace *t, const struct call *c)
+{
+	return c->family == GST_FAMILY_ALLOC || (c->family == GST_FAMILY_POOL && is_named(t, c, "cuMemAlloc")) ||
+	       (c->family == GST_FAMILY_VMM && is_named(t, c, "cuMemCreate"));
+}
+
+static bool frees(const struct trace *t, const struct call *c)
+{
+	return c->family == GST_FAMILY_FREE || (c->family == GST_FAMILY_POOL && is_named(t, c, "cuMemFree")) ||
+	       (c->family == GST_FAMILY_VMM && is_named(t, c, "cuMemRelease"));
+}
+
+static bool memory_call(const struct trace *t, const struct call *c)
+{
+	return allocates(t, c) || frees(t, c) || c->family == GST_FAMILY_POOL || c->family == GST_FAMILY_VMM;
+}
+
+bool advise_allocations(struct advisor *a, struct advice *out)
+{
+	const struct memory_device *m = a->device->memory;
+	struct call_use taken, given, all;
+	double fragmentation = m ? memory_fragmentation(&m->worst.use) : 0;
+
+	if (!out->lost_ns)
+		return false;
+	all = seen_calls(a, memory_call);
+	if (!all.n)
+		return false;
+	taken = seen_calls(a, allocates);
+	given = seen_calls(a, frees);
+	figure_count(out, "allocs", taken.n);
+	figure_count(out, "frees", given.n);
+	figure_bytes(out, "alloc_bytes", taken.bytes);
+	figure_ns(out, "calls_ns", all.ns);
+	figure_per_step(a, out, "per_step", taken.n + given.n);
+	if (fragmentation >= 0.1)
+		figure_share(out, "fragmentation", fragmentation);
+	if (m && m->retries)
+		figure_count(out, "retries", m->retries);
+	seen_cause(a, out, CAUSE_allocator);
+	seen_sites(a, out, memory_call);
+	return true;
+}
+
+/* ---- code --------------------------------------------------------------------------------------------------------------- */
+
+static bool loads(const struct trace *t, const struct call *c)
+{
+	return c->family == GST_FAMILY_MODULE &&
+	       (is_named(t, c, "cuModuleLoad") || is_named(t, c, "cuLibraryLoad") || is_named(t, c, "cuLinkComplete"));
+}
+
+bool advise_modules(struct advisor *a, struct advice *out)
+{
+	struct call_use use;
+	const struct gap_cause *c;
+	size_t gap = 0, piece = 0;
+	uint64_t first = 0;
+	int64_t first_ns = 0;
+
+	if (!out->lost_ns)
+		return false;
+	use = seen_calls(a, loads);
+	while ((c = seen_piece(a, CAUSE_module_load, &gap, &piece)))
+		if (c->n_evidence && strstr(c->evidence[0], FIRST_LAUNCH)) {
+			first++;
+			first_ns += seen_part(a, c->begin_ns, c->end_ns);
+		}
+	figure_count(out, "loads", use.n);
+	figure_ns(out, "calls_ns", use.ns);
+	figure_per_step(a, out, "per_step", use.n);
+	if (first) {
+		figure_count(out, "first_launches", first);
+		figure_ns(out, "first_ns", first_ns);
+	}
+	seen_cause(a, out, CAUSE_module_load);
+	seen_sites(a, out, loads);
+	return true;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* advice_copies.c: copies, memsets and communication that nothing else ran beside. */
+#include "advice_parts.h"
+
+#include "ns.h"
+
+static bool is_copy(const struct call *c, enum gst_copy_kind kind)
+{
+	return c->family == GST_FAMILY_COPY && c->detail == (uint16_t)kind && is_submission(c);
+}
+
+static bool pageable(const struct trace *t, const struct call *c)
+{
+	(void)t;
+	return is_copy(c, GST_COPY_H2D_PAGEABLE);
+}
+
+static bool pinned(const struct trace *t, const struct call *c)
+{
+	(void)t;
+	return is_copy(c, GST_COPY_H2D_PINNED);
+}
+
+static bool into_pageable(const struct trace *t, const struct call *c)
+{
+	(void)t;
+	return is_copy(c, GST_COPY_D2H_PAGEABLE);
+}
+
+static bool to_host(const struct trace *t, const struct call *c)
+{
+	return into_pageable(t, c) || is_copy(c, GST_COPY_D2H_PINNED);
+}
+
+static bool on_device(const struct trace *t, const struct call *c)
+{
+	(void)t;
+	return is_copy(c, GST_COPY_D2D) || is_copy(c, GST_COPY_UNKNOWN) || is_copy(c, GST_COPY_H2H);
+}
+
+static bool to_peer(const struct trace *t, const struct call *c)
+{
+	(void)t;
+	return is_copy(c, GST_COPY_PEER);
+}
+
+static bool clears(const struct trace *t, const struct call *c)
+{
+	(void)t;
+	return c->family == GST_FAMILY_MEMSET && is_submission(c);
+}
+
+/* Operations of a graph have no calls of their own: of these nothing but the time is told. */
+static bool copies(struct advisor *a, struct advice *out, call_wanted *wanted)
+{
+	struct call_use use;
+
+	if (!out->lost_ns)
+		return false;
+	use = seen_calls(a, wanted);
+	if (!use.n)
+		return false;
+	figure_count(out, "copies", use.n);
+	figure_bytes(out, "bytes", use.bytes);
+	figure_ns(out, "exposed_ns", out->lost_ns);
+	figure_ns(out, "calls_ns", use.ns);
+	figure_per_step(a, out, "per_step", use.n);
+	seen_sites(a, out, wanted);
+	return true;
+}
+
+bool advise_pinned(struct advisor *a, struct advice *out)
+{
+	return copies(a, out, pageable);
+}
+
+bool advise_overlap(struct advisor *a, struct advice *out)
+{
+	return copies(a, out, pinned);
+}
+
+bool advise_to_host(struct advisor *a, struct advice *out)
+{
+	if (!copies(a, out, to_host))
+		return false;
+	figure_count(out, "pageable", seen_calls(a, into_pageable).n);
+	return true;
+}
+
+bool advise_device_copies(struct advisor *a, struct advice *out)
+{
+	return copies(a, out, on_device);
+}
+
+bool advise_peer(struct advisor *a, struct advice *out)
+{
+	return copies(a, out, to_peer);
+}
+
+bool advise_clears(struct advisor *a, struct advice *out)
+{
+	return copies(a, out, clears);
+}
+
+bool advise_comm(struct advisor *a, struct advice *out)
+{
+	const struct device_timeline *d = a->device->timeline;
+	uint64_t n = 0;
+
+	if (!out->lost_ns)
+		return false;
+	for (size_t i = 0; i < d->n_ops; i++)
+		if (d->ops[i].class == OP_COMM && d->ops[i].begin_ns >= a->recovery->begin_ns &&
+		    d->ops[i].begin_ns < a->recovery->end_ns)
+			n += d->ops[i].count;
+	figure_count(out, "operations", n);
+	figure_ns(out, "exposed_ns", out->lost_ns);
+	figure_per_step(a, out, "per_step", n);
+	return true;
+}

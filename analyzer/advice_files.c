@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* advice_files.c: files that were read or written. */
+#include "advice_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "cause_chain_file.h"
+#include "chain_parts.h"
+#include "ns.h"
+#include "text.h"
+
+/* ---- by cause ----------------------------------------------------------------------------------------------------------- */
+
+struct file_part {
+	const char *file;
+	uint64_t offset, bytes;
+	int64_t ns;
+};
+
+static int by_file(const void *a, const void *b)
+{
+	const struct file_part *x = a, *y = b;
+
+	return strcmp(x->file, y->file);
+}
+
+void seen_file(struct advisor *a, struct advice *out, enum cause_id cause)
+{
+	size_t gap = 0, piece = 0, n = 0, cap = 0, files = 0;
+	struct file_part *list = array_grow(NULL, &cap, sizeof(*list));
+	const struct gap_cause *c;
+	int64_t most = -1;
+	size_t best = 0;
+	char path[512];
+
+	while (list && (c = seen_piece(a, cause, &gap, &piece))) {
+		const struct chain_link *leaf = c->n_chain ? &c->chain[c->n_chain - 1] : NULL;
+
+		if (!leaf || !leaf->file || !*leaf->file)
+			continue;
+		if (!array_room(list, n, cap)) {
+			free(list);
+			list = NULL;
+			break;
+		}
+		list[n++] = (struct file_part){ leaf->file, leaf->offset, leaf->bytes,
+						seen_part(a, c->begin_ns, c->end_ns) };
+	}
+	a->failed |= !list;
+	if (list)
+		array_sort(list, n, sizeof(*list), by_file);
+	for (size_t i = 0, k; list && i < n; i = k) {
+		int64_t ns = 0;
+
+		for (k = i; k < n && !strcmp(list[k].file, list[i].file); k++)
+			ns += list[k].ns;
+		files++;
+		if (ns > most) {
+			most = ns;
+			best = i;
+		}
+	}
+	if (list && files) {
+		figure_text(a, out, "path", text_clean(path, sizeof(path), list[best].file, sizeof(path)));
+		figure_count(out, "files", files);
+		if (files > 1)
+			figure_count(out, "more_files", files - 1);
+	}
+	free(list);
+}
+
+/* ---- reads -------------------------------------------------------------------------------------------------------------- */
+
+static bool reads_data(const struct host_trace *h, const struct host_what *what)
+{
+	enum chain_state state = chain_state_of(&h->header, what, false);
+
+	return (state == CHAIN_FILE_READ || state == CHAIN_FAULT) && file_use(what) == FILE_DATA;
+}
+
+static void add_bytes(struct read_use *out, uint64_t bytes)
+{
+	if (__builtin_add_overflow(out->bytes, bytes, &out->bytes))
+		out->bytes = UINT64_MAX;
+}
+
+/* A read that waits several times says each time what it asked for. */
+static bool is_same_read(const struct host_what *a, const struct host_what *b)
+{
+	return a && a->inode == b->inode && a->dev == b->dev && a->offset == b->offset && a->bytes == b->bytes;
+}
+
+static void add_waits(struct read_use *out, const struct advisor *a, const struct host_trace *h,
+		      const struct host_task *task)
+{
+	const struct host_what *last = NULL;
+
+	for (size_t i = host_wait_after(task, a->recovery->begin_ns); i < task->n_waits; i++) {
+		const struct host_wait *w = &task->waits[i];
+
+		if (w->out_ns >= a->recovery->end_ns)
+			break;
+		if (!reads_data(h, &w->what))
+			continue;
+		out->ns = sum64(out->ns, seen_part(a, w->out_ns, w->in_ns));
+		if (!is_same_read(last, &w->what)) {
+			out->n++;
+			add_bytes(out, w->what.bytes);
+		}
+		last = &w->what;
+	}
+}
+
+static void add_stalls(struct read_use *out, const struct advisor *a, const struct host_trace *h,
+		       const struct host_task *task)
+{
+	for (size_t i = 0; i < task->n_stalls; i++) {
+		const struct host_stalls *s = &task->stalls[i];
+
+		if (seen_part(a, s->begin_ns, s->end_ns) < s->end_ns - s->begin_ns || !reads_data(h, &s->what))
+			continue;
+		out->ns = sum64(out->ns, s->blocked_ns);
+		out->n += s->count;
+		if (s->what.offset != UINT64_MAX && s->last_offset != UINT64_MAX && s->last_offset > s->what.offset)
+			add_bytes(out, s->last_offset - s->what.offset);
+		add_bytes(out, s->what.bytes);
+	}
+}
+
+void seen_reads(const struct advisor *a, struct read_use *out)
+{
+	const struct run *run = a->summary->run;
+
+	*out = (struct read_use){ 0 };
+	for (size_t i = 0; i < run->n_hosts; i++)
+		for (size_t k = 0; k < run->hosts[i]->n_tasks; k++) {
+			const struct host_task *task = &run->hosts[i]->tasks[k];
+
+			if (task->flags & (GST_TASK_STRANGER | GST_TASK_KERNEL))
+				continue;
+			add_waits(out, a, run->hosts[i], task);
+			add_stalls(out, a, run->hosts[i], task);
+		}
+}

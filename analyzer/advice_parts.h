@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* advice_parts.h: what the rows of advice.def see, and what they say it with. */
+#pragma once
+
+#include "advice.h"
+#include "call_sites.h"
+
+struct advisor { /* of one device */
+	const struct summary *summary;
+	const struct summary_device *device;
+	size_t index; /* the device's */
+	const struct recovery *recovery;
+	enum framework framework;
+	const struct call_site *sites; size_t n_sites; /* of all devices */
+	struct arena *arena;
+	bool failed; /* no memory */
+};
+
+/* A row's: fills in figures and evidence. False: it has nothing to say, or no memory (failed). lost_ns and so on are of the row's loss and may
+ * be changed. */
+typedef bool advice_find(struct advisor *a, struct advice *out);
+
+#define ADVICE(name, id, about, find, why) advice_find find;
+#define DO(name, framework, what)
+#include "advice.def"
+#undef ADVICE
+#undef DO
+
+/* ---- figures; a name that is there already is left as it is ---- */
+
+void figure_count(struct advice *out, const char *name, uint64_t n);
+void figure_ns(struct advice *out, const char *name, int64_t ns);
+void figure_bytes(struct advice *out, const char *name, uint64_t bytes);
+void figure_rate(struct advice *out, const char *name, uint64_t bytes, int64_t ns); /* none where there was no time */
+void figure_real(struct advice *out, const char *name, double real);
+void figure_share(struct advice *out, const char *name, double share);
+void figure_text(struct advisor *a, struct advice *out, const char *name, const char *text);
+const struct figure *figure_get(const struct advice *out, const char *name); /* NULL none */
+void advice_evidence(struct advisor *a, struct advice *out, const char *text);
+
+/* n for each step; none without steps. */
+void figure_per_step(struct advisor *a, struct advice *out, const char *name, uint64_t n);
+
+/* ---- words (advice_words.c) ---- */
+
+/* A sentence with its figures: {name} is one of them, {name|one|many} a count with its noun, [ … ] is left out where a figure in it is missing.
+ * Into the arena; NULL: no memory. */
+const char *advice_say(struct advisor *a, const struct advice *out, const char *sentence);
+
+/* ---- what was seen (advice_seen.c) ---- */
+
+struct call_use {
+	uint64_t n;
+	int64_t ns;
+	uint64_t bytes;
+};
+
+typedef bool call_wanted(const struct trace *t, const struct call *c);
+
+bool seen_call(const struct advisor *a, const struct trace *t, uint32_t ordinal, const struct call *c); /* of the device, then */
+/* The device's calls of that kind that began in the time that the recovery is about. */
+struct call_use seen_calls(const struct advisor *a, call_wanted *wanted);
+/* Of them, the most frequent by name: "cuMemcpyDtoHAsync_v2 x 40, cuStreamSynchronize x 2"; clean, "" none. */
+void seen_names(struct advisor *a, struct advice *out, const char *name, call_wanted *wanted);
+/* Where they were made, as far as stacks say (advice_sites.c): figures site, sites, calls_with_stacks; evidence where there are several. */
+void seen_sites(struct advisor *a, struct advice *out, call_wanted *wanted);
+
+/* Of a cause: figures gaps, longest_ns, and site, site_ns where stacks say which statement of the program it was at; the evidence of its longest
+ * piece. */
+void seen_cause(struct advisor *a, struct advice *out, enum cause_id cause);
+/* The pieces of a gap that own time there: the next one behind *gap, *piece; NULL at the end. Begin with zeros. */
+const struct gap_cause *seen_piece(const struct advisor *a, enum cause_id cause, size_t *gap, size_t *piece);
+int64_t seen_part(const struct advisor *a, int64_t begin_ns, int64_t end_ns); /* within what the recovery is about */
+
+/* ---- files (advice_files.c) ---- */
+
+struct read_use {
+	uint64_t n, bytes; /* reads that waited, and what they asked for */
+	int64_t ns;        /* how long, all readers together */
+};
+
+/* Reads of data files by the program's tasks, as host probes saw them wait. */
+void seen_reads(const struct advisor *a, struct read_use *out);
+/* The file that most of the cause's time went to: figures path, files, more_files. */
+void seen_file(struct advisor *a, struct advice *out, enum cause_id cause);
+
+/* ---- loader workers (advice_workers.c) ---- */
+
+struct workers {
+	size_t n;        /* processes */
+	int64_t work_ns; /* theirs, together: on a CPU, in files, asleep; not waiting for the program */
+	int64_t on_cpu_ns; /* of it */
+};
+
+/* Is it time that a worker's batch was late, if the chain ends in one? (advice_input.c) */
+bool advise_is_input(const struct gap_cause *c);
+/* Those that the device waited for, and their siblings. n is 0 where no host probes watched. False: no memory. */
+bool workers_find(struct advisor *a, struct workers *out);

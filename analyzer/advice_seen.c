@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* advice_seen.c: what calls and gaps of the time that the advice is about have in common. */
+#include "advice_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "ns.h"
+#include "text.h"
+
+#define KINDS 16 /* names of calls: those that come later are not told apart */
+#define KINDS_SAID 3
+
+int64_t seen_part(const struct advisor *a, int64_t begin_ns, int64_t end_ns)
+{
+	const struct recovery *r = a->recovery;
+
+	return max64(0, min64(end_ns, r->end_ns) - max64(begin_ns, r->begin_ns));
+}
+
+/* ---- calls -------------------------------------------------------------------------------------------------------------- */
+
+bool seen_call(const struct advisor *a, const struct trace *t, uint32_t ordinal, const struct call *c)
+{
+	const struct recovery *r = a->recovery;
+
+	return c->begin_ns >= r->begin_ns && c->begin_ns < r->end_ns && recover_is_of(t, c, ordinal);
+}
+
+/* Bytes that the call moves, sets or takes. */
+static uint64_t bytes_of(const struct call *c)
+{
+	switch (c->family) {
+	case GST_FAMILY_COPY:
+	case GST_FAMILY_MEMSET:
+		return c->args[0];
+	case GST_FAMILY_ALLOC:
+		return c->args[1];
+	default:
+		return 0;
+	}
+}
+
+struct call_use seen_calls(const struct advisor *a, call_wanted *wanted)
+{
+	const struct run *run = a->summary->run;
+	struct call_use use = { 0 };
+
+	for (size_t i = 0; i < run->n_traces; i++) {
+		const struct trace *t = run->traces[i];
+		uint32_t ordinal = recover_ordinal(a->device, t);
+
+		for (size_t k = 0; ordinal != GST_NONE && k < t->n_calls; k++) {
+			const struct call *c = &t->calls[k];
+
+			if (!seen_call(a, t, ordinal, c) || !wanted(t, c))
+				continue;
+			use.n++;
+			use.ns = sum64(use.ns, c->end_ns - c->begin_ns);
+			if (__builtin_add_overflow(use.bytes, bytes_of(c), &use.bytes))
+				use.bytes = UINT64_MAX;
+		}
+	}
+	return use;
+}
+
+struct kind {
+	const char *name;
+	uint64_t n;
+};
+
+static int by_number(const void *a, const void *b)
+{
+	const struct kind *x = a, *y = b;
+
+	return x->n != y->n ? (x->n > y->n ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+void seen_names(struct advisor *a, struct advice *out, const char *name, call_wanted *wanted)
+{
+	const struct run *run = a->summary->run;
+	struct kind kinds[KINDS];
+	char text[256] = "", clean[64];
+	size_t n = 0, used = 0;
+
+	for (size_t i = 0; i < run->n_traces; i++) {
+		const struct trace *t = run->traces[i];
+		uint32_t ordinal = recover_ordinal(a->device, t);
+
+		for (size_t k = 0; ordinal != GST_NONE && k < t->n_calls; k++) {
+			const char *call = t->hooks[t->calls[k].hook] ? t->hooks[t->calls[k].hook] : "unknown";
+			size_t at = 0;
+
+			if (!seen_call(a, t, ordinal, &t->calls[k]) || !wanted(t, &t->calls[k]))
+				continue;
+			while (at < n && kinds[at].name != call && strcmp(kinds[at].name, call) != 0)
+				at++;
+			if (at == n && n < KINDS)
+				kinds[n++] = (struct kind){ .name = call };
+			if (at < n)
+				kinds[at].n++;
+		}
+	}
+	array_sort(kinds, n, sizeof(*kinds), by_number);
+	for (size_t i = 0; i < n && i < KINDS_SAID && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s x %" PRIu64, i ? ", " : "",
+					 text_clean(clean, sizeof(clean), kinds[i].name, 48), kinds[i].n);
+	if (n)
+		figure_text(a, out, name, text);
+}
+
+/* ---- gaps --------------------------------------------------------------------------------------------------------------- */
+
+const struct gap_cause *seen_piece(const struct advisor *a, enum cause_id cause, size_t *gap, size_t *piece)
+{
+	const struct attribution *all = &a->device->attribution;
+
+	for (; *gap < all->n_gaps; ++*gap, *piece = 0)
+		while (*piece < all->gaps[*gap].n_causes) {
+			const struct gap_cause *c = &all->gaps[*gap].causes[(*piece)++];
+
+			if (c->cause == cause && seen_part(a, c->begin_ns, c->end_ns) > 0)
+				return c;
+		}
+	return NULL;
+}
+
+/* The statement that most of the cause's time was spent at. */
+static void say_site(struct advisor *a, struct advice *out, enum cause_id cause)
+{
+	const struct call_site *best = NULL;
+	char words[FRAME_WORDS];
+
+	for (size_t i = 0; i < a->n_sites; i++)
+		if (a->sites[i].device == a->index && a->sites[i].frame && a->sites[i].causes[cause] > 0 &&
+		    (!best || a->sites[i].causes[cause] > best->causes[cause]))
+			best = &a->sites[i];
+	if (!best || best->causes[cause] < a->device->attribution.causes_ns[cause] / 10)
+		return;
+	frame_words(words, sizeof(words), best->frame);
+	if (!*words)
+		return;
+	figure_text(a, out, "site", words);
+	figure_ns(out, "site_ns", best->causes[cause]);
+}
+
+void seen_cause(struct advisor *a, struct advice *out, enum cause_id cause)
+{
+	const struct gap_cause *c, *longest = NULL;
+	size_t gap = 0, piece = 0, last = SIZE_MAX, of_longest = 0;
+	uint64_t gaps = 0;
+	char line[EVIDENCE_BYTES * 2];
+
+	while ((c = seen_piece(a, cause, &gap, &piece))) {
+		gaps += gap != last;
+		last = gap;
+		if (!longest || c->end_ns - c->begin_ns > longest->end_ns - longest->begin_ns) {
+			longest = c;
+			of_longest = gap;
+		}
+	}
+	figure_count(out, "gaps", gaps);
+	figure_ns(out, "longest_ns", longest ? longest->end_ns - longest->begin_ns : 0);
+	say_site(a, out, cause);
+	if (!longest || !longest->n_evidence)
+		return;
+	snprintf(line, sizeof(line), "%s in gap %zu: %s", confidence_name(longest->confidence),
+		 a->device->first_gap + of_longest, longest->evidence[0]);
+	advice_evidence(a, out, line);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* recover.h: what each loss costs, and what fixing it can give at most.
+ *
+ * Of a span T a cause of idle time, or a kind of exposed work, has lost R. Where all of R can be won back the run is T/(T-R) - 1 faster, and
+ * what is largest then bounds it next. Often not all of it can: the rules are in recover.def, the reasons in ARCHITECTURE.md. */
+#pragma once
+
+#include "partition.h"
+#include "summary.h"
+
+enum recover_rule {
+	RECOVER_WHOLE,   /* it may go altogether */
+	RECOVER_BESIDE,  /* another thread can do it meanwhile, but it has to be done: T' >= W, the work itself */
+	RECOVER_AHEAD,   /* the host need not wait; then it is as fast as itself: T' >= T - what it sat in blocking calls */
+	RECOVER_OVERLAP, /* it can run while the device computes, as long as that lasts */
+	RECOVER_NODES,   /* a graph's nodes still stand apart: so much for each gap */
+};
+
+enum recover_id { /* the causes, in their order; then exposed work */
+#define CAUSE(name, id, title, advice) RECOVER_##name,
+#include "causes.def"
+#define EXPOSED(name, id) RECOVER_##name,
+#include "recover.def"
+	RECOVER_COUNT
+};
+
+struct recoverable {
+	enum recover_id id;
+	int64_t lost_ns;        /* proven */
+	int64_t likely_ns;      /* beside that, of the time that bursts estimate */
+	int64_t observed_ns;    /* of lost_ns: by proof, no inference; all of exposed work */
+	int64_t recoverable_ns; /* of both, at most */
+	double ceiling;         /* so much faster: 0.5 is half as much work again in the same time */
+	const char *next;       /* what is largest then: a loss's id, "compute", "host" (the host's own time) */
+	int64_t next_ns;
+};
+
+struct recovery { /* of one device */
+	int64_t begin_ns, end_ns; /* what it is about: the steps, or the whole span where there are none */
+	size_t n_steps;           /* in it; 0: the whole span */
+	struct partition parts;
+	int64_t likely_idle_ns;   /* of its compute time, by bursts */
+	int64_t elsewhere_ns[CAUSE_COUNT]; /* idle time behind another process, by its cause */
+	size_t gaps[CAUSE_COUNT];          /* that the cause has a part in */
+	int64_t slowest_ns[RECOVER_COUNT]; /* of copies and memsets: what they can have taken at most */
+	int64_t blocked_ns;       /* that the thread which submits most sat in blocking calls */
+	struct recoverable of[RECOVER_COUNT];
+	enum recover_id order[RECOVER_COUNT]; size_t n; /* those that lost anything: the highest ceiling first */
+};
+
+enum err_kind recovery_build(struct recovery *out, const struct summary *s, const struct summary_device *d, struct error *e);
+
+/* T/(T-R) - 1 */
+double recover_ceiling(int64_t span_ns, int64_t recoverable_ns);
+const char *recover_name(enum recover_id id); /* "sync-bubble", "copy-h2d-pageable", "comm" */
+
+static inline enum recover_id recover_of_cause(enum cause_id cause)
+{
+	return (enum recover_id)cause;
+}
+
+static inline bool recover_is_cause(enum recover_id id) /* of idle time */
+{
+	return (int)id < CAUSE_COUNT;
+}
+
+/* The device's number in that process; GST_NONE: it has not got it. */
+uint32_t recover_ordinal(const struct summary_device *d, const struct trace *t);
+
+/* Is the call about the device of that number? One of which it is not on record is. */
+static inline bool recover_is_of(const struct trace *t, const struct call *c, uint32_t ordinal)
+{
+	return c->stream != GST_NONE ? t->streams[c->stream].device == ordinal : c->device == ordinal || c->device == 0xffff;
+}
+
+static inline int64_t recovery_span(const struct recovery *r)
+{
+	return r->end_ns - r->begin_ns;
+}

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What can be won back, and what to do: rules that hold on every trace there is, and one piece of advice for every cause."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from test_golden import CASES, report  # noqa: F401 (a fixture)
+
+HERE = Path(__file__).resolve().parent
+ANALYZER = HERE.parent.parent / "analyzer"
+CAUSES = re.findall(r'^CAUSE(?:_RULE)?\(\w+, "([a-z-]+)"', (ANALYZER / "causes.def").read_text(), re.M)
+EXPOSED = re.findall(r'^EXPOSED\(\w+, "([a-z0-9-]+)"', (ANALYZER / "recover.def").read_text(), re.M)
+ROWS = dict(re.findall(r'^ADVICE\((\w+), "([a-z-]+)"', (ANALYZER / "advice.def").read_text(), re.M))
+DO = re.findall(r'^DO\((\w+), FRAMEWORK_(\w+), ', (ANALYZER / "advice.def").read_text(), re.M)
+FRAMEWORKS = ("none", "pytorch", "jax", "tensorflow", "tinygrad")
+LEAST = 100  # what is lost less than so-manieth of the time says nothing
+
+# The rows that a cause's golden trace brings, besides its own; a worker that sleeps is a worker.
+ADVICE_OF = {"input-preprocess": {"more-workers", "load-beside"}, "input-wait": {"more-workers"}, "input-storage": {"storage", "more-workers", "load-beside"},
+             "input-network": {"network-input", "more-workers", "load-beside"}, "sync-bubble": {"fewer-syncs"}, "launch-bound": {"cuda-graphs"},
+             "allocator": {"allocations"}, "module-load": {"warm-up"}, "checkpoint": {"async-checkpoint"}, "output-io": {"less-output"},
+             "host-sleep": {"no-sleep"}, "host-lock": {"lock-holder"}, "host-compute": {"host-code"}, "cpu-contention": {"more-cpus"},
+             "cpu-throttled": {"cpu-limit"}, "memory-stall": {"more-memory"}, "comm-host": {"keep-communicators"}, "device-latency": {"start-latency"},
+             "device-dependency": {"overlap-work"}, "device-contention": {"own-device"}, "unexplained": {"unexplained"}}
+
+
+def close(a, b):
+    return abs(a - b) <= 1e-5 * max(1, abs(a), abs(b))
+
+
+def check_ceiling(entry, span):
+    assert close(entry["ceiling"], span / max(1, span - entry["recoverable_ns"]) - 1)
+    assert entry["next_ns"] >= 0 and entry["next"]
+
+
+def check_losses(device, losses):
+    """The causes' parts are of the steps alone where there are any, else they are all of it."""
+    assert [x["recoverable_ns"] for x in losses] == sorted((x["recoverable_ns"] for x in losses), reverse=True)
+    assert len({x["id"] for x in losses}) == len(losses) and {x["id"] for x in losses} <= set(CAUSES + EXPOSED)
+    for x in losses:
+        assert 0 <= x["recoverable_ns"] <= x["lost_ns"] + x["likely_ns"] and 0 <= x["observed_ns"] <= x["lost_ns"]
+        assert 0 < x["span_ns"] <= device["span_ns"] and x["lost_ns"] <= x["span_ns"]
+        check_ceiling(x, x["span_ns"])
+    lost = {x["id"]: x["lost_ns"] for x in losses}
+    if losses and not losses[0]["steps"]:
+        assert {id: ns for id, ns in device["causes"].items() if ns} == {id: ns for id, ns in lost.items() if id in CAUSES and ns}
+        assert device["copy_exposed_ns"] == sum(ns for id, ns in lost.items() if id.startswith("copy-") or id == "memset")
+        assert device["comm_exposed_ns"] == lost.get("comm", 0)
+    for id, ns in lost.items():
+        if id in CAUSES:
+            assert ns <= device["causes"][id]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rules(name, report):  # noqa: F811
+    made = report(name)
+    assert made["framework"] in FRAMEWORKS
+    for device in made["devices"]:
+        check_losses(device, [x for x in made["recoverable"] if x["device"] == device["device"]])
+    spans = {(x["device"], x["id"]): x["span_ns"] for x in made["recoverable"]}
+    assert [a["ceiling"] for a in made["advice"]] == sorted((a["ceiling"] for a in made["advice"]), reverse=True)
+    for advice in made["advice"]:
+        span = next(ns for (device, _), ns in spans.items() if device == advice["device"])
+        assert advice["id"] in set(ROWS.values()) | set(CAUSES)
+        assert advice["recoverable_ns"] * LEAST >= span - LEAST and 0 <= advice["observed"] <= 1
+        check_ceiling(advice, span)
+        assert advice["why"] and advice["text"] and not re.search(r"[{}\[\]|]", re.sub(r"\[\d+\]", "", advice["why"] + advice["text"])), advice
+        assert all(isinstance(text, str) and text for text in advice["evidence"])
+
+
+def test_every_row_speaks_to_everybody():
+    assert len({(row, framework) for row, framework in DO}) == len(DO)
+    assert {row for row, framework in DO if framework == "NONE"} == set(ROWS)
+
+
+def pairs():
+    for cause in CAUSES:
+        for kind in ("cause", "chain"):
+            if (HERE / f"{kind}-{cause}").is_dir():
+                yield cause, f"{kind}-{cause}"
+
+
+@pytest.mark.parametrize("cause, case", list(pairs()))
+def test_each_cause_has_its_advice(cause, case, report):  # noqa: F811
+    """In the trace in which it fires, with the figures of the loss; and none where it owns nothing."""
+    made = report(case)
+    (lost, span), = {(x["lost_ns"], x["span_ns"]) for x in made["recoverable"] if x["id"] == cause and x["device"] == made["devices"][0]["device"]}
+    said = {advice["id"]: advice for advice in made["advice"]}
+    if lost * LEAST >= span:
+        own = ADVICE_OF[cause] & set(said)
+        assert own, (cause, list(said))
+        assert all(said[id]["figures"]["lost_ns"] == said[id]["lost_ns"] for id in own)
+    without = report(f"{case}-not")
+    if not sum(device["causes"][cause] for device in without["devices"]):
+        assert not [a for a in without["advice"] if a["cause"] == cause and a["id"] not in ("more-workers", "load-beside")]
+
+
+def test_text(build, gpushim, tmp_path):
+    """What the report prints is what JSON says."""
+    subprocess.run([build / "tools/gst_write", HERE / "cause-allocator/trace.txt", tmp_path], check=True)
+    page = subprocess.run([gpushim, "report", tmp_path], capture_output=True, text=True, check=True).stdout
+    made = json.loads(subprocess.run([gpushim, "report", "--json", tmp_path], capture_output=True, text=True, check=True).stdout)
+    (advice,) = [a for a in made["advice"] if a["id"] == "allocations"]
+    words = " ".join(page.split("what to do", 1)[1].split())
+    assert f"allocations at most {advice['ceiling']:.1%}".replace("%", " %") in words
+    assert advice["why"] in words and f"-> {advice['text']}" in words and advice["evidence"][0] in words
+    assert max(map(len, page.splitlines())) <= 80
