@@ -4,9 +4,11 @@
  * The truth is a file of JSON lines, $LAB_TRUTH, one for each stretch of time in which a thread did one thing; all processes of a program
  * append to it. Times are CLOCK_MONOTONIC nanoseconds:
  *   {"cause":"input-storage","role":"main","step":3,"pid":1,"tid":1,"begin":…,"end":…,"cpu":…,"queued":…,"throttled":…,
- *    "path":"/x","offset":0,"bytes":4096}
+ *    "path":"/x","offset":0,"bytes":4096,"device":0,"until":"hostfn"}
  * role main: the thread that submits waited, or worked, for that cause. Others ("worker", "holder" …) say what it was that it waited for;
  * "thread" is all of the loop.
+ * device: only that one was idle for it. until: it lasted until the first kernel of that name, or host function, ended that ended after its
+ * begin: the driver's log knows when (score_until.py).
  * cpu, queued: what the kernel's schedstat says the thread ran, and was runnable without a CPU, meanwhile. throttled: of $LAB_CPU_STAT. */
 #pragma once
 
@@ -35,6 +37,8 @@ struct span {
 	long begin, cpu, queued, throttled;
 	const char *path; /* NULL none */
 	long offset, bytes;
+	int device;        /* -1: all */
+	const char *until; /* NULL none */
 };
 
 long lab_now(void);

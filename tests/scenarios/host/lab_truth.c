@@ -109,7 +109,7 @@ static long throttled(void)
 
 struct span span_begin(const char *cause, const char *role, long step)
 {
-	struct span s = { .cause = cause, .role = role, .step = step };
+	struct span s = { .cause = cause, .role = role, .step = step, .device = -1 };
 
 	s.throttled = throttled();
 	schedstat(&s.cpu, &s.queued);
@@ -129,18 +129,22 @@ void span_end_woken(struct span *s)
 void span_end(const struct span *s)
 {
 	long end = lab_now(), cpu, queued;
-	char line[1024], file[768] = "";
+	char line[1280], file[768] = "", device[32] = "", until[128] = "";
 	int n;
 
 	schedstat(&cpu, &queued);
 	if (s->path)
 		snprintf(file, sizeof(file), ",\"path\":\"%s\",\"offset\":%ld,\"bytes\":%ld", s->path, s->offset,
 			 s->bytes);
+	if (s->device >= 0)
+		snprintf(device, sizeof(device), ",\"device\":%d", s->device);
+	if (s->until)
+		snprintf(until, sizeof(until), ",\"until\":\"%s\"", s->until);
 	n = snprintf(line, sizeof(line),
 		     "{\"cause\":\"%s\",\"role\":\"%s\",\"step\":%ld,\"pid\":%d,\"tid\":%ld,\"begin\":%ld,\"end\":%ld,"
-		     "\"cpu\":%ld,\"queued\":%ld,\"throttled\":%ld%s}\n",
+		     "\"cpu\":%ld,\"queued\":%ld,\"throttled\":%ld%s%s%s}\n",
 		     s->cause, s->role, s->step, getpid(), syscall(SYS_gettid), s->begin, end, cpu - s->cpu,
-		     queued - s->queued, throttled() - s->throttled, file);
+		     queued - s->queued, throttled() - s->throttled, file, device, until);
 	write_line(line, (size_t)n);
 }
 

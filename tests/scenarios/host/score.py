@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import run_queue
+import score_until
 
 MS = 1_000_000
 GAP = 1 * MS
@@ -36,7 +37,7 @@ NONE = "none"     # … given, where the report has no gap
 
 @dataclass
 class Span:
-    """A line of the program's truth. device: the one that is idle for it; None all. until: see until.py."""
+    """A line of the program's truth. device: the one that is idle for it; None all. until: see score_until.py."""
     cause: str
     role: str
     begin: int
@@ -325,6 +326,7 @@ def score_run(folder, **how):
     traced. All devices together."""
     folder = Path(folder)
     ops, spans = operations(*sorted(folder.glob("truth*.json"))), read_spans(folder / "spans.jsonl")
+    spans = score_until.resolve(spans, ops)
     report, waits = json.loads((folder / "report.json").read_text()), run_queue.read(folder / "waits.json")
     result = Score()
     for device in sorted({op["device"] for op in ops if op["op"] != "hostfn"}):

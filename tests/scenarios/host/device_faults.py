@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The faults on the driver's and the device's side: what each needs, and which of its ways a seed chooses (fault_*.c). How long a driver call takes
+the simulated driver is told (SIMGPU_SLOW)."""
+
+import os
+
+from faults import linked
+
+SHORTEST_NS = 100_000  # gaps that are scored where nothing shorter is said
+
+
+def measured(place, plan):
+    """Each kernel's start and end are measured: where the device stands between a call and its start, no edge tells (analyzer/ARCHITECTURE.md)."""
+    plan.level = "cupti"
+    plan.env["LD_LIBRARY_PATH"] = f"{place.build / 'cupti'}:{place.build / 'simgpu'}"
+    return plan
+
+
+def way(place, names):
+    """(number, name) of the way that the seed chooses; the first one where there is none."""
+    number = 0 if place.seed is None else place.rng.randrange(len(names))
+    return number, names[number]
+
+
+def plan_of(place, fault, gap_ns=SHORTEST_NS, **env):
+    plan = linked(place, fault, **env)
+    plan.gap_ns = gap_ns
+    return plan
+
+
+def slow(place, call):
+    """SIMGPU_SLOW for it: over all lengths, computing or asleep."""
+    if place.seed is None:
+        return f"{call}:8000"
+    asleep = place.rng.choice(["", ":sleep"])
+    return f"{call}:{place.short // 1000}-{place.long // 1000}{asleep}"
+
+
+# ---- the host waits for the device too often, or is slower than it -------------------------------------------------------------------------
+
+def sync(place):
+    number, _ = way(place, ("stream", "event", "item", "query", "context"))
+    return plan_of(place, "sync", 2_000, LAB_WAY=number, LAB_LAYER_US=int(place.draw(30, 3000, 100)), LAB_ROUNDS=40)
+
+
+def sync_other(place):
+    """One thread feeds two devices, and waits for the second one."""
+    return plan_of(place, "sync-other", LAB_WAY=4 if place.whole(0, 1, 0) else 2, SIMGPU_DEVICES=2)
+
+
+def launch(place):
+    cost = place.draw(4_000, 60_000, 10_000)
+    plan = plan_of(place, "launch", LAB_TINY_US=max(1, int(cost / 1000 * place.draw(0.1, 0.7, 0.4))), LAB_LANES=place.whole(1, 4, 1),
+                   LAB_EAGER_NS=int(place.draw(100, 3_000, 500)), LAB_LAUNCHES=2000, SIMGPU_LAUNCH_NS=int(cost))
+    plan.level, plan.score = "bursts", "bursts"
+    return plan
+
+
+def compute(place):
+    return plan_of(place, "compute")
+
+
+def compute_between(place):
+    return plan_of(place, "compute-between")
+
+
+# ---- calls that take long ---------------------------------------------------------------------------------------------------------------------
+
+def allocator(place):
+    number, call = way(place, ("cuMemAlloc", "cuMemCreate", "cuMemPoolTrimTo", "cuMemHostAlloc"))
+    return plan_of(place, "allocator", LAB_WAY=number, SIMGPU_SLOW=slow(place, call))
+
+
+def out_of_memory(place):
+    return plan_of(place, "out-of-memory", SIMGPU_MEM_BYTES="256M", SIMGPU_SLOW="cuMemFree:50," + slow(place, "cuMemAlloc"))
+
+
+def module(place):
+    number, call = way(place, ("cuModuleLoadData", "cuLibraryLoadData", "cuLinkComplete"))
+    return plan_of(place, "module", LAB_WAY=number, SIMGPU_SLOW=slow(place, call))
+
+
+def lazy(place):
+    return measured(place, plan_of(place, "lazy", SIMGPU_FIRST_LAUNCH_US=int(place.draw(300, 100_000, 8_000))))
+
+
+def compiler(place):
+    """As Triton has it: ptxas, a process."""
+    program = place.folder / "ptxas"
+    os.symlink(place.build / "host" / "compute_linked", program)
+    return plan_of(place, "compile", LAB_COMPILER=program)
+
+
+def comm(place):
+    plan = plan_of(place, "comm", LAB_WAY=place.whole(0, 1, 0), SIMGPU_DEVICES=2)
+    plan.env["LD_LIBRARY_PATH"] = f"{place.build / 'simgpu'}:{place.build / 'nccl'}"
+    return plan
+
+
+def output(place):
+    number, name = way(place, ("pipe", "socket", "terminal", "file"))
+    env = {"LAB_LOG": place.folder / "train.log"} if name == "file" else {"LAB_READER_NS": int(place.draw(50_000, 5_000_000, 500_000))}
+    return plan_of(place, "output", LAB_WAY=number, **env)
+
+
+# ---- the device waits for something else ----------------------------------------------------------------------------------------------------
+
+DEPENDENCIES = ("function", "event", "device", "value-host", "value-stream", "graph")
+
+
+def dependency(place):
+    number, name = way(place, DEPENDENCIES)
+    return plan_of(place, "dependency", LAB_WAY=number, SIMGPU_DEVICES=2 if name == "device" else 1, LAB_ON_CPU=place.whole(0, 1, 0))
+
+
+def latency(place):
+    plan = plan_of(place, "latency", 5_000, SIMGPU_LATENCY_US=int(place.draw(20, 2_000, 200)), LAB_LANES=place.whole(1, 2, 2))
+    return measured(place, plan)
+
+
+def devices(place):
+    """One thread for each."""
+    return plan_of(place, "devices", SIMGPU_DEVICES=place.whole(2, 4, 2), SIMGPU_SLOW="cuMemAlloc:1000-9000")
+
+
+# ---- what is no idle time ---------------------------------------------------------------------------------------------------------------------
+
+COPIES = ("h2d-pageable", "h2d-pinned", "d2h-pageable", "d2h-pinned", "d2d", "peer", "memset")
+
+
+def copy(place):
+    number, name = way(place, COPIES)
+    size = int(place.draw(1 << 20, 64 << 20, 4 << 20)) * (16 if name in ("d2d", "peer", "memset") else 1)
+    plan = plan_of(place, "copy", LAB_WAY=number, LAB_BYTES=size, SIMGPU_DEVICES=2 if name == "peer" else 1)
+    plan.score = "exposed"
+    return plan
+
+
+def reduce(place):
+    plan = plan_of(place, "reduce", SIMGPU_DEVICES=2, LAB_COUNT=int(place.draw(1 << 12, 1 << 24, 1 << 20)))
+    plan.env["LD_LIBRARY_PATH"] = f"{place.build / 'simgpu'}:{place.build / 'nccl'}"
+    plan.score = "exposed"
+    return plan
+
+
+FAULTS = {f.__name__.replace("_", "-"): f for f in (
+    sync, sync_other, launch, compute, compute_between, allocator, out_of_memory, module, lazy, compiler, comm, output, dependency, latency, devices,
+    copy, reduce)}
