@@ -77,6 +77,8 @@ static void propose(const struct gap_view *v, struct findings *out, const struct
 		cause = CAUSE_unexplained;
 	if (cause == CAUSE_unexplained && !is_asleep(s))
 		return;
+	if (cause == CAUSE_host_compute && s->n_steps == 1 && silence && gap_view_is_brief(v, silence))
+		return; /* a bubble's */
 	if (cause == CAUSE_input_network && step_may_ask_a_network(&s->steps[0]) && gap_view_meets_ranks(v, s->end_ns))
 		cause = CAUSE_comm_host; /* by what came later: nothing proves it */
 	inferred |= cause == CAUSE_unexplained || cause == CAUSE_comm_host;

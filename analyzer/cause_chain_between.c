@@ -48,5 +48,5 @@ enum cause_id chain_between(const struct chain_segment *s, const struct chain_ab
 		return CAUSE_unexplained;
 	if (cause == CAUSE_memory_stall)
 		return ns <= FAULTS_APART_NS ? cause : CAUSE_unexplained;
-	return cause == CAUSE_checkpoint && ns <= waited_ns ? cause : CAUSE_unexplained;
+	return (cause == CAUSE_checkpoint || cause == CAUSE_output_io) && ns <= waited_ns ? cause : CAUSE_unexplained;
 }

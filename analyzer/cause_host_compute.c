@@ -49,7 +49,7 @@ static void propose_accounts(const struct gap_view *v, struct findings *out, con
 void cause_host_compute(const struct gap_view *v, struct findings *out)
 {
 	for (size_t i = 0; i < v->n_silences; i++) {
-		if (computed(&v->silences[i]))
+		if (computed(&v->silences[i]) && !gap_view_is_brief(v, &v->silences[i]))
 			propose_accounts(v, out, &v->silences[i]);
 	}
 	for (size_t i = 0; i < v->n_activities; i++) {

@@ -300,6 +300,13 @@ int64_t gap_view_latency_ns(const struct gap_view *v)
 	return v->device->latency_ns ? LATENCY_TIMES * v->device->latency_ns : LATENCY_NS;
 }
 
+bool gap_view_is_brief(const struct gap_view *v, const struct silence *s)
+{
+	int64_t cost_ns = v->submit && v->records ? v->records->cost_ns[v->submit->family] : 0;
+
+	return v->blocking && s->begin_known && since64(s->end_ns, s->begin_ns) <= max64(BRIEF_NS, 2 * cost_ns);
+}
+
 static void set_submitter(struct gap_view *v, const struct threads *threads)
 {
 	const struct op *after = v->gap->after;

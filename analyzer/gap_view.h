@@ -77,6 +77,11 @@ const struct nccl_call *gap_view_comm(const struct gap_view *v, int64_t after_ns
 /* The submitting thread went on to make a communicator: what it waited for until then on a socket was the other ranks, or likely so. */
 bool gap_view_meets_ranks(const struct gap_view *v, int64_t ns);
 
+/* Behind a blocking call, a silence that is no code of the program's own: coming back from the call and going into the next one takes it, the
+ * recorder's work around calls included; no longer than BRIEF_NS, or than twice what a submission costs this thread. */
+#define BRIEF_NS 50000
+bool gap_view_is_brief(const struct gap_view *v, const struct silence *s);
+
 /* Does the call return only when the device has done what it was about? */
 bool call_blocks(const struct call *c);
 

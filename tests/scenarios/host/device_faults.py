@@ -9,6 +9,14 @@ from faults import linked
 SHORTEST_NS = 100_000  # gaps that are scored where nothing shorter is said
 
 
+def about(*causes):
+    """What a set-up's device is idle for."""
+    def note(plan):
+        plan.causes = causes
+        return plan
+    return note
+
+
 def measured(place, plan):
     """Each kernel's start and end are measured: where the device stands between a call and its start, no edge tells (analyzer/ARCHITECTURE.md)."""
     plan.level = "cupti"
@@ -28,62 +36,72 @@ def plan_of(place, fault, gap_ns=SHORTEST_NS, **env):
     return plan
 
 
-def slow(place, call):
-    """SIMGPU_SLOW for it: over all lengths, computing or asleep."""
+def slow(place, call, part=1):
+    """SIMGPU_SLOW for it: over all lengths, or a part of them, computing or asleep."""
     if place.seed is None:
-        return f"{call}:8000"
+        return f"{call}:{8000 // part}"
     asleep = place.rng.choice(["", ":sleep"])
-    return f"{call}:{place.short // 1000}-{place.long // 1000}{asleep}"
+    return f"{call}:{place.short // 1000 // part}-{place.long // 1000 // part}{asleep}"
 
 
 # ---- the host waits for the device too often, or is slower than it -------------------------------------------------------------------------
 
+@about("sync-bubble")
 def sync(place):
     number, _ = way(place, ("stream", "event", "item", "query", "context"))
-    return plan_of(place, "sync", 2_000, LAB_WAY=number, LAB_LAYER_US=int(place.draw(30, 3000, 100)), LAB_ROUNDS=40)
+    return plan_of(place, "sync", 2_000, LAB_REALTIME=1, LAB_DEVICES=1, LAB_WAY=number, LAB_LAYER_US=int(place.draw(30, 3000, 100)), LAB_ROUNDS=40)
 
 
+@about("sync-bubble")
 def sync_other(place):
     """One thread feeds two devices, and waits for the second one."""
-    return plan_of(place, "sync-other", LAB_WAY=4 if place.whole(0, 1, 0) else 2, SIMGPU_DEVICES=2)
+    return plan_of(place, "sync-other", LAB_WAY=4 if place.whole(0, 1, 0) else 2, LAB_DEVICES=1, SIMGPU_DEVICES=2)
 
 
+@about("launch-bound")
 def launch(place):
     cost = place.draw(4_000, 60_000, 10_000)
-    plan = plan_of(place, "launch", LAB_TINY_US=max(1, int(cost / 1000 * place.draw(0.1, 0.7, 0.4))), LAB_LANES=place.whole(1, 4, 1),
+    plan = plan_of(place, "launch", LAB_REALTIME=1, LAB_DEVICES=1, LAB_TINY_US=max(1, int(cost / 1000 * place.draw(0.1, 0.7, 0.4))), LAB_LANES=place.whole(1, 4, 1),
                    LAB_EAGER_NS=int(place.draw(100, 3_000, 500)), LAB_LAUNCHES=2000, SIMGPU_LAUNCH_NS=int(cost))
     plan.level, plan.score = "bursts", "bursts"
     return plan
 
 
+@about("host-compute")
 def compute(place):
     return plan_of(place, "compute")
 
 
+@about("host-compute")
 def compute_between(place):
     return plan_of(place, "compute-between")
 
 
 # ---- calls that take long ---------------------------------------------------------------------------------------------------------------------
 
+@about("allocator")
 def allocator(place):
     number, call = way(place, ("cuMemAlloc", "cuMemCreate", "cuMemPoolTrimTo", "cuMemHostAlloc"))
     return plan_of(place, "allocator", LAB_WAY=number, SIMGPU_SLOW=slow(place, call))
 
 
+@about("allocator")
 def out_of_memory(place):
-    return plan_of(place, "out-of-memory", SIMGPU_MEM_BYTES="256M", SIMGPU_SLOW="cuMemFree:50," + slow(place, "cuMemAlloc"))
+    return plan_of(place, "out-of-memory", SIMGPU_MEM_BYTES="256M", LAB_DEVICES=1, SIMGPU_SLOW=slow(place, "cuMemAlloc", 10))
 
 
+@about("module-load")
 def module(place):
     number, call = way(place, ("cuModuleLoadData", "cuLibraryLoadData", "cuLinkComplete"))
     return plan_of(place, "module", LAB_WAY=number, SIMGPU_SLOW=slow(place, call))
 
 
+@about("module-load")
 def lazy(place):
     return measured(place, plan_of(place, "lazy", SIMGPU_FIRST_LAUNCH_US=int(place.draw(300, 100_000, 8_000))))
 
 
+@about("module-load")
 def compiler(place):
     """As Triton has it: ptxas, a process."""
     program = place.folder / "ptxas"
@@ -91,12 +109,14 @@ def compiler(place):
     return plan_of(place, "compile", LAB_COMPILER=program)
 
 
+@about("comm-host")
 def comm(place):
-    plan = plan_of(place, "comm", LAB_WAY=place.whole(0, 1, 0), SIMGPU_DEVICES=2)
+    plan = plan_of(place, "comm", LAB_WAY=place.whole(0, 1, 0), LAB_DEVICES=1, SIMGPU_DEVICES=2)
     plan.env["LD_LIBRARY_PATH"] = f"{place.build / 'simgpu'}:{place.build / 'nccl'}"
     return plan
 
 
+@about("output-io")
 def output(place):
     number, name = way(place, ("pipe", "socket", "terminal", "file"))
     env = {"LAB_LOG": place.folder / "train.log"} if name == "file" else {"LAB_READER_NS": int(place.draw(50_000, 5_000_000, 500_000))}
@@ -108,19 +128,23 @@ def output(place):
 DEPENDENCIES = ("function", "event", "device", "value-host", "value-stream", "graph")
 
 
+@about("device-dependency")
 def dependency(place):
     number, name = way(place, DEPENDENCIES)
-    return plan_of(place, "dependency", LAB_WAY=number, SIMGPU_DEVICES=2 if name == "device" else 1, LAB_ON_CPU=place.whole(0, 1, 0))
+    return plan_of(place, "dependency", LAB_WAY=number, LAB_ON_CPU=place.whole(0, 1, 0), LAB_DEVICES=1,
+                   SIMGPU_DEVICES=2 if name == "device" else 1)
 
 
+@about("device-latency")
 def latency(place):
-    plan = plan_of(place, "latency", 5_000, SIMGPU_LATENCY_US=int(place.draw(20, 2_000, 200)), LAB_LANES=place.whole(1, 2, 2))
+    plan = plan_of(place, "latency", 5_000, LAB_REALTIME=1, LAB_DEVICES=1, SIMGPU_LATENCY_US=int(place.draw(20, 2_000, 200)), LAB_LANES=place.whole(1, 2, 2))
     return measured(place, plan)
 
 
-def devices(place):
+@about("host-compute", "host-sleep", "allocator")
+def feeders(place):
     """One thread for each."""
-    return plan_of(place, "devices", SIMGPU_DEVICES=place.whole(2, 4, 2), SIMGPU_SLOW="cuMemAlloc:1000-9000")
+    return plan_of(place, "devices", LAB_DEVICES=1, SIMGPU_DEVICES=place.whole(2, 4, 2), SIMGPU_SLOW="cuMemAlloc:1000-9000")
 
 
 # ---- what is no idle time ---------------------------------------------------------------------------------------------------------------------
@@ -131,18 +155,18 @@ COPIES = ("h2d-pageable", "h2d-pinned", "d2h-pageable", "d2h-pinned", "d2d", "pe
 def copy(place):
     number, name = way(place, COPIES)
     size = int(place.draw(1 << 20, 64 << 20, 4 << 20)) * (16 if name in ("d2d", "peer", "memset") else 1)
-    plan = plan_of(place, "copy", LAB_WAY=number, LAB_BYTES=size, SIMGPU_DEVICES=2 if name == "peer" else 1)
+    plan = plan_of(place, "copy", LAB_WAY=number, LAB_BYTES=size, LAB_DEVICES=1, SIMGPU_DEVICES=2 if name == "peer" else 1)
     plan.score = "exposed"
     return plan
 
 
 def reduce(place):
-    plan = plan_of(place, "reduce", SIMGPU_DEVICES=2, LAB_COUNT=int(place.draw(1 << 12, 1 << 24, 1 << 20)))
+    plan = plan_of(place, "reduce", LAB_DEVICES=1, SIMGPU_DEVICES=2, LAB_COUNT=int(place.draw(1 << 12, 1 << 24, 1 << 20)))
     plan.env["LD_LIBRARY_PATH"] = f"{place.build / 'simgpu'}:{place.build / 'nccl'}"
     plan.score = "exposed"
     return plan
 
 
 FAULTS = {f.__name__.replace("_", "-"): f for f in (
-    sync, sync_other, launch, compute, compute_between, allocator, out_of_memory, module, lazy, compiler, comm, output, dependency, latency, devices,
+    sync, sync_other, launch, compute, compute_between, allocator, out_of_memory, module, lazy, compiler, comm, output, dependency, latency, feeders,
     copy, reduce)}

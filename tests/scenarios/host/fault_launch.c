@@ -10,6 +10,7 @@ static void open_launch(void)
 {
 	long us = lab_param("LAB_TINY_US", 4);
 
+	work_realtime();
 	for (int i = 0; i < 4; i++) { /* as a network's layers differ */
 		char word[] = "tiny0";
 

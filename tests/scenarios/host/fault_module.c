@@ -72,13 +72,14 @@ static void act_lazy(long step)
 /* $LAB_COMPILER computes for so long, and is called what a compiler is called. */
 static void act_compile(long step)
 {
-	char ns[32];
-	char *args[] = { getenv("LAB_COMPILER"), ns, NULL };
+	char ns[32], number[32];
+	char *args[] = { getenv("LAB_COMPILER"), ns, number, NULL };
 	struct span s;
 	int status;
 	pid_t pid;
 
 	snprintf(ns, sizeof(ns), "%ld", lab_length(step));
+	snprintf(number, sizeof(number), "%ld", step);
 	s = span_begin("module-load", "main", step);
 	REQUIRE(posix_spawn(&pid, args[0], NULL, NULL, args, environ) == 0);
 	REQUIRE(waitpid(pid, &status, 0) == pid && status == 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fault_output.c: the thread writes a log, in small pieces: to a pipe or terminal whose reader is slow, or to a file that it forces to the disk
- * ($LAB_WAY). */
+/* fault_output.c: the thread writes a log, in small pieces: to a pipe or terminal whose reader is slow, or to a file of which each write has to be on
+ * the disk ($LAB_WAY). */
 #include "work.h"
 
 #include <fcntl.h>
@@ -27,9 +27,12 @@ static void read_slowly(int in)
 {
 	char buffer[SMALL];
 	long every = lab_param("LAB_READER_NS", MS / 2);
+	struct span s = span_begin("output-io", "holder", -1);
 
 	while (read(in, buffer, sizeof(buffer)) > 0)
 		sleep_ns(every);
+	span_end(&s);
+	truth_write();
 	_exit(0);
 }
 
@@ -63,12 +66,14 @@ static void open_output(void)
 	line[sizeof(line) - 1] = '\n';
 	way = lab_param("LAB_WAY", WAY_PIPE);
 	if (way == WAY_FILE) {
-		REQUIRE((out = open(getenv("LAB_LOG"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) >= 0);
+		REQUIRE((out = open(getenv("LAB_LOG"), O_WRONLY | O_CREAT | O_APPEND | O_DSYNC | O_CLOEXEC, 0666)) >=
+			0);
 		return;
 	}
 	open_ends(ends);
 	REQUIRE((reader = fork()) >= 0);
 	if (reader == 0) {
+		truth_child();
 		close(ends[1]);
 		read_slowly(ends[0]);
 	}
@@ -83,11 +88,9 @@ static void act_output(long step)
 	long until = lab_now() + lab_length(step);
 	struct span s = span_begin("output-io", "main", step);
 
-	do {
+	do
 		REQUIRE(write(out, line, sizeof(line)) == sizeof(line));
-		if (way == WAY_FILE)
-			REQUIRE(fdatasync(out) == 0);
-	} while (lab_now() < until);
+	while (lab_now() < until);
 	span_end(&s);
 }
 

@@ -171,6 +171,7 @@ static CUfunction first;
 
 static void open_latency(void)
 {
+	work_realtime();
 	first = work_kernel_of(0, "first", FIRST_US);
 	next = work_kernel(0, "next__200us");
 	stream = work_stream(0, 0);
@@ -190,6 +191,7 @@ static void act_latency(long step)
 		work_launch(0, next, side);
 		s = span_begin("device-latency", "main", step);
 		s.device = 0;
+		s.until = "next__200us";
 		work_wait(0);
 		span_end(&s);
 	}

@@ -13,6 +13,7 @@ static long rounds, way;
 
 static void open_sync(void)
 {
+	work_realtime();
 	kernel = work_kernel_of(0, "layer", lab_param("LAB_LAYER_US", 100));
 	stream = work_stream(0, 0);
 	rounds = lab_param("LAB_ROUNDS", 40);

@@ -2,6 +2,7 @@
 #include "work.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #define STREAMS_MAX 8
 
@@ -101,4 +102,12 @@ void work_wait(int device)
 
 	CHECK(cuCtxSynchronize());
 	work_leave(was);
+}
+
+void work_realtime(void)
+{
+	struct sched_param first = { .sched_priority = 1 };
+
+	if (lab_param("LAB_REALTIME", 0))
+		sched_setscheduler(0, SCHED_FIFO, &first);
 }

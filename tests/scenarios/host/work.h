@@ -18,6 +18,8 @@ CUcontext work_context(int device);
 /* Stream n of a device, which waits for no other. */
 CUstream work_stream(int device, int n);
 void work_launch(int device, CUfunction kernel, CUstream stream);
+/* With $LAB_REALTIME nobody takes this thread's CPU away, where that is allowed: gaps of microseconds are not the machine's. */
+void work_realtime(void);
 /* Until the device has nothing to do. */
 void work_wait(int device);
 
