@@ -53,6 +53,7 @@ struct sweep {
 	enum owner last;           /* who owns a busy nanosecond that no placed op covers */
 	int64_t from_ns, until_ns; /* what counts */
 	int64_t owned[OWNER_COUNT];
+	struct intervals *comm, *copy; /* where these own it; NULL nobody asks */
 };
 
 static enum owner first_running(const struct sweep *p)
@@ -90,23 +91,38 @@ static int64_t next_event(const struct sweep *p, int64_t end_ns)
 	return next;
 }
 
-/* Shares out [begin, end), in which there is no gap. */
-static void share_out(struct sweep *p, int64_t begin_ns, int64_t end_ns)
+/* Stretches come one after another; those that touch are one. */
+static bool keep(struct intervals *s, int64_t begin_ns, int64_t end_ns)
+{
+	if (!s->n || s->at[s->n - 1].end_ns != begin_ns)
+		return intervals_add(s, begin_ns, end_ns);
+	s->at[s->n - 1].end_ns = end_ns;
+	return true;
+}
+
+/* Shares out [begin, end), in which there is no gap. False: no memory. */
+static bool share_out(struct sweep *p, int64_t begin_ns, int64_t end_ns)
 {
 	for (int64_t now = begin_ns; now < end_ns;) {
+		enum owner owner;
 		int64_t next;
 
 		advance(p, now);
 		next = next_event(p, end_ns);
-		p->owned[first_running(p)] += max64(0, min64(next, p->until_ns) - max64(now, p->from_ns));
+		owner = first_running(p);
+		p->owned[owner] += max64(0, min64(next, p->until_ns) - max64(now, p->from_ns));
+		if (p->comm && owner != OWNER_COMPUTE && !keep(owner == OWNER_COMM ? p->comm : p->copy, now, next))
+			return false;
 		now = next;
 	}
+	return true;
 }
 
 static bool sweep(struct sweep *p)
 {
 	const struct device_timeline *out = p->out;
 	int64_t at = out->begin_ns;
+	bool ok = true;
 
 	p->endings = array_new(out->n_ops, sizeof(*p->endings));
 	if (!p->endings)
@@ -119,13 +135,20 @@ static bool sweep(struct sweep *p)
 	for (size_t i = out->n_ops; i-- > 0;)
 		if (out->ops[i].class != OP_HOSTFN)
 			p->last = owner_of(&out->ops[i]);
-	for (size_t i = 0; i < out->n_gaps; i++) {
-		share_out(p, at, out->gaps[i].begin_ns);
+	for (size_t i = 0; i < out->n_gaps && ok; i++) {
+		ok = share_out(p, at, out->gaps[i].begin_ns);
 		at = out->gaps[i].end_ns;
 	}
-	share_out(p, at, out->end_ns);
+	ok = ok && share_out(p, at, out->end_ns);
 	free(p->endings);
-	return true;
+	return ok;
+}
+
+bool partition_exposed(struct intervals *comm, struct intervals *copy, const struct device_timeline *d)
+{
+	struct sweep p = { .out = d, .comm = comm, .copy = copy };
+
+	return sweep(&p);
 }
 
 bool partition_of(struct partition *out, const struct device_timeline *d, int64_t begin_ns, int64_t end_ns)

@@ -4,12 +4,17 @@
 
 #include <stdbool.h>
 
+#include "interval.h"
 #include "timeline.h"
 
 struct partition { /* exposed: communication while nothing computes, copies while nothing else runs */
 	int64_t compute_ns, comm_ns, memset_ns;
 	int64_t copy_ns[8]; /* by enum gst_copy_kind */
 };
+
+/* Where communication is exposed, and copies or memsets: as sorted, disjoint stretches that sum to what partition_of says of the whole span.
+ * False: no memory; what there is then is the caller's as well. */
+bool partition_exposed(struct intervals *comm, struct intervals *copy, const struct device_timeline *d);
 
 /* Of [begin, end) alone. Needs ops and gaps; within the span it sums, with the gaps, to that length. False: no memory. */
 bool partition_of(struct partition *out, const struct device_timeline *d, int64_t begin_ns, int64_t end_ns);

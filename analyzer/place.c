@@ -48,6 +48,16 @@ static void lay(struct op *ops, size_t n, int64_t begin_ns, int64_t end_ns)
 		ops[i].end_ns = i + 1 < n ? ops[i + 1].begin_ns : end_ns;
 }
 
+/* By when the work had surely begun. On a stream that may have had other work, or that waited, not before it was over, for all that is known. */
+static int64_t begun_by(const struct stream_work *w, size_t i)
+{
+	const struct work *op = &w->ops[i];
+	bool free = !w->n_held && !w->opaque && !w->legacy && op->held_until_ns == INT64_MIN &&
+		    (i == 0 || w->ops[i - 1].latest_end_ns <= op->earliest_start_ns);
+
+	return free ? min64(op->latest_start_ns, op->latest_end_ns) : op->latest_end_ns;
+}
+
 /* A stream's work, in parts between the instants at which its end is known. first: of each submission, its first op; then the end. */
 static void place_stream(struct op *ops, const size_t *first_op, const struct stream_work *w)
 {
@@ -78,6 +88,8 @@ static void place_stream(struct op *ops, const size_t *first_op, const struct st
 			for (size_t m = first_op[k]; m < first_op[k + 1]; m++) {
 				ops[m].stretch_begin_ns = w->ops[k].earliest_start_ns;
 				ops[m].stretch_end_ns = w->ops[k].latest_end_ns;
+				ops[m].begun_ns = begun_by(w, k);
+				ops[m].unfinished_ns = w->ops[k].earliest_end_ns;
 			}
 		at = end;
 	}

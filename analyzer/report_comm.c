@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "comm_hashes.h"
 #include "text.h"
 
 #define KINDS (GST_NCCL_WAIT_SIGNAL + 1) /* those that move something */
@@ -125,24 +126,12 @@ struct member {
 	uint32_t trace, comm;
 };
 
-struct alias {
-	uint64_t from, to;
-};
-
 struct members {
 	struct member *at;
 	size_t n;
-	struct alias *aliases;
-	size_t n_aliases;
+	struct comm_hashes hashes;
 	struct use **uses; /* by trace */
 };
-
-static int by_from(const void *a, const void *b)
-{
-	const struct alias *x = a, *y = b;
-
-	return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
-}
 
 static int by_hash(const void *a, const void *b)
 {
@@ -155,18 +144,6 @@ static int by_hash(const void *a, const void *b)
 	return (x->comm > y->comm) - (x->comm < y->comm);
 }
 
-static bool alias_before(const void *element, const void *key)
-{
-	return ((const struct alias *)element)->from < *(const uint64_t *)key;
-}
-
-static uint64_t hash_of(const struct members *m, uint64_t hash)
-{
-	size_t i = array_first(m->aliases, m->n_aliases, sizeof(*m->aliases), alias_before, &hash);
-
-	return i < m->n_aliases && m->aliases[i].from == hash ? m->aliases[i].to : hash;
-}
-
 static bool collect(struct members *m, const struct run *run)
 {
 	size_t all = 0;
@@ -174,9 +151,8 @@ static bool collect(struct members *m, const struct run *run)
 	for (size_t i = 0; i < run->n_traces; i++)
 		all += run->traces[i]->n_comms;
 	m->at = array_new(all, sizeof(*m->at));
-	m->aliases = array_new(all, sizeof(*m->aliases));
 	m->uses = array_new(run->n_traces, sizeof(*m->uses));
-	if (!m->at || !m->aliases || !m->uses)
+	if (!m->at || !m->uses || !comm_hashes_build(&m->hashes, run))
 		return false;
 	for (size_t i = 0; i < run->n_traces; i++) {
 		const struct trace *t = run->traces[i];
@@ -184,15 +160,10 @@ static bool collect(struct members *m, const struct run *run)
 		m->uses[i] = uses_of(t);
 		if (!m->uses[i])
 			return false;
-		for (size_t k = 0; k < t->n_comms; k++) {
-			m->at[m->n++] = (struct member){ t->comms[k].hash, (uint32_t)i, (uint32_t)k };
-			if (t->comms[k].also)
-				m->aliases[m->n_aliases++] = (struct alias){ t->comms[k].also, t->comms[k].hash };
-		}
+		for (size_t k = 0; k < t->n_comms; k++)
+			m->at[m->n++] =
+				(struct member){ comm_hash_of(&m->hashes, t->comms[k].hash), (uint32_t)i, (uint32_t)k };
 	}
-	array_sort(m->aliases, m->n_aliases, sizeof(*m->aliases), by_from);
-	for (size_t i = 0; i < m->n; i++)
-		m->at[i].hash = hash_of(m, m->at[i].hash);
 	array_sort(m->at, m->n, sizeof(*m->at), by_hash);
 	return true;
 }
@@ -218,7 +189,7 @@ static void member_json(struct json *j, const struct members *m, const struct me
 	json_key_int(j, "device", c->device == 0xffff ? -1 : c->device);
 	json_key_text(j, "made", made_by(c));
 	if (parent != GST_NONE)
-		hash_text(j, "parent", hash_of(m, t->comms[parent].hash));
+		hash_text(j, "parent", comm_hash_of(&m->hashes, t->comms[parent].hash));
 	json_key(j, "nonblocking");
 	json_bool(j, c->flags & GST_COMM_NONBLOCKING);
 	json_key_text(j, "library", c->library ? c->library : "");
@@ -275,7 +246,7 @@ enum err_kind report_comms_json(struct json *j, const struct run *run, struct er
 	for (size_t i = 0; m.uses && i < run->n_traces; i++)
 		free(m.uses[i]);
 	free(m.uses);
-	free(m.aliases);
+	comm_hashes_free(&m.hashes);
 	free(m.at);
 	return ok ? ERR_NONE : err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
 }

@@ -10,6 +10,7 @@
 #include "report_comm.h"
 #include "report_memory.h"
 #include "report_phases.h"
+#include "report_ranks.h"
 #include "report_stacks.h"
 #include "text.h"
 
@@ -103,9 +104,9 @@ static void partition(struct json *j, const struct summary_device *d)
 	json_key_int(j, "memset", d->memset_ns);
 	json_map_end(j);
 	json_key_map(j, "comm");
-	json_key_int(j, "comm-wait", 0);
-	json_key_int(j, "comm-transfer", 0);
-	json_key_int(j, "comm-unsplit", t->comm_ns);
+	json_key_int(j, "comm-wait", d->comm_wait_ns);
+	json_key_int(j, "comm-transfer", d->comm_transfer_ns);
+	json_key_int(j, "comm-unsplit", d->comm_unsplit_ns);
 	json_map_end(j);
 	json_key_map(j, "causes");
 	for (int i = 0; i < CAUSE_COUNT; i++)
@@ -159,7 +160,7 @@ static void device(struct json *j, const struct summary *s, const struct summary
 	json_map(j);
 	json_key_int(j, "device", d->number);
 	json_key_text(j, "uuid", d->uuid);
-	json_key_int(j, "rank", d->rank);
+	json_key_int(j, "rank", d->rank == GST_NONE ? -1 : (int64_t)d->rank);
 	json_key_text(j, "name", d->name);
 	partition(j, d);
 	estimate(j, d);
@@ -248,6 +249,7 @@ static enum err_kind whole(struct json *j, const struct summary *s, const bool *
 		device(j, s, &s->devices[i], listed);
 	json_array_end(j);
 	report_phases_json(j, s);
+	report_ranks_json(j, s);
 	report_memory_json(j, s);
 	losses(j, s);
 	counts(j, "calls", s->calls, s->n_calls);

@@ -91,6 +91,27 @@ static enum err_kind add_devices(struct summary *s, struct error *e)
 	return ERR_NONE;
 }
 
+/* What the ranks say of each other. */
+static enum err_kind add_ranks(struct summary *s, struct error *e)
+{
+	const struct attribution **attributions = array_new(s->n_devices, sizeof(*attributions));
+	enum err_kind kind;
+
+	if (!attributions)
+		return no_memory(e);
+	for (size_t i = 0; i < s->n_devices; i++)
+		attributions[i] = &s->devices[i].attribution;
+	kind = ranks_build(&s->ranks, s->timeline, &s->threads, attributions, e);
+	free(attributions);
+	for (size_t i = 0; i < s->n_devices && !kind; i++) {
+		s->devices[i].rank = s->ranks.devices[i].rank;
+		s->devices[i].comm_wait_ns = s->ranks.devices[i].wait_ns;
+		s->devices[i].comm_transfer_ns = s->ranks.devices[i].transfer_ns;
+		s->devices[i].comm_unsplit_ns = s->ranks.devices[i].unsplit_ns;
+	}
+	return kind;
+}
+
 /* ---- counts ---- */
 
 static int by_name(const void *a, const void *b)
@@ -248,6 +269,8 @@ enum err_kind summary_build(struct summary *out, const struct timeline *tl, stru
 		kind = range_stacks_build(&out->ranges, tl->run, &out->steps, e);
 	if (!kind)
 		kind = add_devices(out, e);
+	if (!kind)
+		kind = add_ranks(out, e);
 	for (size_t i = 0; i < out->n_devices && !kind; i++)
 		out->devices[i].memory = memory_of(&out->memory, &out->devices[i].timeline->device);
 	if (!kind)
@@ -265,6 +288,7 @@ void summary_free(struct summary *s)
 		device_phases_free(&s->devices[i].phases);
 	for (size_t i = 0; i < s->n_devices; i++)
 		attribution_free(&s->devices[i].attribution);
+	ranks_free(&s->ranks);
 	range_stacks_free(&s->ranges);
 	steps_free(&s->steps);
 	threads_free(&s->threads);

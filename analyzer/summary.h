@@ -5,6 +5,7 @@
 #include "cause.h"
 #include "memory.h"
 #include "phases.h"
+#include "ranks.h"
 #include "self.h"
 #include "timeline.h"
 
@@ -13,11 +14,12 @@ struct summary_device {
 	struct attribution attribution;
 	int64_t unresolved_causes[CAUSE_COUNT]; /* of the estimate; sums to timeline->estimate.unresolved.ns */
 	uint32_t number;   /* "device" in every listing: its ordinal, or its place in the list where ordinals clash */
-	uint32_t rank;
+	uint32_t rank;     /* GST_NONE not known, 0 where there are no communicators */
 	char name[64];     /* clean */
 	char uuid[48];     /* "GPU-…" as nvidia-smi writes it */
 	int64_t span_ns, before_ns, copy_exposed_ns; /* memsets are copies here */
 	int64_t h2d_pageable_ns, h2d_pinned_ns, d2h_ns, d2d_ns, peer_ns, memset_ns; /* sum to copy_exposed_ns */
+	int64_t comm_wait_ns, comm_transfer_ns, comm_unsplit_ns; /* sum to timeline->comm_ns */
 	int64_t startup_ns, shutdown_ns;
 	struct device_phases phases;
 	size_t first_gap;  /* number of its first gap, counted over all devices */
@@ -36,6 +38,7 @@ struct summary {
 	struct memory memory;
 	struct steps steps;
 	struct range_stacks ranges;
+	struct ranks ranks;
 	struct summary_device *devices; size_t n_devices;
 	size_t n_gaps;
 	const char *device_timing; /* "edges"; the coarsest of the processes */

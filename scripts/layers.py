@@ -37,11 +37,12 @@ STAGES = [
     "error alloc arena interval ns duration text json gzip syscall_names symbols symbols_*",  # tools, of no stage
     "reader reader_* segment_order import_*",
     "host_trace host_trace_* host_match trace trace_* range_ends stacks stacks_site front life clock device_clock device_rate edge_done names comm_kernels sequence graphs graph_* comms busy_lists burst_arrival burst_samples idle_piece",
-    "run run_files staged stacks_name stacks_own",
+    "run run_files comm_hashes staged stacks_name stacks_own",
     "accounts exact exact_* facts facts_* latency bounds carried elsewhere legacy waits links busy sharing slack stretches place place_* partition depend gaps work_class node_time replay inside estimate estimate_maker estimate_bursts estimate_looks estimate_interval timeline timeline_*",
     "chain chain_* calls threads memory memory_*",
     "cause cause_* causes findings gap_view gap_view_* estimate_cause held held_*",
     "steps step_words range_stacks phases self",
+    "ranks ranks_*",
     "summary call_sites",
     "recover framework advice advice_*",
     "report report_* export export_* diff doctor doctor_*",

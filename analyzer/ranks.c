@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ranks.h"
+
+#include "alloc.h"
+#include "ranks_steps.h"
+
+#include <stdlib.h>
+
+const char *rank_doing_name(int doing)
+{
+	switch (doing) {
+	case RANK_COMPUTE:
+		return "compute";
+	case RANK_COPY:
+		return "copy";
+	case RANK_COMM:
+		return "communication";
+	default:
+		return cause_name((enum cause_id)doing);
+	}
+}
+
+/* The number of a device's process in its largest communicator, the first of them. */
+static uint32_t rank_on(const struct trace *t, uint32_t ordinal)
+{
+	const struct comm *best = NULL;
+
+	for (size_t i = 0; i < t->n_comms; i++) {
+		const struct comm *c = &t->comms[i];
+
+		if (c->rank == GST_NONE || c->rank >= c->size || (c->device != 0xffff && c->device != ordinal))
+			continue;
+		if (!best || c->size > best->size)
+			best = c;
+	}
+	return best ? best->rank : GST_NONE;
+}
+
+static void number_ranks(struct ranks *r)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < r->timeline->run->n_traces; i++)
+		any |= r->timeline->run->traces[i]->n_comms > 0;
+	for (size_t i = 0; i < r->n_devices; i++)
+		r->devices[i].rank = any ? GST_NONE : 0;
+	for (size_t i = 0; i < r->n_members; i++) {
+		struct rank_member *m = &r->members[i];
+		uint32_t *rank = &r->devices[m->device].rank;
+
+		m->rank = rank_on(m->trace, m->ordinal);
+		if (m->rank < *rank)
+			*rank = m->rank;
+	}
+}
+
+enum err_kind ranks_build(struct ranks *out, const struct timeline *tl, const struct threads *threads,
+			  const struct attribution *const attributions[], struct error *e)
+{
+	*out = (struct ranks){ .timeline = tl, .n_devices = tl->n_devices };
+	out->devices = array_new(tl->n_devices, sizeof(*out->devices));
+	if (out->devices && ranks_find_clocks(out) && ranks_find_parts(out, threads) && ranks_match(out) &&
+	    ranks_align(out) && ranks_split(out)) {
+		number_ranks(out);
+		if (ranks_find_stragglers(out, attributions))
+			return ERR_NONE;
+	}
+	ranks_free(out);
+	return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+}
+
+void ranks_free(struct ranks *r)
+{
+	for (size_t i = 0; r->devices && i < r->n_devices; i++) {
+		intervals_free(&r->devices[i].comm);
+		intervals_free(&r->devices[i].copy);
+	}
+	free(r->clocks);
+	free(r->clock_of);
+	free(r->members);
+	free(r->parts);
+	free(r->collectives);
+	free(r->stragglers);
+	free(r->devices);
+	*r = (struct ranks){ 0 };
+}

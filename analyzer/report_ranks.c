@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report_ranks.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "alloc.h"
+#include "ns.h"
+#include "text.h"
+
+#define HOST 12
+#define ROWS 16 /* ranks that are listed; of more, those that cost most */
+
+/* ---- the table ---------------------------------------------------------------------------------------- */
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct rank_member *x = *(const struct rank_member *const *)a, *y = *(const struct rank_member *const *)b;
+
+	return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) : (x > y) - (x < y);
+}
+
+static int by_cost(const void *a, const void *b)
+{
+	const struct rank_member *x = *(const struct rank_member *const *)a, *y = *(const struct rank_member *const *)b;
+
+	return x->cost_ns != y->cost_ns ? (x->cost_ns < y->cost_ns ? 1 : -1) : by_rank(a, b);
+}
+
+/* The median length of the steps of the device. */
+static const char *step_length(char buf[TEXT_SHORT], const struct summary_device *d)
+{
+	const struct device_phases *of = &d->phases;
+	int64_t *lengths = of->n_steps ? array_new(of->n_steps, sizeof(*lengths)) : NULL;
+
+	if (!lengths)
+		return "-";
+	for (size_t i = 0; i < of->n_steps; i++)
+		lengths[i] = of->steps[i].step->end_ns - of->steps[i].step->begin_ns;
+	qsort(lengths, of->n_steps, sizeof(*lengths), array_by_int64);
+	text_duration(buf, lengths[of->n_steps / 2]);
+	free(lengths);
+	return buf;
+}
+
+static void row(const struct page *p, const struct summary *s, const struct rank_member *m)
+{
+	const struct summary_device *d = &s->devices[m->device];
+	const struct device_timeline *t = d->timeline;
+	char host[64], rank[16] = "-", step[TEXT_SHORT], compute[TEXT_SHORT], wait[TEXT_SHORT], transfer[TEXT_SHORT],
+		       idle[TEXT_SHORT], last[TEXT_SHORT] = "-";
+
+	if (m->rank != GST_NONE)
+		snprintf(rank, sizeof(rank), "%" PRIu32, m->rank);
+	if (m->timed)
+		text_percent(last, (int64_t)m->last, (int64_t)m->timed);
+	text_percent(wait, d->comm_wait_ns, d->span_ns);
+	text_percent(transfer, d->comm_transfer_ns, d->span_ns);
+	fprintf(p->out, "  %4s  %-*s %6" PRIu32 " %9s %7s %7s %7s %7s", rank, HOST,
+		text_clean(host, sizeof(host), m->trace->header.host, HOST), d->number, step_length(step, d),
+		text_percent(compute, t->compute_ns, d->span_ns), wait, transfer,
+		text_percent(idle, t->idle_ns, d->span_ns));
+	page_ink(p, m->timed && m->last > m->timed / 2 ? INK_WARN : INK_PLAIN, " %7s\n", last);
+}
+
+static void table(const struct page *p, const struct summary *s, size_t n)
+{
+	const struct rank_member **order = array_new(n, sizeof(const struct rank_member *));
+	size_t at = 0;
+
+	if (!order)
+		return;
+	for (size_t i = 0; i < s->ranks.n_members; i++)
+		if (rank_is_one(&s->ranks.members[i]))
+			order[at++] = &s->ranks.members[i];
+	qsort(order, n, sizeof(const struct rank_member *), n > ROWS ? by_cost : by_rank);
+	if (n > ROWS)
+		qsort(order, ROWS, sizeof(const struct rank_member *), by_rank);
+	page_ink(p, INK_DIM, "  %4s  %-*s %6s %9s %7s %7s %7s %7s %7s\n", "rank", HOST, "host", "device", "step",
+		 "compute", "waits", "moves", "idle", "last");
+	for (size_t i = 0; i < n && i < ROWS; i++)
+		row(p, s, order[i]);
+	if (n > ROWS)
+		fprintf(p->out, "  and %zu more that the others wait less for: --json has them\n", n - ROWS);
+	free(order);
+}
+
+/* ---- clocks ------------------------------------------------------------------------------------------- */
+
+static void clocks_line(const struct page *p, const struct ranks *r)
+{
+	char text[512], host[64], p99[TEXT_SHORT], count[TEXT_SHORT];
+	uint64_t violations = 0, ends = 0;
+	const struct rank_clock *alone = NULL;
+	int64_t worst_ns = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_clocks; i++) {
+		violations += r->clocks[i].violations;
+		ends += r->clocks[i].matches;
+		worst_ns = max64(worst_ns, r->clocks[i].residual_p99_ns);
+		n += r->clocks[i].aligned;
+		alone = !r->clocks[i].aligned && !alone ? &r->clocks[i] : alone;
+	}
+	if (!r->aligned && alone)
+		snprintf(
+			text, sizeof(text),
+			"the clocks are not aligned: %s has too few collectives in common with the others whose ends are known",
+			text_clean(host, sizeof(host), alone->header->host, 40));
+	else if (!ends)
+		return;
+	else if (r->n_clocks == 1)
+		snprintf(text, sizeof(text), "one clock; of %s ends of collectives 99 %% are within %s of the others'",
+			 text_count(count, ends), text_duration(p99, worst_ns));
+	else
+		snprintf(
+			text, sizeof(text),
+			"the clocks of %zu hosts are aligned on %s ends of collectives: 99 %% of each host's are within %s of the others'",
+			n, text_count(count, ends), text_duration(p99, worst_ns));
+	fputs("  ", p->out);
+	page_wrap(p, INK_DIM, 2, 4, text);
+	if (!violations)
+		return;
+	snprintf(
+		text, sizeof(text),
+		"%s times a rank was done before the last had come, which cannot be: do not compare times of different ranks",
+		text_count(count, violations));
+	fputs("  ", p->out);
+	page_wrap(p, INK_WARN, 2, 4, text);
+}
+
+/* ---- stragglers --------------------------------------------------------------------------------------- */
+
+/* "for each of 40 collectives, 5.1 ms more than the median rank" */
+static void why(char *buf, size_t size, const struct straggler *f)
+{
+	char own[TEXT_SHORT], others[TEXT_SHORT];
+	int64_t n = f->looked_at ? (int64_t)f->looked_at : 1;
+
+	if (!f->excess_ns) {
+		snprintf(buf, size, "What it does meanwhile is not known");
+		return;
+	}
+	text_duration(own, f->own_ns / n);
+	text_duration(others, f->median_ns / n);
+	if (f->doing == RANK_COMPUTE)
+		snprintf(buf, size, "Longer compute: %s before each, the median rank %s", own, others);
+	else if (f->doing < CAUSE_COUNT)
+		snprintf(buf, size, "%s: idle for %s before each, the median rank for %s", rank_doing_name(f->doing),
+			 own, others);
+	else
+		snprintf(buf, size, "Longer %s: %s before each, the median rank %s", rank_doing_name(f->doing), own,
+			 others);
+}
+
+static void straggler_lines(const struct page *p, const struct summary *s, const struct straggler *f)
+{
+	const struct rank_member *m = &s->ranks.members[f->member];
+	char text[1024], host[64], share[TEXT_SHORT], cost[TEXT_SHORT], reason[256];
+	size_t others = 0;
+
+	for (size_t i = 0; i < s->ranks.n_members; i++)
+		others += s->ranks.members[i].timed > 0;
+	others = others > 1 ? others - 1 : 1;
+	why(reason, sizeof(reason), f);
+	snprintf(text, sizeof(text),
+		 "rank %" PRIu32 " (%s, device %" PRIu32
+		 ") came last to %s of the collectives, and each other rank waited %s for it. %s",
+		 m->rank, text_clean(host, sizeof(host), m->trace->header.host, 40), s->devices[m->device].number,
+		 text_percent(share, (int64_t)m->last, (int64_t)m->timed),
+		 text_duration(cost, m->cost_ns / (int64_t)others), reason);
+	fputs("  ", p->out);
+	page_wrap(p, INK_WARN, 2, 4, text);
+	if (!f->owned || !f->owned->n_evidence)
+		return;
+	snprintf(text, sizeof(text), "%s in gap %zu: %s", confidence_name((enum confidence)f->owned->confidence),
+		 s->devices[m->device].first_gap + f->gap_number, f->owned->evidence[0]);
+	fputs("    ", p->out);
+	page_wrap(p, INK_DIM, 4, 6, text);
+}
+
+void report_ranks(const struct page *p, const struct summary *s)
+{
+	const struct ranks *r = &s->ranks;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_members; i++)
+		n += rank_is_one(&r->members[i]);
+	if (n < 2)
+		return;
+	page_ink(p, INK_TITLE, "\nranks");
+	page_ink(p, INK_DIM, "  of their time; waits: for the last rank to come; last: came last\n");
+	table(p, s, n);
+	clocks_line(p, r);
+	for (size_t i = 0; i < r->n_stragglers; i++)
+		straggler_lines(p, s, &r->stragglers[i]);
+}
