@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a program's own truth says of each moment in which a device was idle, and what a report says of it.
+
+Idle time is the simulated driver's: all gaps of a device, however short, inside the loop of the thread that submitted the gap's end. Of a moment
+the truth is, the first that there is:
+
+    a span of the device, if what ended the gap had been submitted by then
+    the submitting thread's phase
+    none: a hole in the truth
+
+Not looked at: moments in which that thread, or the one it waited for, was runnable and had no CPU by the scheduler's trace (host/run_queue.py),
+unless the truth knows that itself; and where the truth says so and the trace does not (the hypervisor took the CPU).
+
+    right  on the cause, or on another that CAUSES.md lets be said of it ("also")
+    wrong  on another
+    rest   unexplained, input-wait where probes show what is behind it, or in no gap of the report"""
+
+import bisect
+import json
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import run_queue
+
+QUEUED = ("cpu-contention", "cpu-throttled")
+INPUT = ("input-storage", "input-network", "input-preprocess")
+HOLE, NONE = "hole", "none"
+
+
+class Stretches:
+    """(begin, end, what), apart from each other; found by time."""
+
+    def __init__(self, stretches):
+        self.all = sorted(stretches, key=lambda stretch: stretch[0])
+        self.begins = [begin for begin, *_ in self.all]
+
+    def within(self, begin, end):
+        for first, last, what in self.all[max(0, bisect.bisect_right(self.begins, begin) - 1):]:
+            if first >= end:
+                return
+            if last > begin:
+                yield max(first, begin), min(last, end), what
+
+    def overlaps(self):
+        """Those that are not apart."""
+        return [(one, other) for one, other in zip(self.all, self.all[1:]) if one[1] > other[0]]
+
+
+def read_lines(path):
+    return [json.loads(line) for line in Path(path).read_text().splitlines()] if Path(path).exists() else []
+
+
+def read_log(path):
+    ops = read_lines(path)
+    assert ops and "calls" in ops[-1] and not ops[-1].get("lost"), f"{path} is not whole"
+    return ops[:-1]
+
+
+class Truth:
+    """Of a run's folder: truth*.json by the simulated driver, spans.jsonl by the program, waits.json by the scheduler, tenant.json."""
+
+    def __init__(self, folder):
+        self.folder, lines = Path(folder), read_lines(Path(folder) / "spans.jsonl")
+        by = defaultdict(list)
+        for line in lines:
+            by[line["role"]].append(line)
+        self.phases, self.submits, self.devices = {}, {}, {}
+        for role, into, key in (("main", self.phases, "tid"), ("submit", self.submits, "tid"), ("device", self.devices, "device")):
+            groups = defaultdict(list)
+            for line in by[role]:
+                groups[line[key]].append((line["begin"], line["end"], line))
+            into.update({name: Stretches(group) for name, group in groups.items()})
+        self.loops = {line["tid"]: (line["begin"], line["end"]) for line in by["thread"]}
+        self.threads = defaultdict(list)  # that submit, of a process
+        for line in by["thread"]:
+            self.threads[line["pid"]].append(line["tid"])
+        waits = run_queue.read(self.folder / "waits.json")
+        self.traced = bool(waits)
+        self.waits = {tid: Stretches((*wait, None) for wait in run_queue.union(of)) for tid, of in waits.items()}
+        self.tenant = Stretches((*busy, None) for busy in run_queue.union(
+            (op["start_ns"], op["end_ns"]) for op in (read_log(self.folder / "tenant.json") if (self.folder / "tenant.json").exists() else [])))
+
+    def gaps(self):
+        """(device, begin, end, the operation that ended it, the process)"""
+        for path in sorted(self.folder.glob("truth*.json")):
+            pid = int(found[1]) if (found := re.search(r"-(\d+)\.json", path.name)) else next(iter(self.threads))
+            by = defaultdict(list)
+            for op in read_log(path):
+                if op["op"] != "hostfn":
+                    by[op["device"]].append(op)
+            for device, ops in by.items():
+                until = None
+                for op in sorted(ops, key=lambda one: one["start_ns"]):
+                    if until is not None and op["start_ns"] > until:
+                        yield device, until, op["start_ns"], op, pid
+                    until = max(until or 0, op["end_ns"])
+
+    def owner(self, op, pid):
+        """The thread that submitted it; None where nobody says so."""
+        threads = self.threads[pid]
+        if len(threads) == 1:
+            return threads[0]
+        at = op["submit_ns"]
+        return next((tid for tid in threads if tid in self.submits and any(self.submits[tid].within(at, at + 1))), None)
+
+    def of_device(self, device, begin, end):
+        yield from self.tenant_spans(begin, end)
+        if device in self.devices:
+            yield from self.devices[device].within(begin, end)
+
+    def tenant_spans(self, begin, end):
+        return ((first, last, {"cause": "device-contention"}) for first, last, _ in self.tenant.within(begin, end))
+
+    def moments(self):
+        """(device, owner, begin, end, line or None) of all idle time of the loops."""
+        for device, begin, end, op, pid in self.gaps():
+            owner = self.owner(op, pid)
+            if owner is None:
+                low, high = min(low for low, _ in self.loops.values()), max(high for _, high in self.loops.values())
+            else:
+                low, high = self.loops[owner]
+            begin, end = max(begin, low), min(end, high)
+            if begin >= end:
+                continue
+            queued = min(max(op["submit_ns"], begin), end)
+            yield from ((device, owner, *moment) for moment in self.of_owner(owner, begin, queued))
+            for first, last, line in filled(self.of_device(device, queued, end), queued, end):
+                if line:
+                    yield device, owner, first, last, line
+                else:
+                    yield from ((device, owner, *moment) for moment in self.of_owner(owner, first, last))
+
+    def of_owner(self, owner, begin, end):
+        return filled(self.phases[owner].within(begin, end) if owner in self.phases else (), begin, end)
+
+    def looked_at(self, owner, begin, end, line):
+        """[(begin, end), …] of it, without what the scheduler did."""
+        threads = {owner, line.get("on") or owner} if line else {owner}
+        queued = [(first, last) for tid in threads if tid in self.waits for first, last, _ in self.waits[tid].within(begin, end)]
+        if line and line["cause"] in QUEUED:
+            return run_queue.union(queued) if self.traced else [(begin, end)]
+        return [(first, last) for first, last, inside in filled(((*wait, True) for wait in run_queue.union(queued)), begin, end) if not inside]
+
+
+def filled(stretches, begin, end):
+    """What is between them too, as None. They may overlap: the first keeps what it has."""
+    for first, last, what in stretches:
+        first = max(first, begin)
+        if first >= last:
+            continue
+        if begin < first:
+            yield begin, first, None
+        yield first, last, what
+        begin = last
+    if begin < end:
+        yield begin, end, None
+
+
+@dataclass
+class Answer:
+    """All ns. said[(true, said)]; worst: the longest stretches on which it differs."""
+    idle: int = 0
+    holes: int = 0
+    excused: int = 0
+    said: Counter = field(default_factory=Counter)
+    right: Counter = field(default_factory=Counter)
+    wrong: Counter = field(default_factory=Counter)
+    differs: list = field(default_factory=list)
+
+    def covered(self):
+        return 1 - self.holes / self.idle if self.idle else 1.0
+
+    def scored(self):
+        return sum(self.said.values())
+
+    def of_cause(self):
+        """{true cause: ns}"""
+        total = Counter()
+        for (true, _), ns in self.said.items():
+            total[true] += ns
+        return total
+
+
+def reported(report):
+    """{device's number: Stretches of (begin, end, (cause, gap's number, …))}"""
+    devices, number = defaultdict(list), 0
+    for device in report["devices"]:
+        for gap in device["gaps"]:
+            devices[device["device"]] += [(cause["begin_ns"], cause["end_ns"], (cause, number)) for cause in gap["causes"]]
+            number += 1
+    return {device: Stretches(causes) for device, causes in devices.items()}
+
+
+def judge(true, also, said, probed):
+    if said == true or said in also or (said == "input-wait" and not probed and true in INPUT):
+        return "right"
+    return "rest" if said in ("unexplained", NONE, "input-wait") else "wrong"
+
+
+def compare(folder, report, probed):
+    truth, said, answer = Truth(folder), reported(report), Answer()
+    for device, owner, begin, end, line in truth.moments():
+        answer.idle += end - begin
+        if not line:
+            answer.holes += end - begin
+            continue
+        for first, last in truth.looked_at(owner, begin, end, line):
+            claims = said[device].within(first, last) if device in said else ()
+            for low, high, claim in filled(claims, first, last):
+                name, number = (claim[0]["id"], claim[1]) if claim else (NONE, None)
+                verdict = judge(line["cause"], line.get("also", ()), name, probed)
+                true = name if verdict == "right" and name in line.get("also", ()) else line["cause"]
+                answer.said[true, name] += high - low
+                if verdict != "rest":
+                    getattr(answer, verdict)[true] += high - low
+                if verdict != "right":
+                    answer.differs.append((high - low, line["cause"], name, number, low, high, device))
+    answer.excused = answer.idle - answer.holes - answer.scored()
+    answer.differs.sort(reverse=True, key=lambda one: one[0])
+    return answer
