@@ -157,6 +157,16 @@ static int64_t spend(struct machine *m)
 		(m)->now += between((m), 1, one_in((m), 8) ? duration(m) : 900);                \
 	} while (0)
 
+/* What a record about a stream says of it; static text, for one call at a time. */
+static const char *in_stream(const struct machine *m, uint32_t s, uint64_t seq)
+{
+	static char words[64];
+
+	snprintf(words, sizeof(words), "stream=%u device=%u seq=%llu", s + 1,
+		 (device_of(m, s) + m->turn) % m->n_devices, (unsigned long long)seq);
+	return words;
+}
+
 /* A timing event of the recorder's. */
 static void edge(struct machine *m, uint32_t s, const char *kind)
 {
@@ -172,9 +182,10 @@ static void edge(struct machine *m, uint32_t s, const char *kind)
 	m->edges++;
 	if (!m->base[d])
 		m->base[d] = m->edges;
-	say(&m->out, "edge %u t=%lldns..%lldns stream=%u covers=%llu fired=%lldns done=%lldns base=%u kind=%s\n",
-	    m->edges, (long long)entry, (long long)m->now, s + 1, (unsigned long long)m->seq[s], (long long)fired,
-	    (long long)fired + 9000 * US, m->base[d], kind);
+	say(&m->out,
+	    "edge %u t=%lldns..%lldns stream=%u device=%u covers=%llu fired=%lldns done=%lldns base=%u kind=%s\n",
+	    m->edges, (long long)entry, (long long)m->now, s + 1, (d + m->turn) % m->n_devices,
+	    (unsigned long long)m->seq[s], (long long)fired, (long long)fired + 9000 * US, m->base[d], kind);
 	m->marked[s] = m->seq[s];
 	m->now += between(m, 1, 300);
 }
@@ -211,7 +222,7 @@ static void launch(struct machine *m, uint32_t s)
 	m->seq[s]++;
 	snprintf(words, sizeof(words), "kernel=%s", kernels[k].name);
 	operate(m, s, entry, communicates ? COMM : KERNEL, words);
-	CALL(m, entry, "launch stream=%u seq=%llu kernel=%s", s + 1, (unsigned long long)m->seq[s], kernels[k].name);
+	CALL(m, entry, "launch %s kernel=%s", in_stream(m, s, m->seq[s]), kernels[k].name);
 	if (inside)
 		CALL(m, outer, "nccl all-reduce comm=1 stream=%u seq=%u count=1024 type=float32 op=sum", s + 1,
 		     m->step);
@@ -245,8 +256,8 @@ static void copy(struct machine *m, uint32_t s)
 		m->now = max64(m->now, m->over[s] + between(m, 500, 20 * US));
 		m->marked[s] = m->seq[s];
 	}
-	CALL(m, entry, "copy stream=%u seq=%llu kind=%s bytes=4096%s", s + 1, (unsigned long long)m->seq[s],
-	     copies[k].kind, waits ? " flags=blocking" : "");
+	CALL(m, entry, "copy %s kind=%s bytes=4096%s", in_stream(m, s, m->seq[s]), copies[k].kind,
+	     waits ? " flags=blocking" : "");
 }
 
 static void set_memory(struct machine *m, uint32_t s)
@@ -255,7 +266,7 @@ static void set_memory(struct machine *m, uint32_t s)
 
 	m->seq[s]++;
 	operate(m, s, entry, MEMSET, "kind=memset bytes=512");
-	CALL(m, entry, "memset stream=%u seq=%llu bytes=512", s + 1, (unsigned long long)m->seq[s]);
+	CALL(m, entry, "memset %s bytes=512", in_stream(m, s, m->seq[s]));
 }
 
 /* A kernel, then a copy and a memset side by side, then a collective. */
@@ -282,7 +293,7 @@ static void graph(struct machine *m, uint32_t s)
 		over = max64(over, end);
 	}
 	m->over[s] = over;
-	CALL(m, entry, "graph stream=%u seq=%llu structure=1 exec=%u", s + 1, (unsigned long long)m->seq[s],
+	CALL(m, entry, "graph %s structure=1 exec=%u", in_stream(m, s, m->seq[s]),
 	     9 + s); /* launches of one executable graph stand one behind the other */
 }
 
@@ -297,7 +308,7 @@ static void host_function(struct machine *m, uint32_t s)
 	m->seq[s]++;
 	m->over[s] = begin + duration(m);
 	m->last = max64(m->last, m->over[s]);
-	CALL(m, entry, "hostfn stream=%u seq=%llu", s + 1, (unsigned long long)m->seq[s]);
+	CALL(m, entry, "hostfn %s", in_stream(m, s, m->seq[s]));
 	edge(m, s, "after");
 }
 
@@ -307,7 +318,7 @@ static void no_work(struct machine *m, uint32_t s)
 	int64_t entry = spend(m);
 
 	if (one_in(m, 2))
-		CALL(m, entry, "launch stream=%u kernel=gemm flags=captured", s + 1);
+		CALL(m, entry, "launch %s kernel=gemm flags=captured", in_stream(m, s, 0));
 	else
 		CALL(m, entry, "launch stream=%u seq=%llu kernel=gemm result=1", s + 1,
 		     (unsigned long long)++m->seq[s]);
@@ -324,7 +335,7 @@ static void synchronise(struct machine *m, uint32_t s)
 			over = device_of(m, i) == device_of(m, s) ? max64(over, m->over[i]) : over;
 	else {
 		m->now = max64(m->now + US, m->over[s] + between(m, 500, 20 * US));
-		CALL(m, entry, "sync-stream stream=%u seq=%llu", s + 1, (unsigned long long)m->seq[s]);
+		CALL(m, entry, "sync-stream %s", in_stream(m, s, m->seq[s]));
 		return;
 	}
 	m->now = max64(m->now + US, over + between(m, 500, 20 * US));
@@ -336,8 +347,7 @@ static void query(struct machine *m, uint32_t s)
 	bool ready = m->over[s] <= m->now;
 	int64_t entry = spend(m);
 
-	CALL(m, entry, "query-stream stream=%u seq=%llu result=%d", s + 1, (unsigned long long)m->seq[s],
-	     ready ? 0 : 600);
+	CALL(m, entry, "query-stream %s result=%d", in_stream(m, s, m->seq[s]), ready ? 0 : 600);
 }
 
 static void wait_for(struct machine *m, uint32_t s, uint32_t other)
@@ -346,10 +356,10 @@ static void wait_for(struct machine *m, uint32_t s, uint32_t other)
 
 	if (s == other)
 		return;
-	CALL(m, entry, "record stream=%u seq=%llu event=5", other + 1, (unsigned long long)m->seq[other]);
+	CALL(m, entry, "record %s event=5", in_stream(m, other, m->seq[other]));
 	m->over[s] = max64(m->over[s], m->over[other]);
 	entry = spend(m);
-	CALL(m, entry, "wait stream=%u seq=%llu event=5", s + 1, (unsigned long long)m->seq[s]);
+	CALL(m, entry, "wait %s event=5", in_stream(m, s, m->seq[s]));
 }
 
 /* Driver calls that keep the host busy, of this thread or of the other one meanwhile. */

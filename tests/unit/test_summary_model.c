@@ -8,59 +8,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "summary_analysed.h"
 #include "summary_machine.h"
 #include "summary_reference.h"
 #include "summary_sound.h"
-#include "tests/support/gst_text.h"
 
 #ifndef LAST_SEED
 #define LAST_SEED 1500
 #endif
-
-struct analysed {
-	struct gst_text text;
-	struct trace *traces[PROCESSES];
-	struct host_trace *hosts[PROCESSES];
-	struct run run;
-	struct timeline timeline;
-	struct summary summary;
-};
-
-static void analyse(struct analysed *a, const struct machine *m)
-{
-	char error[256];
-	struct error e;
-
-	memset(a, 0, sizeof(*a));
-	if (!gst_text_parse(&a->text, m->out.text, error))
-		fail_msg("%s", error);
-	a->run = (struct run){ .traces = a->traces, .hosts = a->hosts, .count = 1 };
-	for (size_t i = 0; i < a->text.n; i++) {
-		const struct gst_text_file *f = &a->text.files[i];
-
-		if (i < m->n_processes)
-			assert_int_equal(trace_open_mem(&a->traces[a->run.n_traces++], f->image.bytes, f->image.len,
-							f->name, &e),
-					 ERR_NONE);
-		else
-			assert_int_equal(host_trace_open_mem(&a->hosts[a->run.n_hosts++], f->image.bytes, f->image.len,
-							     f->name, &e),
-					 ERR_NONE);
-	}
-	assert_int_equal(timeline_build(&a->timeline, &a->run, &e), ERR_NONE);
-	assert_int_equal(summary_build(&a->summary, &a->timeline, &e), ERR_NONE);
-}
-
-static void release(struct analysed *a)
-{
-	summary_free(&a->summary);
-	timeline_free(&a->timeline);
-	for (size_t i = 0; i < a->run.n_traces; i++)
-		trace_free(a->traces[i]);
-	for (size_t i = 0; i < a->run.n_hosts; i++)
-		host_trace_free(a->hosts[i]);
-	gst_text_free(&a->text);
-}
 
 /* ---- the truth ---------------------------------------------------------------------------------------------------- */
 
@@ -178,7 +133,8 @@ static bool one(uint64_t seed, struct kind kind)
 	const char *why;
 	bool ok = true;
 
-	analyse(&a, m);
+	analysed_parse(&a, m->out.text);
+	assert_int_equal(analysed_build(&a), a.text.n);
 	seen.runs++;
 	why = summary_unsound(&a.summary);
 	if (why)
@@ -192,7 +148,8 @@ static bool one(uint64_t seed, struct kind kind)
 	}
 	if (!ok || why)
 		write_text(m);
-	release(&a);
+	analysed_release(&a);
+	analysed_free(&a);
 	machine_free(m);
 	return ok && !why;
 }
