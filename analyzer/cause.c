@@ -10,6 +10,7 @@
 #include "cause_chain_words.h"
 #include "cause_evidence.h"
 #include "cause_rules.h"
+#include "doubt.h"
 #include "gap_view.h"
 #include "text.h"
 
@@ -59,6 +60,7 @@ struct piece { /* owned interval, by index of its finding or NOBODY */
 
 struct engine { /* scratch, used again for each gap */
 	const struct threads *threads;
+	int64_t doubt_from_ns;
 	struct gap_view view;
 	struct findings found;
 	size_t *heap;
@@ -145,7 +147,7 @@ static int by_begin(const void *a, const void *b)
 }
 
 /* Clips to the gap and drops what is empty. Records that may be missing make everything an inference (rule 5). */
-static void clip(struct engine *g, const struct gap *gap, bool lossy)
+static void clip(struct engine *g, const struct gap *gap, bool doubt)
 {
 	struct findings *list = &g->found;
 	size_t kept = 0;
@@ -159,7 +161,7 @@ static void clip(struct engine *g, const struct gap *gap, bool lossy)
 			f->end_ns = gap->end_ns;
 		if (f->end_ns <= f->begin_ns)
 			continue;
-		if (lossy)
+		if (doubt)
 			f->confidence = CONFIDENCE_INFERRED;
 		if (kept != i)
 			list->at[kept] = *f;
@@ -322,26 +324,6 @@ static bool keep_places(struct engine *g, struct gap_story *story)
 	return true;
 }
 
-static bool lost_records(const struct trace *t)
-{
-	return t->counters.records_dropped || t->counters.streams_untracked;
-}
-
-/* Is it not known who asked for it, or when it ran, although that was to be recorded? */
-static bool is_doubtful(const struct op *op)
-{
-	return op && (op->unlinked || op->lost);
-}
-
-/* Could a record that tells another story of this gap be missing? Measured work that nobody is known to have asked for was there all the
- * same: it touches the gaps beside it alone. */
-static bool lossy(const struct device_timeline *d, const struct gap *gap)
-{
-	return d->operations_unlinked > d->measured_unlinked || is_doubtful(gap->before) || is_doubtful(gap->after) ||
-	       gap->begin_ns < d->settled_ns || (gap->before && lost_records(gap->before->trace)) ||
-	       (gap->after && lost_records(gap->after->trace));
-}
-
 static bool explain(struct engine *g, const struct device_timeline *d, const struct gap *gap, struct gap_story *story)
 {
 	story->gap = gap;
@@ -352,7 +334,7 @@ static bool explain(struct engine *g, const struct device_timeline *d, const str
 		rules[i](&g->view, &g->found);
 	if (g->found.failed)
 		return false;
-	clip(g, gap, lossy(d, gap));
+	clip(g, gap, doubt_about(d, gap, g->doubt_from_ns));
 	if (!tile(g, gap))
 		return false;
 	for (size_t i = 0; i < g->n_pieces; i++) {
@@ -369,6 +351,7 @@ enum err_kind attribution_build(struct attribution *out, const struct device_tim
 	bool ok;
 
 	*out = (struct attribution){ 0 };
+	g.doubt_from_ns = doubt_from(d, threads->run);
 	out->gaps = array_new(d->n_gaps, sizeof(*out->gaps));
 	ok = out->gaps != NULL;
 	for (size_t i = 0; ok && i < d->n_gaps; i++) {

@@ -60,6 +60,7 @@ static void world_begin(struct world *w)
 				   .n_hooks = 2,
 				   .kernels = w->kernels,
 				   .n_kernels = 3,
+				   .cut_ns = INT64_MAX,
 				   .header.pid = 7,
 				   .header.clock = GST_CLOCK_TSC };
 	w->traces[0] = &w->trace;
