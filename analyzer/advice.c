@@ -69,7 +69,7 @@ static void of_loss(struct advice *out, const struct advisor *a, enum recover_id
 	out->covers = (uint64_t)1 << about;
 }
 
-static bool matters(const struct advice *out, const struct advisor *a)
+bool advice_matters(const struct advisor *a, const struct advice *out)
 {
 	int64_t span = recovery_span(a->recovery);
 
@@ -98,7 +98,7 @@ static bool add_rows(struct advices *list, struct advisor *a, uint64_t *covered)
 		struct advice out = { .id = (enum advice_id)i };
 
 		of_loss(&out, a, rows[i].about);
-		if (!rows[i].find(a, &out) || !matters(&out, a)) {
+		if (!rows[i].find(a, &out) || !advice_matters(a, &out)) {
 			if (a->failed)
 				return false;
 			continue;
@@ -117,7 +117,7 @@ static bool add_others(struct advices *list, struct advisor *a, uint64_t covered
 		struct advice out = { .id = ADVICE_OTHER };
 
 		of_loss(&out, a, recover_of_cause((enum cause_id)i));
-		if (covered & out.covers || !matters(&out, a))
+		if (covered & out.covers || !advice_matters(a, &out))
 			continue;
 		seen_cause(a, &out, (enum cause_id)i);
 		if (!add(list, a, &out, cause_title((enum cause_id)i), cause_advice((enum cause_id)i)))

@@ -22,7 +22,7 @@ bool advise_syncs(struct advisor *a, struct advice *out)
 {
 	struct call_use use;
 
-	if (!out->lost_ns && !out->likely_ns)
+	if (!advice_matters(a, out))
 		return false;
 	use = seen_calls(a, blocks);
 	if (!use.n)
@@ -31,8 +31,8 @@ bool advise_syncs(struct advisor *a, struct advice *out)
 	figure_ns(out, "calls_ns", use.ns);
 	figure_per_step(a, out, "per_step", use.n);
 	seen_names(a, out, "calls", blocks);
-	seen_cause(a, out, CAUSE_sync_bubble);
 	seen_sites(a, out, blocks);
+	seen_cause(a, out, CAUSE_sync_bubble);
 	return true;
 }
 
@@ -58,8 +58,7 @@ static int64_t launch_cost(struct advisor *a)
 		for (size_t k = 0; k < t->n_calls; k++) {
 			const struct call *c = &t->calls[k];
 
-			if (!launches(t, c) || !recover_is_of(t, c, ordinal) || c->begin_ns < a->recovery->begin_ns ||
-			    c->begin_ns >= a->recovery->end_ns)
+			if (!seen_call(a, t, ordinal, c) || !launches(t, c))
 				continue;
 			if (!array_room(ns, n, cap)) {
 				free(ns);
@@ -81,7 +80,7 @@ static bool launch_figures(struct advisor *a, struct advice *out)
 {
 	struct call_use use;
 
-	if (!out->lost_ns && !out->likely_ns)
+	if (!advice_matters(a, out))
 		return false;
 	use = seen_calls(a, launches);
 	if (!use.n)
@@ -100,8 +99,8 @@ bool advise_graphs(struct advisor *a, struct advice *out)
 {
 	if (!launch_figures(a, out))
 		return false;
-	seen_cause(a, out, CAUSE_launch_bound);
 	seen_sites(a, out, launches);
+	seen_cause(a, out, CAUSE_launch_bound);
 	return true;
 }
 
@@ -155,7 +154,7 @@ bool advise_batches(struct advisor *a, struct advice *out)
 
 bool advise_latency(struct advisor *a, struct advice *out)
 {
-	if (!out->lost_ns)
+	if (!advice_matters(a, out))
 		return false;
 	seen_cause(a, out, CAUSE_device_latency);
 	if (a->device->timeline->latency_ns)
@@ -195,7 +194,7 @@ bool advise_allocations(struct advisor *a, struct advice *out)
 	struct call_use taken, given, all;
 	double fragmentation = m ? memory_fragmentation(&m->worst.use) : 0;
 
-	if (!out->lost_ns)
+	if (!advice_matters(a, out))
 		return false;
 	all = seen_calls(a, memory_call);
 	if (!all.n)
@@ -211,8 +210,8 @@ bool advise_allocations(struct advisor *a, struct advice *out)
 		figure_share(out, "fragmentation", fragmentation);
 	if (m && m->retries)
 		figure_count(out, "retries", m->retries);
-	seen_cause(a, out, CAUSE_allocator);
 	seen_sites(a, out, memory_call);
+	seen_cause(a, out, CAUSE_allocator);
 	return true;
 }
 
@@ -232,7 +231,7 @@ bool advise_modules(struct advisor *a, struct advice *out)
 	uint64_t first = 0;
 	int64_t first_ns = 0;
 
-	if (!out->lost_ns)
+	if (!advice_matters(a, out))
 		return false;
 	use = seen_calls(a, loads);
 	while ((c = seen_piece(a, CAUSE_module_load, &gap, &piece)))
@@ -247,7 +246,7 @@ bool advise_modules(struct advisor *a, struct advice *out)
 		figure_count(out, "first_launches", first);
 		figure_ns(out, "first_ns", first_ns);
 	}
-	seen_cause(a, out, CAUSE_module_load);
 	seen_sites(a, out, loads);
+	seen_cause(a, out, CAUSE_module_load);
 	return true;
 }

@@ -55,7 +55,7 @@ static bool copies(struct advisor *a, struct advice *out, call_wanted *wanted)
 {
 	struct call_use use;
 
-	if (!out->lost_ns)
+	if (!advice_matters(a, out))
 		return false;
 	use = seen_calls(a, wanted);
 	if (!use.n)
@@ -107,7 +107,7 @@ bool advise_comm(struct advisor *a, struct advice *out)
 	const struct device_timeline *d = a->device->timeline;
 	uint64_t n = 0;
 
-	if (!out->lost_ns)
+	if (!advice_matters(a, out))
 		return false;
 	for (size_t i = 0; i < d->n_ops; i++)
 		if (d->ops[i].class == OP_COMM && d->ops[i].begin_ns >= a->recovery->begin_ns &&

@@ -2,6 +2,7 @@
 /* advice_files.c: files that were read or written. */
 #include "advice_parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,47 +15,64 @@
 /* ---- by cause ----------------------------------------------------------------------------------------------------------- */
 
 struct file_part {
-	const char *file;
-	uint64_t offset, bytes;
+	const char *file; /* n bytes of it */
+	size_t n;
 	int64_t ns;
 };
 
 static int by_file(const void *a, const void *b)
 {
 	const struct file_part *x = a, *y = b;
+	int c = memcmp(x->file, y->file, x->n < y->n ? x->n : y->n);
 
-	return strcmp(x->file, y->file);
+	return c ? c : (x->n > y->n) - (x->n < y->n);
+}
+
+/* What the chain's end waited for; where there is no chain, what the evidence says. False: no file. */
+static bool file_of(struct file_part *out, const struct gap_cause *c)
+{
+	const struct chain_link *leaf = c->n_chain ? &c->chain[c->n_chain - 1] : NULL;
+	const char *said = c->n_evidence ? strstr(c->evidence[0], "path=") : NULL;
+
+	out->file = leaf && leaf->file ? leaf->file : said ? said + strlen("path=") : "";
+	out->n = leaf && leaf->file ? strlen(out->file) : strcspn(out->file, " :");
+	return out->n > 0;
+}
+
+static struct file_part *files_of(const struct advisor *a, enum cause_id cause, size_t *n)
+{
+	size_t gap = 0, piece = 0, cap = 0;
+	struct file_part *list = array_grow(NULL, &cap, sizeof(*list)), part;
+	const struct gap_cause *c;
+
+	*n = 0;
+	while (list && (c = seen_piece(a, cause, &gap, &piece))) {
+		if (!file_of(&part, c))
+			continue;
+		if (!array_room(list, *n, cap)) {
+			free(list);
+			return NULL;
+		}
+		part.ns = seen_part(a, c->begin_ns, c->end_ns);
+		list[(*n)++] = part;
+	}
+	return list;
 }
 
 void seen_file(struct advisor *a, struct advice *out, enum cause_id cause)
 {
-	size_t gap = 0, piece = 0, n = 0, cap = 0, files = 0;
-	struct file_part *list = array_grow(NULL, &cap, sizeof(*list));
-	const struct gap_cause *c;
+	size_t n, files = 0, best = 0;
+	struct file_part *list = files_of(a, cause, &n);
 	int64_t most = -1;
-	size_t best = 0;
-	char path[512];
+	char path[512], clean[512];
 
-	while (list && (c = seen_piece(a, cause, &gap, &piece))) {
-		const struct chain_link *leaf = c->n_chain ? &c->chain[c->n_chain - 1] : NULL;
-
-		if (!leaf || !leaf->file || !*leaf->file)
-			continue;
-		if (!array_room(list, n, cap)) {
-			free(list);
-			list = NULL;
-			break;
-		}
-		list[n++] = (struct file_part){ leaf->file, leaf->offset, leaf->bytes,
-						seen_part(a, c->begin_ns, c->end_ns) };
-	}
 	a->failed |= !list;
 	if (list)
 		array_sort(list, n, sizeof(*list), by_file);
 	for (size_t i = 0, k; list && i < n; i = k) {
 		int64_t ns = 0;
 
-		for (k = i; k < n && !strcmp(list[k].file, list[i].file); k++)
+		for (k = i; k < n && !by_file(&list[k], &list[i]); k++)
 			ns += list[k].ns;
 		files++;
 		if (ns > most) {
@@ -63,7 +81,9 @@ void seen_file(struct advisor *a, struct advice *out, enum cause_id cause)
 		}
 	}
 	if (list && files) {
-		figure_text(a, out, "path", text_clean(path, sizeof(path), list[best].file, sizeof(path)));
+		snprintf(path, sizeof(path), "%.*s", (int)(list[best].n < sizeof(path) ? list[best].n : sizeof(path)),
+			 list[best].file);
+		figure_text(a, out, "path", text_clean(clean, sizeof(clean), path, sizeof(clean)));
 		figure_count(out, "files", files);
 		if (files > 1)
 			figure_count(out, "more_files", files - 1);
@@ -137,10 +157,13 @@ void seen_reads(const struct advisor *a, struct read_use *out)
 	for (size_t i = 0; i < run->n_hosts; i++)
 		for (size_t k = 0; k < run->hosts[i]->n_tasks; k++) {
 			const struct host_task *task = &run->hosts[i]->tasks[k];
+			uint64_t before;
 
 			if (task->flags & (GST_TASK_STRANGER | GST_TASK_KERNEL))
 				continue;
+			before = out->n;
 			add_waits(out, a, run->hosts[i], task);
 			add_stalls(out, a, run->hosts[i], task);
+			out->readers += out->n > before;
 		}
 }

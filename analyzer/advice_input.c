@@ -28,6 +28,11 @@ bool advise_is_input(const struct gap_cause *c)
 	return is_input(c->cause) || c->cause == CAUSE_host_sleep;
 }
 
+static bool is_far(uint8_t cause)
+{
+	return cause == CAUSE_input_storage || cause == CAUSE_input_network;
+}
+
 static bool is_elsewhere(const struct gap_cause *c)
 {
 	return c->cause == CAUSE_input_wait || (c->n_chain > 1 && c->chain[c->n_chain - 1].pid != c->chain[0].pid);
@@ -36,6 +41,7 @@ static bool is_elsewhere(const struct gap_cause *c)
 struct waited {
 	uint64_t gaps;
 	int64_t lost_ns, observed_ns, longest_ns;
+	int64_t far_ns; /* of lost_ns: for storage or a network, which may give several readers no more than one */
 	const struct gap_cause *longest;
 	size_t of_longest; /* gap */
 	uint64_t covers;
@@ -59,6 +65,7 @@ static struct waited waited_for(const struct advisor *a, bool elsewhere)
 				continue;
 			met = true;
 			w.lost_ns += ns;
+			w.far_ns += is_far(c->cause) ? ns : 0;
 			w.observed_ns += c->confidence == CONFIDENCE_OBSERVED ? ns : 0;
 			w.covers |= (uint64_t)1 << recover_of_cause(c->cause);
 			if (ns > w.longest_ns) {
@@ -98,7 +105,7 @@ static void set_loss(const struct advisor *a, struct advice *out, const struct w
 	for (int i = 0; i < RECOVER_COUNT; i++) {
 		int64_t ns = r->of[i].lost_ns + r->of[i].likely_ns;
 
-		if (!(w->covers & (uint64_t)1 << i) && ns > out->next_ns) {
+		if ((!(w->covers & (uint64_t)1 << i) || is_far((uint8_t)i)) && ns > out->next_ns) {
 			out->next = recover_name((enum recover_id)i);
 			out->next_ns = ns;
 		}
@@ -114,20 +121,22 @@ static uint64_t needed(int64_t work_ns, int64_t rest_ns)
 	return n >= 1e6 || rest_ns <= 0 ? 0 : whole + ((double)whole < n);
 }
 
+/* What they wait for storage and networks stays: several at once may get no more of it than one. */
 bool advise_workers(struct advisor *a, struct advice *out)
 {
 	struct waited w = waited_for(a, true);
 	struct workers workers;
-	int64_t rest = recovery_span(a->recovery) - w.lost_ns, steps = (int64_t)a->recovery->n_steps;
+	int64_t span = recovery_span(a->recovery), rest = span - w.lost_ns + w.far_ns;
+	int64_t steps = (int64_t)a->recovery->n_steps;
 	uint64_t n;
 
-	if (!w.lost_ns)
+	set_loss(a, out, &w, w.lost_ns - w.far_ns);
+	if (!advice_matters(a, out))
 		return false;
 	if (!workers_find(a, &workers)) {
 		a->failed = true;
 		return false;
 	}
-	set_loss(a, out, &w, w.lost_ns);
 	figure_count(out, "waits", w.gaps);
 	figure_ns(out, "longest_ns", w.longest_ns);
 	say_longest(a, out, &w);
@@ -140,7 +149,8 @@ bool advise_workers(struct advisor *a, struct advice *out)
 		figure_count(out, "needed", n > workers.n ? n : workers.n + 1);
 	figure_ns(out, "work_ns", workers.work_ns);
 	figure_ns(out, "on_cpu_ns", workers.on_cpu_ns);
-	figure_ns(out, "span_ns", recovery_span(a->recovery));
+	figure_ns(out, "read_ns", workers.read_ns);
+	figure_ns(out, "span_ns", span);
 	figure_count(out, steps ? "workers" : "workers_busy", workers.n);
 	if (steps) {
 		figure_ns(out, "batch_work_ns", workers.work_ns / steps);
@@ -149,21 +159,23 @@ bool advise_workers(struct advisor *a, struct advice *out)
 	return true;
 }
 
-/* With n workers a step takes max(c, w/n): with as many as keep up, what is lost comes back but for what they cannot do meanwhile. */
+/* With n others at work w for each batch a step takes max(c, w/n): with as many as keep up all of it comes back, but for what storage takes, which is
+ * the same for all of them together. */
 bool advise_beside(struct advisor *a, struct advice *out)
 {
 	struct waited w = waited_for(a, false);
-	int64_t span = recovery_span(a->recovery), rest = span - w.lost_ns;
+	int64_t span = recovery_span(a->recovery), work = w.lost_ns - w.far_ns;
 	enum cause_id most = input[0];
-	uint64_t n = needed(w.lost_ns, rest);
+	uint64_t n;
 
-	if (!w.lost_ns)
+	set_loss(a, out, &w, clamp64(span - w.far_ns, 0, w.lost_ns));
+	if (!advice_matters(a, out))
 		return false;
 	for (size_t i = 0; i < N_INPUT; i++)
 		if (a->recovery->of[recover_of_cause(input[i])].lost_ns >
 		    a->recovery->of[recover_of_cause(most)].lost_ns)
 			most = input[i];
-	set_loss(a, out, &w, w.lost_ns);
+	n = needed(work, span - w.lost_ns);
 	figure_ns(out, "self_ns", w.lost_ns);
 	figure_count(out, "waits", w.gaps);
 	figure_count(out, "needed", n ? n : 1);
@@ -175,16 +187,18 @@ bool advise_storage(struct advisor *a, struct advice *out)
 {
 	struct read_use use;
 
-	if (!out->lost_ns)
+	if (!advice_matters(a, out))
 		return false;
-	seen_file(a, out, CAUSE_input_storage);
 	seen_reads(a, &use);
 	if (!use.n)
 		return false;
+	seen_file(a, out, CAUSE_input_storage);
 	figure_count(out, "reads", use.n);
 	figure_bytes(out, "read_bytes", use.bytes);
 	figure_ns(out, "read_ns", use.ns);
 	figure_rate(out, "bytes_per_s", use.bytes, use.ns);
+	if (use.readers > 1)
+		figure_count(out, "readers", use.readers);
 	seen_cause(a, out, CAUSE_input_storage);
 	return true;
 }

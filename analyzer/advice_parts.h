@@ -26,6 +26,9 @@ typedef bool advice_find(struct advisor *a, struct advice *out);
 #undef ADVICE
 #undef DO
 
+/* Is what can be won back of it a hundredth of the time? Rows ask before they look at all calls. */
+bool advice_matters(const struct advisor *a, const struct advice *out);
+
 /* ---- figures; a name that is there already is left as it is ---- */
 
 void figure_count(struct advice *out, const char *name, uint64_t n);
@@ -36,7 +39,8 @@ void figure_real(struct advice *out, const char *name, double real);
 void figure_share(struct advice *out, const char *name, double share);
 void figure_text(struct advisor *a, struct advice *out, const char *name, const char *text);
 const struct figure *figure_get(const struct advice *out, const char *name); /* NULL none */
-void advice_evidence(struct advisor *a, struct advice *out, const char *text);
+void advice_evidence(struct advisor *a, struct advice *out, const char *text); /* what finds no place is left out */
+void advice_evidence_first(struct advisor *a, struct advice *out, const char *text);
 
 /* n for each step; none without steps. */
 void figure_per_step(struct advisor *a, struct advice *out, const char *name, uint64_t n);
@@ -65,8 +69,11 @@ void seen_names(struct advisor *a, struct advice *out, const char *name, call_wa
 /* Where they were made, as far as stacks say (advice_sites.c): figures site, sites, calls_with_stacks; evidence where there are several. */
 void seen_sites(struct advisor *a, struct advice *out, call_wanted *wanted);
 
-/* Of a cause: figures gaps, longest_ns, and site, site_ns where stacks say which statement of the program it was at; the evidence of its longest
- * piece. */
+/* Figures site and where ("at site", or "before site"). */
+void seen_site(struct advisor *a, struct advice *out, const char *words, bool before);
+
+/* Of a cause: figures gaps, longest_ns, and, if there is no site yet, site, where and site_ns where stacks say which statement of the program it
+ * was at; the evidence of its longest piece. */
 void seen_cause(struct advisor *a, struct advice *out, enum cause_id cause);
 /* The pieces of a gap that own time there: the next one behind *gap, *piece; NULL at the end. Begin with zeros. */
 const struct gap_cause *seen_piece(const struct advisor *a, enum cause_id cause, size_t *gap, size_t *piece);
@@ -77,6 +84,7 @@ int64_t seen_part(const struct advisor *a, int64_t begin_ns, int64_t end_ns); /*
 struct read_use {
 	uint64_t n, bytes; /* reads that waited, and what they asked for */
 	int64_t ns;        /* how long, all readers together */
+	uint64_t readers;  /* tasks */
 };
 
 /* Reads of data files by the program's tasks, as host probes saw them wait. */
@@ -88,8 +96,9 @@ void seen_file(struct advisor *a, struct advice *out, enum cause_id cause);
 
 struct workers {
 	size_t n;        /* processes */
-	int64_t work_ns; /* theirs, together: on a CPU, in files, asleep; not waiting for the program */
+	int64_t work_ns;   /* theirs, together: on a CPU, or asleep; not waiting for the program */
 	int64_t on_cpu_ns; /* of it */
+	int64_t read_ns;   /* beside it: waiting for files and networks */
 };
 
 /* Is it time that a worker's batch was late, if the chain ends in one? (advice_input.c) */

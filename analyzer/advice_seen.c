@@ -27,7 +27,7 @@ bool seen_call(const struct advisor *a, const struct trace *t, uint32_t ordinal,
 {
 	const struct recovery *r = a->recovery;
 
-	return c->begin_ns >= r->begin_ns && c->begin_ns < r->end_ns && recover_is_of(t, c, ordinal);
+	return c->begin_ns >= r->calls_from_ns && c->begin_ns < r->end_ns && recover_is_of(t, c, ordinal);
 }
 
 /* Bytes that the call moves, sets or takes. */
@@ -141,10 +141,19 @@ static void say_site(struct advisor *a, struct advice *out, enum cause_id cause)
 	if (!best || best->causes[cause] < a->device->attribution.causes_ns[cause] / 10)
 		return;
 	frame_words(words, sizeof(words), best->frame);
+	figure_ns(out, "site_ns", best->causes[cause]);
+	seen_site(a, out, words, held_is_before(best->held));
+}
+
+void seen_site(struct advisor *a, struct advice *out, const char *words, bool before)
+{
+	char where[FRAME_WORDS + 8];
+
 	if (!*words)
 		return;
+	snprintf(where, sizeof(where), "%s %s", before ? "before" : "at", words);
 	figure_text(a, out, "site", words);
-	figure_ns(out, "site_ns", best->causes[cause]);
+	figure_text(a, out, "where", where);
 }
 
 void seen_cause(struct advisor *a, struct advice *out, enum cause_id cause)
@@ -164,10 +173,11 @@ void seen_cause(struct advisor *a, struct advice *out, enum cause_id cause)
 	}
 	figure_count(out, "gaps", gaps);
 	figure_ns(out, "longest_ns", longest ? longest->end_ns - longest->begin_ns : 0);
-	say_site(a, out, cause);
+	if (!figure_get(out, "site"))
+		say_site(a, out, cause);
 	if (!longest || !longest->n_evidence)
 		return;
 	snprintf(line, sizeof(line), "%s in gap %zu: %s", confidence_name(longest->confidence),
 		 a->device->first_gap + of_longest, longest->evidence[0]);
-	advice_evidence(a, out, line);
+	advice_evidence_first(a, out, line);
 }

@@ -149,7 +149,7 @@ static void say(struct advisor *a, struct advice *out, struct places *p)
 	frame_words(words, sizeof(words), p->at[0].frame);
 	if (!*words)
 		return;
-	figure_text(a, out, "site", words);
+	seen_site(a, out, words, false);
 	figure_count(out, "sites", p->n);
 	figure_count(out, "calls_with_stacks", p->calls);
 	for (size_t i = 0; p->n > 1 && i < p->n && i < PLACES_SAID; i++) {

@@ -16,12 +16,12 @@ static bool of_cause(struct advisor *a, struct advice *out)
 
 bool advise_cause(struct advisor *a, struct advice *out)
 {
-	return (out->lost_ns || out->likely_ns) && of_cause(a, out);
+	return advice_matters(a, out) && of_cause(a, out);
 }
 
 bool advise_file_cause(struct advisor *a, struct advice *out)
 {
-	if (!out->lost_ns)
+	if (!advice_matters(a, out))
 		return false;
 	seen_file(a, out, CAUSE_output_io);
 	return of_cause(a, out);
@@ -39,7 +39,7 @@ bool advise_own_sleep(struct advisor *a, struct advice *out)
 		out->next = "host-sleep";
 		out->next_ns = elsewhere;
 	}
-	return out->lost_ns > 0 && of_cause(a, out);
+	return advice_matters(a, out) && of_cause(a, out);
 }
 
 /* ---- a lock ------------------------------------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ bool advise_lock(struct advisor *a, struct advice *out)
 	size_t gap = 0, piece = 0;
 	char holder[64];
 
-	if (!out->lost_ns)
+	if (!advice_matters(a, out))
 		return false;
 	while ((c = seen_piece(a, CAUSE_host_lock, &gap, &piece)))
 		if (c->n_chain > 1 && (!longest || c->end_ns - c->begin_ns > longest->end_ns - longest->begin_ns))
@@ -111,7 +111,7 @@ bool advise_checkpoint(struct advisor *a, struct advice *out)
 {
 	struct saved saved = { 0 };
 
-	if (!out->lost_ns)
+	if (!advice_matters(a, out))
 		return false;
 	find_saved(a, &saved);
 	figure_count(out, "stalls", saved.stalls);

@@ -90,6 +90,20 @@ void advice_evidence(struct advisor *a, struct advice *out, const char *text)
 		out->evidence[out->n_evidence++] = copy;
 }
 
+void advice_evidence_first(struct advisor *a, struct advice *out, const char *text)
+{
+	size_t last = out->n_evidence < ADVICE_EVIDENCE ? out->n_evidence : ADVICE_EVIDENCE - 1;
+	char *copy = arena_text(a->arena, text);
+
+	if (!copy) {
+		a->failed = true;
+		return;
+	}
+	memmove(&out->evidence[1], &out->evidence[0], last * sizeof(*out->evidence));
+	out->evidence[0] = copy;
+	out->n_evidence = last + 1;
+}
+
 /* ---- sentences ---------------------------------------------------------------------------------------------------------- */
 
 struct sentence {

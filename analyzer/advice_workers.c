@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* advice_workers.c: how long the processes worked that make the batches, by the host probes.
  *
- * A worker is a process that the device waited for in the end, and its siblings: the same name, the same creator. It works while it is on a CPU, in
- * files, on the network or asleep; not while it waits for a pipe, a queue or a lock: these are the program's to say when. */
+ * A worker is a process that the device waited for in the end, and its siblings: the same name, the same creator. It works while it is on a CPU, or
+ * asleep, or writes; it reads while it waits for a file or the network. It does neither while it waits for a pipe, a queue or a lock: there the program
+ * says when it goes on. */
 #include "advice_parts.h"
 
 #include <stdlib.h>
@@ -13,20 +14,23 @@
 #include "host_match.h"
 #include "ns.h"
 
-static bool is_work(enum chain_state state)
+static void add_wait(struct workers *out, enum chain_state state, int64_t ns)
 {
 	switch (state) {
 	case CHAIN_FILE_READ:
+	case CHAIN_FAULT:
+	case CHAIN_SOCKET_READ:
+		out->read_ns = sum64(out->read_ns, ns);
+		break;
 	case CHAIN_FILE_WRITE:
 	case CHAIN_FLUSH:
-	case CHAIN_FAULT:
 	case CHAIN_SWAP:
 	case CHAIN_RECLAIM:
-	case CHAIN_SOCKET_READ:
 	case CHAIN_SLEEP:
-		return true;
+		out->work_ns = sum64(out->work_ns, ns);
+		break;
 	default:
-		return false;
+		break;
 	}
 }
 
@@ -34,7 +38,7 @@ static bool is_work(enum chain_state state)
 static void add_work(struct workers *out, const struct advisor *a, const struct host_trace *h,
 		     const struct host_task *task)
 {
-	int64_t on_cpu = seen_part(a, max64(task->begin_ns, h->begin_ns), min64(task->end_ns, h->end_ns)), waits = 0;
+	int64_t on_cpu = seen_part(a, max64(task->begin_ns, h->begin_ns), min64(task->end_ns, h->end_ns));
 
 	for (size_t i = host_wait_after(task, a->recovery->begin_ns); i < task->n_waits; i++) {
 		const struct host_wait *w = &task->waits[i];
@@ -42,8 +46,7 @@ static void add_work(struct workers *out, const struct advisor *a, const struct 
 		if (w->out_ns >= a->recovery->end_ns)
 			break;
 		on_cpu -= seen_part(a, w->out_ns, w->in_ns);
-		if (is_work(chain_state_of(&h->header, &w->what, false)))
-			waits += seen_part(a, w->out_ns, w->wake_ns);
+		add_wait(out, chain_state_of(&h->header, &w->what, false), seen_part(a, w->out_ns, w->wake_ns));
 	}
 	for (size_t i = 0; i < task->n_stalls; i++) {
 		const struct host_stalls *s = &task->stalls[i];
@@ -51,13 +54,12 @@ static void add_work(struct workers *out, const struct advisor *a, const struct 
 		double share = length > 0 ? (double)here / (double)length : 0;
 
 		on_cpu -= (int64_t)(share * (double)(s->blocked_ns + s->queued_ns));
-		if (is_work(chain_state_of(&h->header, &s->what, false)))
-			waits += (int64_t)(share * (double)s->blocked_ns);
+		add_wait(out, chain_state_of(&h->header, &s->what, false), (int64_t)(share * (double)s->blocked_ns));
 	}
 	on_cpu = max64(0, on_cpu);
 	out->n++;
 	out->on_cpu_ns = sum64(out->on_cpu_ns, on_cpu);
-	out->work_ns = sum64(out->work_ns, on_cpu + waits);
+	out->work_ns = sum64(out->work_ns, on_cpu);
 }
 
 /* ---- which processes ---------------------------------------------------------------------------------------------------- */

@@ -41,6 +41,14 @@ double recover_ceiling(int64_t span_ns, int64_t recoverable_ns)
 
 /* ---- what it is about --------------------------------------------------------------------------------------------------- */
 
+static void set_calls(struct recovery *r, const struct device_timeline *d)
+{
+	r->calls_from_ns = r->begin_ns;
+	for (size_t i = 0; i < d->n_ops && d->ops[i].begin_ns <= r->begin_ns; i++)
+		if (!d->ops[i].unlinked && d->ops[i].end_ns > r->begin_ns)
+			r->calls_from_ns = min64(r->calls_from_ns, d->ops[i].call->begin_ns);
+}
+
 /* The steps, as far as the device's span goes; where there are hardly any, or they have next to nothing of it, the span. */
 static void set_window(struct recovery *r, const struct summary_device *d)
 {
@@ -64,6 +72,16 @@ static void set_window(struct recovery *r, const struct summary_device *d)
 static int64_t part(const struct recovery *r, int64_t begin_ns, int64_t end_ns)
 {
 	return max64(0, min64(end_ns, r->end_ns) - max64(begin_ns, r->begin_ns));
+}
+
+/* Of the whole span it is known already. */
+static bool set_parts(struct recovery *r, const struct device_timeline *d)
+{
+	if (r->n_steps)
+		return partition_of(&r->parts, d, r->begin_ns, r->end_ns);
+	r->parts = (struct partition){ d->compute_ns, d->comm_ns, d->memset_ns, { 0 } };
+	memcpy(r->parts.copy_ns, d->copy_ns, sizeof(r->parts.copy_ns));
+	return true;
 }
 
 /* ---- losses ------------------------------------------------------------------------------------------------------------- */
@@ -297,13 +315,18 @@ enum err_kind recovery_build(struct recovery *r, const struct summary *s, const 
 {
 	memset(r, 0, sizeof(*r));
 	set_window(r, d);
-	if (!partition_of(&r->parts, d->timeline, r->begin_ns, r->end_ns))
+	if (r->begin_ns == d->timeline->begin_ns)
+		set_calls(r, d->timeline);
+	else
+		r->calls_from_ns = r->begin_ns;
+	if (!set_parts(r, d->timeline))
 		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
 	add_gaps(r, &d->attribution);
 	add_work(r);
 	add_slowest(r, d->timeline);
 	add_likely(r, d);
-	add_host(r, s, d);
+	if (r->of[RECOVER_sync_bubble].lost_ns || r->of[RECOVER_sync_bubble].likely_ns)
+		add_host(r, s, d);
 	for (int i = 0; i < RECOVER_COUNT; i++) {
 		struct recoverable *x = &r->of[i];
 

@@ -38,6 +38,7 @@ struct recoverable {
 struct recovery { /* of one device */
 	int64_t begin_ns, end_ns; /* what it is about: the steps, or the whole span where there are none */
 	size_t n_steps;           /* in it; 0: the whole span */
+	int64_t calls_from_ns;    /* calls that begin from then on are of it: the first work's own is, which began before it */
 	struct partition parts;
 	int64_t likely_idle_ns;   /* of its compute time, by bursts */
 	int64_t elsewhere_ns[CAUSE_COUNT]; /* idle time behind another process, by its cause */

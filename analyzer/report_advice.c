@@ -32,12 +32,16 @@ static bool was_said(const struct advices *list, size_t i)
 /* "at most 96.3 % faster; then compute 1.44 s" */
 static void gain(const struct page *p, const struct summary *s, const struct advice *a, size_t n_others)
 {
-	char next[TEXT_SHORT], on[64] = "", line[256];
+	char next[TEXT_SHORT], faster[64], on[64] = "", line[256];
 	unsigned at = (unsigned)strlen(advice_name(a)) + 4;
 
 	if (s->n_devices > 1)
 		snprintf(on, sizeof(on), "device %u%s: ", s->devices[a->device].number, n_others ? " and others" : "");
-	snprintf(line, sizeof(line), "%sat most %.1f %% faster; then %s bounds it, %s%s", on, 100 * a->ceiling, a->next,
+	if (a->ceiling < 1)
+		snprintf(faster, sizeof(faster), "%.1f %% faster", 100 * a->ceiling);
+	else
+		snprintf(faster, sizeof(faster), "%.1f times as fast", 1 + a->ceiling);
+	snprintf(line, sizeof(line), "%sat most %s; then %s bounds it, %s%s", on, faster, a->next,
 		 text_duration(next, a->next_ns), a->observed_ns < a->lost_ns / 10 * 9 ? " (inferred)" : "");
 	fputs("  ", p->out);
 	page_ink(p, INK_CAUSE, "%s", advice_name(a));

@@ -108,3 +108,26 @@ def test_text(build, gpushim, tmp_path):
     assert f"allocations at most {advice['ceiling']:.1%}".replace("%", " %") in words
     assert advice["why"] in words and f"-> {advice['text']}" in words and advice["evidence"][0] in words
     assert max(map(len, page.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("path, framework, what", [
+    ("/usr/lib/python3/site-packages/torch/lib/libtorch_cuda.so", "pytorch", "pin_memory=True"),
+    ("/usr/lib/python3/site-packages/jaxlib/xla_extension.so", "jax", "jax.device_put()"),
+    ("/usr/lib/python3/site-packages/tensorflow/libtensorflow_cc.so.2", "tensorflow", "dataset.prefetch"),
+    ("/usr/lib/python3/site-packages/tinygrad/runtime/helpers.so", "tinygrad", "cuMemAllocHost"),
+    ("/opt/mine/libmine.so", "none", "cuMemAllocHost")])
+def test_words(path, framework, what, build, gpushim, tmp_path):
+    """The advice speaks in the words of what the stacks go through; where a row has none for it, in the driver's."""
+    text = (HERE / "advice-pinned-memory/trace.txt").read_text().replace("/usr/lib/python3/dist-packages/torch/_tensor.py", "/srv/me/other.py")
+    (tmp_path / "trace.txt").write_text(re.sub(r"path=\S*libtorch\S*", f"path={path}", text))
+    subprocess.run([build / "tools/gst_write", tmp_path / "trace.txt", tmp_path / "run"], check=True)
+    made = json.loads(subprocess.run([gpushim, "report", "--json", tmp_path / "run"], capture_output=True, text=True, check=True).stdout)
+    assert made["framework"] == framework
+    assert what in made["advice"][0]["text"]
+
+
+def test_every_row_has_its_figures():
+    """A name in a sentence that no function sets would always be left out: each is a string in the code."""
+    code = "".join(path.read_text() for path in ANALYZER.glob("advice*.c"))
+    names = set(re.findall(r"\{(\w+)[|}]", (ANALYZER / "advice.def").read_text())) - {"name"}
+    assert names and not {name for name in names if f'"{name}"' not in code}
