@@ -131,8 +131,8 @@ DEPENDENCIES = ("function", "event", "device", "value-host", "value-stream", "gr
 @about("device-dependency")
 def dependency(place):
     number, name = way(place, DEPENDENCIES)
-    return plan_of(place, "dependency", LAB_WAY=number, LAB_ON_CPU=place.whole(0, 1, 0), LAB_DEVICES=1,
-                   SIMGPU_DEVICES=2 if name == "device" else 1)
+    plan = plan_of(place, "dependency", LAB_WAY=number, LAB_ON_CPU=place.whole(0, 1, 0), LAB_DEVICES=1, SIMGPU_DEVICES=2 if name == "device" else 1)
+    return plan if name in ("function", "device") else measured(place, plan)  # else no edge tells that the device stands still
 
 
 @about("device-latency")
@@ -157,6 +157,8 @@ def copy(place):
     size = int(place.draw(1 << 20, 64 << 20, 4 << 20)) * (16 if name in ("d2d", "peer", "memset") else 1)
     plan = plan_of(place, "copy", LAB_WAY=number, LAB_BYTES=size, LAB_DEVICES=1, SIMGPU_DEVICES=2 if name == "peer" else 1)
     plan.score = "exposed"
+    if name.endswith("pageable"):  # when its staging begins in such a call, and when it is over, no edge tells
+        measured(place, plan)
     return plan
 
 

@@ -61,7 +61,7 @@ def given_idle(device):
 
 def key_of(op):
     if op["op"] == "kernel":
-        return "comm" if op["name"].startswith("nccl") else "compute"
+        return "comm" if "ncclDevKernel" in op["name"] else "compute"
     return "memset" if op["op"] == "memset" else KEYS[op["kind"]]
 
 
