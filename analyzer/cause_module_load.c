@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The thread was loading, linking or looking up code; or it launched a function for the first time, and the driver took long. */
+/* The thread was loading, linking or looking up code; or it launched a function for the first time, on whatever device, and the driver took long. */
 #include "cause_rules.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "ns.h"
 #include "text.h"
 
 /* A launch that only launches takes microseconds. */
@@ -38,10 +39,11 @@ void cause_module_load(const struct gap_view *v, struct findings *out)
 	for (size_t i = 0; i < v->n_calls; i++) {
 		const struct call *c = v->calls[i];
 
-		if (c->family == GST_FAMILY_MODULE && c->end_ns > v->gap->begin_ns)
+		if (c->end_ns <= v->gap->begin_ns)
+			continue;
+		if (c->family == GST_FAMILY_MODULE)
 			propose(v, out, c, CONFIDENCE_OBSERVED);
+		else if (gap_view_first_launch(v, c) && since64(c->end_ns, c->begin_ns) >= LONG_LAUNCH_NS)
+			propose(v, out, c, CONFIDENCE_INFERRED); /* for whichever device */
 	}
-	if (v->first_launch && v->submit->end_ns - v->submit->begin_ns >= LONG_LAUNCH_NS &&
-	    v->submit_begin_ns < v->gap->end_ns)
-		propose(v, out, v->submit, CONFIDENCE_INFERRED);
 }

@@ -307,10 +307,15 @@ bool gap_view_is_brief(const struct gap_view *v, const struct silence *s)
 	return v->blocking && s->begin_known && since64(s->end_ns, s->begin_ns) <= max64(BRIEF_NS, 2 * cost_ns);
 }
 
+bool gap_view_first_launch(const struct gap_view *v, const struct call *c)
+{
+	return v->process && c->family == GST_FAMILY_LAUNCH && c->name > 0 && c->name < v->trace->n_kernels &&
+	       v->process->first_launch[c->name] == c;
+}
+
 static void set_submitter(struct gap_view *v, const struct threads *threads)
 {
 	const struct op *after = v->gap->after;
-	const struct process_records *p;
 
 	v->trace = after ? after->trace : v->gap->before ? v->gap->before->trace : NULL;
 	v->submit = after && !after->unlinked ? after->call : NULL;
@@ -319,15 +324,12 @@ static void set_submitter(struct gap_view *v, const struct threads *threads)
 	v->tid = v->submit->tid;
 	v->ready = v->submit->end_ns <= v->gap->begin_ns;
 	v->submit_begin_ns = max64(v->gap->begin_ns, min64(v->gap->end_ns, v->submit->begin_ns));
-	p = threads_process(threads, v->trace);
-	v->first_launch = p && v->submit->family == GST_FAMILY_LAUNCH && v->submit->name > 0 &&
-			  v->submit->name < v->trace->n_kernels && p->first_launch[v->submit->name] == v->submit;
+	v->process = threads_process(threads, v->trace);
 }
 
 bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const struct gap *gap,
 		  const struct threads *threads)
 {
-	const struct process_records *p;
 	const struct thread_records *r;
 
 	v->gap = gap;
@@ -335,7 +337,8 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 	v->submit = v->blocking = NULL;
 	v->records = NULL;
 	v->tid = 0;
-	v->first_launch = v->ready = false;
+	v->process = NULL;
+	v->ready = false;
 	v->submit_begin_ns = gap->end_ns;
 	v->calls = NULL;
 	v->n_calls = v->n_silences = v->n_activities = v->n_chains = 0;
@@ -344,8 +347,7 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 	v->proven = gap->begin_ns + gap->begin_error_ns < gap->end_ns - gap->end_error_ns;
 	v->memory = threads->memory;
 	set_submitter(v, threads);
-	p = v->submit ? threads_process(threads, v->trace) : NULL;
-	r = p ? threads_find(p, v->tid) : NULL;
+	r = v->process ? threads_find(v->process, v->tid) : NULL;
 	v->records = r;
 	if (!r || v->ready)
 		return true;

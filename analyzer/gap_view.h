@@ -36,11 +36,11 @@ struct gap_view {
 	const struct memory *memory;  /* of the run; NULL not known */
 	const struct call *submit;    /* the call that ends the gap, NULL unknown */
 	uint32_t tid;                 /* the submitting thread, 0 unknown */
-	bool first_launch;            /* submit is the first launch of its kernel */
 	bool proven;                  /* errors of its ends taken off, something is left */
 	bool ready;                   /* submit had returned before the gap began: only device-* causes apply */
 	int64_t submit_begin_ns;      /* entry of submit within the gap; the gap's end if unknown */
 	const struct call *blocking;  /* the thread sat in this call, which waits, when the gap began; NULL none */
+	const struct process_records *process; /* of trace, NULL unknown */
 	const struct thread_records *records; /* all of the thread; NULL unknown */
 	const struct call *const *calls; size_t n_calls; /* the thread's, by begin: those around the gap's begin, those up to submit */
 	struct silence *silences;     size_t n_silences; /* those that reach into the gap before submit_begin_ns */
@@ -76,6 +76,9 @@ const struct nccl_call *gap_view_comm(const struct gap_view *v, int64_t after_ns
 
 /* The submitting thread went on to make a communicator: what it waited for until then on a socket was the other ranks, or likely so. */
 bool gap_view_meets_ranks(const struct gap_view *v, int64_t ns);
+
+/* Is it its kernel's first launch? */
+bool gap_view_first_launch(const struct gap_view *v, const struct call *c);
 
 /* Behind a blocking call, a silence that is no code of the program's own: coming back from the call and going into the next one takes it, the
  * recorder's work around calls included; no longer than BRIEF_NS, or than twice what a submission costs this thread. */

@@ -137,7 +137,7 @@ def dependency(place):
 
 @about("device-latency")
 def latency(place):
-    plan = plan_of(place, "latency", 5_000, LAB_REALTIME=1, LAB_DEVICES=1, SIMGPU_LATENCY_US=int(place.draw(20, 2_000, 200)), LAB_LANES=place.whole(1, 2, 2))
+    plan = plan_of(place, "latency", 5_000, LAB_REALTIME=1, LAB_DEVICES=1, SIMGPU_LATENCY_US=int(place.draw(20, 500, 200)), LAB_LANES=place.whole(1, 2, 2))
     return measured(place, plan)
 
 
