@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* client.h: what the clients of NCCL share. CASE --rank R --ranks N --id FILE [--device D] [--library PATH] [--steps N]: one rank of a
- * case, on the device of its number; the first one writes its unique ids to FILE.0, FILE.1, … What it computes is printed, the same in every run. */
+/* client.h: what the clients of NCCL share. CASE --rank R --ranks N --id FILE [--device D] [--library PATH] [--steps N]
+ * [--late R] [--how sleep|read|compute]: one rank of a case, on the device of its number; the first one writes its unique ids to FILE.0, FILE.1, … What it computes is printed, the same in every run. */
 #pragma once
 
 #include "shim/nccl_api.h"
@@ -18,9 +18,10 @@ struct nccl {
 struct client {
 	struct nccl nccl, other; /* other: a second copy of the library (--library) */
 	bool has_other;
-	const char *id, *library;
+	const char *id, *library, *how; /* how: what makes the late rank late */
 	int rank, ranks, steps;
 	int device; /* -1: that of its number */
+	int late;   /* the number of the late rank, -1 none */
 	unsigned ids; /* exchanged so far */
 	CUcontext context;
 	CUmodule module;
@@ -55,4 +56,4 @@ void kernel(struct client *c, const char *name, CUstream stream);
 void fill(float *to, size_t count, float first, float step);
 void show(struct client *c, const char *what, const float *values, size_t count);
 
-extern const struct client_case cases_data[], cases_lives[]; /* both end with a NULL name */
+extern const struct client_case cases_data[], cases_lives[], cases_ranks[]; /* each ends with a NULL name */

@@ -106,12 +106,12 @@ void show(struct client *c, const char *what, const float *values, size_t count)
 
 static const struct client_case *find(const char *name)
 {
-	for (const struct client_case *one = cases_data; one->name; one++)
-		if (!strcmp(one->name, name))
-			return one;
-	for (const struct client_case *one = cases_lives; one->name; one++)
-		if (!strcmp(one->name, name))
-			return one;
+	const struct client_case *const lists[] = { cases_data, cases_lives, cases_ranks };
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+		for (const struct client_case *one = lists[i]; one->name; one++)
+			if (!strcmp(one->name, name))
+				return one;
 	return NULL;
 }
 
@@ -126,6 +126,10 @@ static void read_options(int argc, char **argv, struct client *c)
 			c->device = atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--steps"))
 			c->steps = atoi(argv[i + 1]);
+		else if (!strcmp(argv[i], "--late"))
+			c->late = atoi(argv[i + 1]);
+		else if (!strcmp(argv[i], "--how"))
+			c->how = argv[i + 1];
 		else if (!strcmp(argv[i], "--id"))
 			c->id = argv[i + 1];
 		else if (!strcmp(argv[i], "--library"))
@@ -138,12 +142,14 @@ int client_main(int argc, char **argv, struct client *c)
 	const struct client_case *one = argc > 1 ? find(argv[1]) : NULL;
 
 	c->ranks = 1;
-	c->device = -1;
+	c->device = c->late = -1;
+	c->how = "sleep";
 	c->steps = 3;
 	read_options(argc, argv, c);
 	if (!one || !c->id) {
 		fprintf(stderr,
-			"usage: %s CASE --rank R --ranks N --id FILE [--device D] [--library PATH] [--steps N]\n",
+			"usage: %s CASE --rank R --ranks N --id FILE [--device D] [--library PATH] [--steps N] "
+			"[--late R] [--how sleep|read|compute]\n",
 			argv[0]);
 		return 2;
 	}

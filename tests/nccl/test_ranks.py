@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Eight ranks, each on a host of its own whose clock is off by up to 5 ms and 15 ppm (tests/workloads/clock_skew.py): the report aligns them to 5 us,
+tells waiting from transfer, and names the rank that comes late, and why."""
+
+import json
+import random
+import shutil
+
+import pytest
+from clock_skew import Skew, is_counter, skewed, start_ns
+from machine import once_in
+from nccl_ranks import Ranks, library_path
+
+RANKS, STEPS, LATE = 8, 40, 3
+TRIES = 3
+AT_ONCE = 0.9  # of the ends, on the device itself: a process that had no CPU for 3 ms ends its kernel late
+
+
+class Case:
+    """The client's case "late" (tests/nccl/clients/cases_ranks.c), recorded, and its report as of one host and of eight."""
+
+    def __init__(self, recorder, gpushim, how, level):
+        env = {"SIMGPU_DEVICES": RANKS, "GPUSHIM_DEVICE": level, "NCCL_STANDIN_DATA": 4096,
+               "LD_LIBRARY_PATH": f"{recorder.build / 'cupti'}:{library_path(recorder.build)}"}
+        self.gpushim = gpushim
+        self.run = Ranks(recorder, "client_linked", "late", ranks=RANKS, shim=True, env=env, together=True,
+                         options=("--steps", STEPS, "--late", LATE, "--how", how)).finish()
+        self.ops = [rank.ran() for rank in self.run.ranks]
+        self.skews = self.skew(random.Random(how + level))
+        self.at_home = self.report(self.run.out)
+        self.abroad = self.report(self.hosts)
+
+    def skew(self, rng):
+        """Leaves the ranks' files in two directories of eight hosts."""
+        (self.run.folder / "first").mkdir()
+        (self.run.folder / "second").mkdir()
+        files = {self.run.out.glob(f"*-{rank.pid}.gst").__next__(): rank for rank in self.run.ranks}
+        base, skews = min(map(start_ns, files)), {}
+        for path, rank in files.items():
+            skew = Skew(base, rng.randint(-5_000_000, 5_000_000), rng.uniform(-15, 15))
+            if not is_counter(path.read_bytes()):
+                pytest.skip("this machine's ticks are CLOCK_MONOTONIC itself: a recording has no clock that could be moved")
+            folder = self.run.folder / ("first" if rank.number % 2 else "second")
+            (folder / path.name).write_bytes(skewed(path.read_bytes(), f"node{rank.number}", skew))
+            skews[f"node{rank.number}"] = skew
+        self.hosts = [self.run.folder / "first", self.run.folder / "second"]
+        return skews
+
+    def report(self, *paths):
+        paths = paths[0] if isinstance(paths[0], list) else paths
+        done = self.run.recorder.gpushim("report", *paths, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def ends_at_once(self):
+        """The share of ends that are the first of their collective on the simulated devices."""
+        at_once = 0
+        for step in zip(*self.ops):
+            first = min(op["end_ns"] for op in step)
+            at_once += sum(op["end_ns"] - first < 1000 for op in step)
+        return at_once / (RANKS * STEPS)
+
+    def wait_ns(self):
+        """By rank, what the simulated devices say: each duration less the shortest of all."""
+        waits = [0] * RANKS
+        for step in zip(*self.ops):
+            durations = [op["end_ns"] - op["start_ns"] for op in step]
+            waits = [wait + ns - min(durations) for wait, ns in zip(waits, durations)]
+        return waits
+
+
+def recorded(recorder, gpushim, how, level="cupti"):
+    def check():
+        case = Case(recorder, gpushim, how, level)
+        assert case.ends_at_once() >= AT_ONCE, "the simulated devices did not end their collectives at once"
+        return case
+    return once_in(TRIES, check)
+
+
+@pytest.fixture(scope="module")
+def cases(recorder, gpushim):
+    made = {}
+
+    def get(how, level="cupti"):
+        if (how, level) not in made:
+            made[how, level] = recorded(recorder, gpushim, how, level)
+        return made[how, level]
+
+    return get
+
+
+def misalignment(case):
+    """Over the run, of each host, how far the report's clock is from the truth; sorted, in ns."""
+    clocks = case.abroad["ranks"]["clocks"]
+    assert [clock["aligned"] for clock in clocks] == [True] * RANKS and case.abroad["ranks"]["aligned"]
+    (reference,) = [case.skews[clock["host"]] for clock in clocks if clock["reference"]]
+    first = min(op["start_ns"] for ops in case.ops for op in ops)
+    last = max(op["end_ns"] for ops in case.ops for op in ops)
+    errors = []
+    for clock in clocks:
+        skew = case.skews[clock["host"]]
+        for ns in range(first, last, (last - first) // 200):
+            own = skew.of(ns)
+            claimed = own + clock["offset_ns"] + clock["drift_ppm"] * 1e-6 * (own - clock["at_ns"])
+            errors.append(abs(claimed - reference.of(ns)))
+    return sorted(errors)
+
+
+@pytest.mark.parametrize("how, level, limit_ns", [("sleep", "cupti", 5000), ("read", "cupti", 5000), ("compute", "cupti", 5000), ("sleep", "edges", 30000)])
+def test_alignment(cases, how, level, limit_ns):
+    """Measured ends are good to 5 us. At edges the device's own clock is known to some 10 us in so short a run (clock_error_ns)."""
+    case = cases(how, level)
+    errors = misalignment(case)
+    assert errors[len(errors) * 99 // 100] <= limit_ns, errors[-20:]
+    clocks = case.abroad["ranks"]["clocks"]
+    assert sum(clock["matches"] for clock in clocks) >= RANKS * STEPS // 2
+    assert all(clock["violations"] == 0 for clock in clocks)
+    assert case.abroad["run"]["processes"] == RANKS and case.abroad["run"]["runs"] == 1
+
+
+@pytest.mark.parametrize("how", ["sleep", "read", "compute"])
+def test_wait_and_transfer(cases, how):
+    """What the devices say, of eight hosts as of one: durations need no alignment, and the sums are exact."""
+    case = cases(how)
+    for made in (case.at_home, case.abroad):
+        for device in made["devices"]:
+            assert sum(device["comm"].values()) == device["comm_exposed_ns"]
+            assert device["comm"]["comm-unsplit"] == 0
+            assert device["comm"]["comm-wait"] == pytest.approx(case.wait_ns()[device["rank"]], rel=0.002, abs=100_000)
+        assert sorted(device["rank"] for device in made["devices"]) == list(range(RANKS))
+        assert {(one["rank"], one["collectives"], one["timed"]) for one in made["ranks"]["ranks"]} == {(n, STEPS, STEPS) for n in range(RANKS)}
+    assert {one["host"] for one in case.abroad["ranks"]["ranks"]} == {f"node{n}" for n in range(RANKS)}
+
+
+@pytest.mark.parametrize("how, cause, words", [("sleep", "host-sleep", "nanosleep"), ("read", "input-wait", "read pipe"), ("compute", "compute", None)])
+def test_straggler(cases, how, cause, words):
+    case = cases(how)
+    for made in (case.at_home, case.abroad):
+        straggler = made["ranks"]["stragglers"][0]
+        assert (straggler["rank"], straggler["cause"]) == (LATE, cause), made["ranks"]["stragglers"]
+        assert straggler["share"] >= 0.5
+        waited = sum(device["comm"]["comm-wait"] for device in made["devices"])
+        assert straggler["cost_ns"] >= waited / 2
+        assert straggler["excess_ns"] >= straggler["late_ns"] * 0.6
+        assert words is None or any(words in text for text in straggler["evidence"]), straggler
+    assert case.abroad["ranks"]["stragglers"][0]["host"] == f"node{LATE}"
+
+
+def test_text(cases):
+    case = cases("sleep")
+    done = case.run.recorder.gpushim("report", *case.hosts)
+    text = " ".join(done.stdout.split())
+    assert f"rank {LATE} (node{LATE}, device {LATE}) came last to" in text
+    assert "host-sleep: idle for" in text and "the clocks of 8 hosts are aligned on" in text
+    assert "8 processes on node" in text and "and 7 more, recorded for" in text
+
+
+def test_a_rank_is_missing(cases):
+    """Without one of the eight nothing says how long the shortest took; the clocks are aligned all the same."""
+    case = cases("sleep")
+    folder = case.run.folder / "seven"
+    folder.mkdir()
+    for path in [*case.hosts[0].iterdir(), *case.hosts[1].iterdir()]:
+        if not path.name.endswith(f"-{case.run.ranks[LATE].pid}.gst"):
+            shutil.copy(path, folder)
+    made = case.report(folder)
+    assert made["ranks"]["aligned"] and len(made["ranks"]["clocks"]) == RANKS - 1 and not made["ranks"]["stragglers"]
+    for device in made["devices"]:
+        assert device["comm"]["comm-unsplit"] == device["comm_exposed_ns"] > 0
