@@ -34,6 +34,7 @@ struct stretch {
 	int64_t begin_ns, latest_begin_ns, last_latest_start_ns, earliest_end_ns, end_ns;
 	int64_t first_entry_ns, last_entry_ns;
 	int64_t second_begin_ns; /* of its second piece of work, at the earliest; INT64_MAX none */
+	int64_t slack_ns; /* of all its work */
 	uint8_t end_known_by;
 };
 

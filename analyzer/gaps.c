@@ -13,6 +13,7 @@ struct region { /* one run of the outer union, over all streams */
 	int64_t last_latest_start_ns;
 	int64_t first_entry_ns, last_entry_ns;
 	int64_t second_begin_ns; /* of the work that begins next after the first, at the earliest; INT64_MAX none */
+	int64_t slack_ns;
 	uint8_t end_known_by;
 };
 
@@ -47,6 +48,7 @@ static struct region region_of(const struct stretch *s)
 				.first_entry_ns = s->first_entry_ns,
 				.last_entry_ns = s->last_entry_ns,
 				.second_begin_ns = s->second_begin_ns,
+				.slack_ns = s->slack_ns,
 				.end_known_by = s->end_known_by };
 }
 
@@ -57,6 +59,7 @@ static void widen(struct region *r, const struct stretch *s)
 		r->end_known_by = s->end_known_by;
 	}
 	r->second_begin_ns = min64(r->second_begin_ns, min64(s->begin_ns, s->second_begin_ns));
+	r->slack_ns = sum64(r->slack_ns, s->slack_ns);
 	r->latest_begin_ns = min64(r->latest_begin_ns, s->latest_begin_ns);
 	r->earliest_end_ns = max64(r->earliest_end_ns, s->earliest_end_ns);
 	r->last_latest_start_ns = max64(r->last_latest_start_ns, s->last_latest_start_ns);
@@ -233,7 +236,7 @@ static int64_t hidden_lead(const struct sweep *w, const struct region *r)
 }
 
 /* What of a region may be idle without being stated so far. At a gap's end the claimed half and its error cover the whole
- * distance; after the last work there is no gap. */
+ * distance; after the last work there is no gap, and behind the last start no idle time but what lies inside the work itself. */
 static int64_t unstated(struct sweep *w, size_t i, int64_t holes_ns, int64_t unresolved_ns)
 {
 	const struct region *r = &w->regions[i];
@@ -242,7 +245,7 @@ static int64_t unstated(struct sweep *w, size_t i, int64_t holes_ns, int64_t unr
 	if (i + 1 < w->n_regions)
 		stated += r->end_ns - r->earliest_end_ns;
 	else
-		stated += max64(0, r->end_ns - max64(r->earliest_end_ns, r->last_latest_start_ns));
+		stated += max64(0, r->end_ns - max64(r->earliest_end_ns, r->last_latest_start_ns) - r->slack_ns);
 	stated += intervals_within(&w->busy, &w->at_busy, r->begin_ns, r->end_ns);
 	return max64(0, r->end_ns - r->begin_ns - stated);
 }

@@ -28,6 +28,7 @@ static bool begin_stretch(struct device_work *d, const struct work *op)
 		.first_entry_ns = op->call->begin_ns,
 		.last_entry_ns = op->call->begin_ns,
 		.second_begin_ns = INT64_MAX,
+		.slack_ns = op->slack_ns,
 		.end_known_by = op->known_by,
 	};
 	return true;
@@ -44,6 +45,7 @@ static void extend_stretch(struct stretch *s, const struct work *op)
 		s->end_ns = op->latest_end_ns;
 		s->end_known_by = op->known_by;
 	}
+	s->slack_ns = sum64(s->slack_ns, op->slack_ns);
 	s->last_entry_ns = max64(s->last_entry_ns, op->call->begin_ns);
 	s->first_entry_ns = min64(s->first_entry_ns, op->call->begin_ns);
 }

@@ -14,7 +14,7 @@
 #include "summary_sound.h"
 
 #ifndef LAST_SEED
-#define LAST_SEED 12
+#define LAST_SEED 24
 #endif
 #define STRIDE 29 /* bytes from one flip to the next */
 #define CUTS 40   /* of each file */
