@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""hta_numbers.py TRACE…: what HolisticTraceAnalysis makes of each Chrome trace, a line of JSON for each. Run with $BUILD/hta/bin/python."""
+"""hta_numbers.py [--steps] TRACE…: what HolisticTraceAnalysis makes of each Chrome trace, a line of JSON for each.
+
+Run with $BUILD/hta/bin/python. It rounds to microseconds only where HTA_DISABLE_NS_ROUNDING is set to something else than 1.
+--steps: the trace as it is; else its ProfilerSteps are taken out.
+"""
 
 import collections
 import json
@@ -8,7 +12,7 @@ import os
 import sys
 import tempfile
 
-os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"  # or it rounds every operation's start up and its end down, to microseconds
+os.environ.setdefault("HTA_DISABLE_NS_ROUNDING", "1")  # or it rounds every operation's start up and its end down, to microseconds
 
 from hta.trace_analysis import TraceAnalysis  # noqa: E402
 
@@ -24,13 +28,14 @@ def without_steps(path, folder):
     return stripped
 
 
-def numbers(path):
+def numbers(path, steps):
     with tempfile.TemporaryDirectory() as folder:
-        analysis = TraceAnalysis(trace_files={0: without_steps(path, folder)})
+        analysis = TraceAnalysis(trace_files={0: path if steps else without_steps(path, folder)})
     (times,) = analysis.get_temporal_breakdown(visualize=False).to_dict("records")
     trace, names = analysis.t.get_trace(0), analysis.t.symbol_table.get_sym_table()
     work = trace[trace["stream"].ne(-1)]
-    return {"span_us": times["kernel_time(us)"], "idle_us": times["idle_time(us)"], "compute_us": times["compute_time(us)"],
+    by_stream, _ = analysis.get_idle_time_breakdown(ranks=[0], visualize=False)
+    return {"idle_by_stream_us": float(by_stream["idle_time"].sum()), "span_us": times["kernel_time(us)"], "idle_us": times["idle_time(us)"], "compute_us": times["compute_time(us)"],
             "categories": collections.Counter(names[i] for i in work["cat"]),
             "kernels": collections.Counter(names[n] for c, n in zip(work["cat"], work["name"]) if names[c] == "kernel"),
             "work_without_launch": sum(launch <= 0 and names[c] != "unresolved" for c, launch in zip(work["cat"], work["index_correlation"]))}
@@ -38,8 +43,9 @@ def numbers(path):
 
 def main():
     logging.disable(logging.WARNING)
-    for path in sys.argv[1:]:
-        print(json.dumps(numbers(os.path.abspath(path))))
+    steps = "--steps" in sys.argv
+    for path in sys.argv[1 + steps:]:
+        print(json.dumps(numbers(os.path.abspath(path), steps)))
 
 
 main()
