@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "phases.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,10 @@ const char *step_name(char *buf, size_t size, const struct step *s)
 {
 	char whole[256];
 
+	if (!s->range) {
+		snprintf(buf, size, s->kind == STEP ? "step %" PRIu32 : "behind step %" PRIu32, s->number);
+		return buf;
+	}
 	return text_clean(buf, size, range_name(whole, sizeof(whole), s->range), size - 4);
 }
 
@@ -265,15 +270,13 @@ enum err_kind device_phases_build(struct device_phases *out, const struct device
 	bool ok;
 
 	*out = (struct device_phases){ 0 };
-	if (!stacks->n_threads)
-		return ERR_NONE;
 	ok = take_steps(out, d, stacks->steps);
 	for (size_t i = 0; ok && i < a->n_gaps; i++) {
 		struct who who = submitter(a->gaps[i].gap);
 
 		for (size_t k = 0; ok && k < a->gaps[i].n_causes; k++) {
 			add_to_steps(out, &a->gaps[i].causes[k]);
-			ok = add_piece(&sums, a, &a->gaps[i].causes[k], who, stacks);
+			ok = !stacks->n_threads || add_piece(&sums, a, &a->gaps[i].causes[k], who, stacks);
 		}
 	}
 	free(sums.place);

@@ -139,7 +139,7 @@ struct walk {
 
 static bool is_step(const struct walk *w, const struct range *r)
 {
-	return w->steps && w->steps->encloses && r->tid == w->steps->like->tid && range_is_like(r, w->steps->like);
+	return w->steps && w->steps->like && w->steps->encloses && r->tid == w->steps->tid && range_is_like(r, w->steps->like);
 }
 
 /* The path of what is open, from the i-th on anew. */
@@ -357,8 +357,8 @@ bool range_stacks_at(struct range_stacks *s, const struct trace *trace, uint32_t
 	struct in_ranges main;
 
 	*out = own_at(s, trace, tid, ns);
-	if (steps && tid != steps->like->tid && !s->nodes[out->node].in_step) {
-		main = own_at(s, trace, steps->like->tid, ns);
+	if (steps && tid != steps->tid && !s->nodes[out->node].in_step) {
+		main = own_at(s, trace, steps->tid, ns);
 		out->until_ns = main.until_ns < out->until_ns ? main.until_ns : out->until_ns;
 		out->node = graft(s, main.node, out->node);
 		out->innermost = out->innermost ? out->innermost : main.innermost;

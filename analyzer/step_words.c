@@ -78,3 +78,15 @@ bool domain_is_library(const char *domain)
 			return true;
 	return false;
 }
+
+/* What changes parameters comes once in a step. ("lamb" alone would be every lambda.) */
+static const char *const optimizer_words[] = { "adam",    "sgd",       "optim",    "multi_tensor_apply", "fusedlamb",
+					       "adagrad", "adafactor", "adadelta", "rmsprop" };
+
+bool name_is_optimizer(const char *kernel)
+{
+	for (size_t i = 0; i < sizeof(optimizer_words) / sizeof(optimizer_words[0]); i++)
+		if (strcasestr(kernel, optimizer_words[i]))
+			return true;
+	return false;
+}

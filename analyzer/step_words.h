@@ -10,3 +10,5 @@ bool name_is_step(const char *name, bool submits);
 bool name_is_outer(const char *name);
 /* Libraries say what they do themselves: none of it is the program's loop. */
 bool domain_is_library(const char *domain);
+/* A kernel that changes parameters: "…FusedAdamMathFunctor…". */
+bool name_is_optimizer(const char *kernel);

@@ -7,6 +7,7 @@
 #include "alloc.h"
 #include "ns.h"
 #include "step_words.h"
+#include "steps_launches.h"
 
 #define LEAST_NAMED 2 /* a range that is called a step is one if it comes so often … */
 #define LEAST_OTHER 3 /* … and any other range */
@@ -255,6 +256,7 @@ static bool take(struct trace_steps *s, const struct group *g)
 	const struct trace *t = s->trace;
 
 	s->like = g->first;
+	s->tid = g->first->tid;
 	s->at = array_new(g->n, sizeof(*s->at));
 	if (!s->at)
 		return false;
@@ -265,8 +267,11 @@ static bool take(struct trace_steps *s, const struct group *g)
 			continue;
 		if (s->n)
 			s->at[s->n - 1].end_ns = r->begin_ns;
-		s->at[s->n++] = (struct step){ r->begin_ns, range_end(r, t), r };
+		s->at[s->n] = (struct step){ .begin_ns = r->begin_ns, .end_ns = range_end(r, t), .range = r };
+		s->at[s->n].number = (uint32_t)s->n;
+		s->n++;
 	}
+	s->n_steps = s->n;
 	return end_last(s);
 }
 
@@ -292,7 +297,8 @@ enum err_kind steps_build(struct steps *out, const struct run *run, struct error
 	for (size_t i = 0; ok && i < run->n_traces; i++) {
 		out->traces[i] = (struct trace_steps){ .trace = run->traces[i] };
 		out->n_traces++;
-		ok = !run->traces[i]->n_ranges || find(&out->traces[i]);
+		ok = (!run->traces[i]->n_ranges || find(&out->traces[i])) &&
+		     (out->traces[i].n || steps_from_launches(&out->traces[i]));
 	}
 	if (ok)
 		return ERR_NONE;

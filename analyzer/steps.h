@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* steps.h: the iterations of a training loop, as the program's NVTX ranges show them.
+/* steps.h: the iterations of a training loop, as the program's NVTX ranges show them; where they show none, as its launches do (steps_launches.h).
  *
  * A step is a range that repeats: one called step, iteration, ProfilerStep#, …, else the outermost one that comes again and again. Where
  * nothing encloses an iteration (forward, backward and optimizer stand side by side), the first of them marks its begin. Steps follow
@@ -8,16 +8,26 @@
 
 #include "run.h"
 
+enum step_kind {
+	STEP,
+	STEP_BETWEEN, /* as long as a step, and none: an evaluation. Only where launches tell */
+};
+
 struct step {
 	int64_t begin_ns, end_ns;
-	const struct range *range; /* borrowed */
+	const struct range *range; /* borrowed; NULL: launches tell */
+	uint8_t kind;              /* enum step_kind */
+	uint32_t number;           /* counts steps, from 0; of what is between two that of the one before it */
+	const struct call *launch; /* it begins with; NULL: a range tells. borrowed */
 };
 
 struct trace_steps {
 	const struct trace *trace;
-	const struct range *like; /* one of them: its name, domain and thread */
+	const struct range *like; /* one of them: its name, domain and thread. NULL: launches tell */
+	uint32_t tid;             /* the thread that the steps are of */
 	bool encloses;            /* the range holds the iteration; else it is but its first part */
 	struct step *at; size_t n; /* by time; none: no steps */
+	size_t n_steps;           /* of them that are no pieces between */
 };
 
 struct steps {

@@ -41,7 +41,7 @@ STAGES = [
     "accounts exact exact_* facts facts_* latency bounds carried elsewhere legacy waits links busy sharing slack stretches place place_* partition depend gaps work_class node_time replay inside estimate estimate_maker estimate_bursts estimate_looks estimate_interval timeline timeline_*",
     "chain chain_* calls threads memory memory_*",
     "cause cause_* causes doubt findings gap_view gap_view_* estimate_cause held held_*",
-    "steps step_words range_stacks phases self",
+    "steps steps_* step_words range_stacks phases self",
     "ranks ranks_*",
     "summary call_sites",
     "recover framework advice advice_*",

@@ -12,6 +12,7 @@ import argparse
 import array
 import random
 import sys
+import time
 import zlib
 
 from tinygrad import Device, Tensor, TinyJit, dtypes, nn
@@ -74,8 +75,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--optimizer", choices=("sgd", "adam"), default="sgd")
     parser.add_argument("--devices", type=int, default=1, help="share each batch among so many")
+    parser.add_argument("--step-log", metavar="FILE", help="write down when each step begins, CLOCK_MONOTONIC in ns")
     args = parser.parse_args()
 
+    step_log = open(args.step_log, "w") if args.step_log else None
     rng = random.Random(args.seed)
     devices = tuple(f"{Device.DEFAULT}:{number}" for number in range(args.devices))
     network = Network(rng)
@@ -93,6 +96,8 @@ def main():
 
     for step in range(args.steps):
         batch = make_batch(rng)
+        if step_log:
+            print(time.clock_gettime_ns(time.CLOCK_MONOTONIC), file=step_log, flush=True)
         on_device = to_devices(batch, devices)
         loss = train_step(*on_device).item()
         line = f"step {step} loss {loss:.6f}"

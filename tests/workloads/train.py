@@ -37,6 +37,10 @@ BACKWARD = ["gemm_backward__3700us", "norm_backward__200us"]
 LOSS = "cross_entropy__400us"
 OPTIMIZER = "adam__1500us"
 EVALUATION = "accuracy__800us"
+# Other kernels of a library for other shapes of a batch; what it tries out first; what logging takes.
+WIDE = {"gemm__1900us": "gemm_wide__1700us", "gemm_backward__3700us": "gemm_wide_backward__3300us"}
+TRIALS = ["gemm_trial_a__100us", "gemm_trial_b__100us", "gemm_trial_c__100us"]
+MEAN = "mean__50us"
 
 
 # ---- data: files on disk, worker processes that turn them into batches -----------------------------------------------------
@@ -191,6 +195,18 @@ class Device:
     def synchronize(self):
         self.call("cuStreamSynchronize", self.stream)
 
+    def captured(self, launches):
+        """An executable graph of what that function launches."""
+        graph, executable = c_void_p(), c_void_p()
+        self.call("cuStreamBeginCapture_v2", self.stream, c_int(0))
+        launches()
+        self.call("cuStreamEndCapture", self.stream, byref(graph))
+        self.call("cuGraphInstantiateWithFlags", byref(executable), graph, c_uint64(0))
+        return executable
+
+    def launch_graph(self, executable):
+        self.call("cuGraphLaunch", executable, self.stream)
+
     def close(self):
         self.call("cuStreamDestroy_v2", self.stream)
         self.call("cuDevicePrimaryCtxRelease_v2", self.device)
@@ -202,8 +218,8 @@ class Trainer:
     def __init__(self, device, args):
         self.device = device
         self.args = args
-        self.kernels = device.load(FORWARD + BACKWARD + [LOSS, OPTIMIZER])
-        self.evaluation = None
+        self.kernels = device.load([*FORWARD, *BACKWARD, LOSS, OPTIMIZER, *WIDE.values(), *TRIALS, MEAN])
+        self.evaluation = self.graph = None
         self.batch = device.alloc(BATCH_BYTES + LABEL_BYTES)
         self.weights = device.alloc(WEIGHT_BYTES)
         self.loss = device.alloc(LOSS_BYTES)
@@ -220,19 +236,40 @@ class Trainer:
             ctypes.memmove(self.staging, batch, len(batch))
             batch = self.staging
         self.device.to_device(self.batch, batch, len(batch))
+        if self.args.graph:
+            self.graph = self.graph or self.device.captured(lambda: self.compute(index))
+            self.device.launch_graph(self.graph)
+        else:
+            self.compute(index)
+        if index % self.args.accumulate != self.args.accumulate - 1:
+            return 0
+        if not self.args.graph:
+            self.launch(OPTIMIZER)
+        self.device.on_device(self.weights, self.batch, LOSS_BYTES)
+        self.device.on_device(self.loss, c_uint64(self.batch.value + index % BATCH * SAMPLE_BYTES), LOSS_BYTES)
+        loss = self.read_loss()
+        if self.args.log_every and index % self.args.log_every == self.args.log_every - 1:
+            self.launch(MEAN)
+            self.read_loss()
+        return loss
+
+    def compute(self, index):
+        """Forward and backward, and with --graph the optimizer."""
+        wide = WIDE if self.args.shapes and index * 2654435761 >> 7 & 1 else {}
         for _ in range(LAYERS):
             for name in FORWARD:
-                self.launch(name)
+                if index == 0 and self.args.warm_up:
+                    for trial in TRIALS:
+                        self.launch(trial)
+                self.launch(wide.get(name, name))
             if self.args.item_each_layer:
                 self.read_loss()  # a print, an assert, an .item(): the device runs dry while the host looks
         self.launch(LOSS)
         for _ in range(LAYERS):
             for name in BACKWARD:
-                self.launch(name)
-        self.launch(OPTIMIZER)
-        self.device.on_device(self.weights, self.batch, LOSS_BYTES)
-        self.device.on_device(self.loss, c_uint64(self.batch.value + index % BATCH * SAMPLE_BYTES), LOSS_BYTES)
-        return self.read_loss()
+                self.launch(wide.get(name, name))
+        if self.args.graph:
+            self.launch(OPTIMIZER)
 
     def read_loss(self):
         self.device.to_host(self.loss_on_host, self.loss)
@@ -244,6 +281,16 @@ class Trainer:
             self.evaluation = self.device.load([EVALUATION])[EVALUATION]
         self.device.launch(self.evaluation)
         self.device.synchronize()
+
+    def validate(self, batches):
+        """Forward alone, of so many batches."""
+        for _ in range(batches):
+            self.device.to_device(self.batch, bytes(BATCH_BYTES + LABEL_BYTES), BATCH_BYTES + LABEL_BYTES)
+            for _ in range(LAYERS):
+                for name in FORWARD:
+                    self.launch(name)
+            self.evaluate()
+            self.read_loss()
 
     def save(self, path):
         weights = ctypes.create_string_buffer(WEIGHT_BYTES)
@@ -277,7 +324,10 @@ def train(folder, args):
     loader = Loader(folder, args)  # forked before the driver starts its threads
     device = Device()
     trainer = Trainer(device, args)
+    step_log = open(args.step_log, "w") if args.step_log else None
     for index, batch in enumerate(loader.batches()):
+        if step_log and index % args.accumulate == 0:
+            print(time.clock_gettime_ns(time.CLOCK_MONOTONIC), file=step_log, flush=True)
         loss = trainer.step(index, batch)
         print(f"step {index} loss {loss:08x}", flush=True)
         if index % 10 == 6:
@@ -286,6 +336,8 @@ def train(folder, args):
             trainer.evaluate()
         if args.checkpoint_every and index % args.checkpoint_every == args.checkpoint_every - 1:
             print(f"checkpoint {trainer.save(os.path.join(folder, 'checkpoint')):08x}", flush=True)
+        if args.epoch and index % args.epoch == args.epoch - 1:
+            trainer.validate(args.validate)
         trainer.mistakes()
     device.close()
     loader.close()
@@ -304,9 +356,17 @@ def main():
     parser.add_argument("--item-each-layer", action="store_true", help="read a value back after each layer")
     parser.add_argument("--allocs", type=int, default=0, metavar="N", help="allocate and free device memory N times between steps")
     parser.add_argument("--module-loads", type=int, default=0, metavar="N", help="load N modules between steps")
+    parser.add_argument("--step-log", metavar="FILE", help="write down when each step begins, CLOCK_MONOTONIC in ns")
+    parser.add_argument("--warm-up", action="store_true", help="the first step tries kernels out")
+    parser.add_argument("--shapes", action="store_true", help="batches have two shapes, for which kernels differ")
+    parser.add_argument("--log-every", type=int, default=0, metavar="STEPS", help="look at one more value")
+    parser.add_argument("--accumulate", type=int, default=1, metavar="N", help="a step is N batches")
+    parser.add_argument("--graph", action="store_true", help="replay a graph in each step")
+    parser.add_argument("--epoch", type=int, default=0, metavar="STEPS", help="validate after so many")
+    parser.add_argument("--validate", type=int, default=5, metavar="BATCHES", help="… with so many batches")
     args = parser.parse_args()
-    if args.steps < 0 or args.workers < 1:
-        parser.error("--steps needs 0 or more, --workers 1 or more")
+    if args.steps < 0 or min(args.workers, args.accumulate) < 1:
+        parser.error("--steps needs 0 or more, --workers and --accumulate 1 or more")
     folder = tempfile.mkdtemp(prefix="train-")
     try:
         write_shards(folder, args.seed)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* steps_bags.h: stretches of a sequence of tokens as bags (multisets), and how much another stretch has in common with each. What a few launches
+ * more or less, or in another order, change about an iteration is little so. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BAGS 8 /* kinds of stretches that are told apart at once */
+
+struct bag {
+	size_t begin, length; /* the stretch it was made of */
+	size_t members;       /* stretches like it */
+	uint64_t total;       /* … their length together */
+};
+
+struct token_bags {
+	const uint32_t *ids;
+	uint32_t (*counts)[BAGS]; /* by token */
+	uint32_t *seen;           /* by token: of the stretch that is looked at */
+	size_t n_tokens;
+	struct bag at[BAGS]; size_t n;
+};
+
+/* False: no memory. ids are below n_tokens. */
+bool bags_begin(struct token_bags *b, const uint32_t *ids, size_t n_tokens);
+void bags_free(struct token_bags *b);
+void bags_clear(struct token_bags *b);
+
+/* How many of the tokens of [begin, end) each bag has too. */
+void bags_share(struct token_bags *b, size_t begin, size_t end, uint32_t shared[BAGS]);
+/* Makes it a bag, in place of the one with fewest members where there are BAGS. */
+void bags_take(struct token_bags *b, size_t begin, size_t end);
+/* Puts the stretch into the bag most like it, or into one of its own. */
+void bags_add(struct token_bags *b, size_t begin, size_t end);
+
+/* Of what both have at least three in five. */
+bool bag_is_like(size_t shared, size_t a, size_t b);
+/* Which of the bags' stretches come again and are as long as those that explain most; their length together, and of the ones that explain most
+ * alone. *typical: that bag, NULL none. */
+struct bags_sum {
+	const struct bag *typical;
+	uint64_t alike, most;
+	size_t members;
+};
+struct bags_sum bags_sum(const struct token_bags *b);
+/* Is a stretch so long as long as those? */
+bool bag_is_as_long(const struct bag *b, size_t length);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "steps_micro.h"
+
+#include <stdlib.h>
+
+#include "alloc.h"
+
+#define MOST 64  /* iterations of one step */
+#define LEAST 3  /* steps of several iterations, to tell them from chance; kernels of an optimizer that no name tells */
+#define PART 20  /* … which are at least a part in so many of the iteration */
+
+struct surplus { /* what an iteration launches that most others do not */
+	size_t kernels, copies_out, optimizer;
+};
+
+struct find {
+	const struct step_tokens *s;
+	const size_t *at;   /* of the iterations alone */
+	const size_t *ends;
+	size_t n, length;
+	uint32_t *present;  /* by token: in how many of them it is */
+	bool *changes;      /* by iteration: the parameters */
+};
+
+static bool count_present(struct find *f)
+{
+	uint32_t *last = array_new(f->s->n_about, sizeof(*last)); /* iteration, + 1 */
+
+	f->present = array_new(f->s->n_about, sizeof(*f->present));
+	for (size_t i = 0; last && f->present && i < f->n; i++)
+		for (size_t k = f->at[i]; k < f->ends[i]; k++) {
+			uint32_t id = f->s->ids[k];
+
+			f->present[id] += last[id] != i + 1;
+			last[id] = (uint32_t)i + 1;
+		}
+	free(last);
+	return last && f->present;
+}
+
+static bool is_rare(const struct find *f, uint32_t id)
+{
+	return (uint64_t)f->present[id] * 5 <= (uint64_t)f->n * 3;
+}
+
+static struct surplus surplus_of(const struct find *f, size_t i)
+{
+	struct surplus r = { 0 };
+
+	for (size_t k = f->at[i]; k < f->ends[i]; k++) {
+		const struct token_about *a = &f->s->about[f->s->ids[k]];
+
+		if (!is_rare(f, f->s->ids[k]))
+			continue;
+		r.kernels += a->kind == TOKEN_KERNEL || a->kind == TOKEN_GRAPH;
+		r.copies_out += a->kind == TOKEN_D2H;
+		r.optimizer += a->optimizer;
+	}
+	return r;
+}
+
+/* An optimizer, by its name; or many kernels which are most of what there is more of, and nothing is read. */
+static bool changes_parameters(const struct find *f, size_t i)
+{
+	struct surplus r = surplus_of(f, i);
+	size_t length = f->ends[i] - f->at[i], more = length > f->length ? length - f->length : 0;
+
+	if (r.optimizer)
+		return true;
+	return r.kernels >= LEAST && r.kernels * PART >= f->length && r.kernels * 2 >= more && !r.copies_out;
+}
+
+/* Every iteration has one: then none is a part of a step. */
+static bool always_optimizes(const struct find *f)
+{
+	for (size_t id = 0; id < f->s->n_about; id++)
+		if (f->s->about[id].optimizer && !is_rare(f, (uint32_t)id))
+			return true;
+	return false;
+}
+
+/* How many iterations lie from one that changes parameters to the next, mostly; 0: not always as many, or too few to tell. */
+static size_t regular_distance(const struct find *f)
+{
+	size_t counts[MOST + 1] = { 0 }, all = 0, last = SIZE_MAX, best = 0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		if (!f->changes[i])
+			continue;
+		if (last != SIZE_MAX) {
+			counts[i - last <= MOST ? i - last : 0]++;
+			all++;
+		}
+		last = i;
+	}
+	for (size_t m = 2; m <= MOST; m++)
+		best = counts[m] > counts[best] ? m : best;
+	if (best < 2 || counts[best] + 1 < LEAST || counts[best] * 5 < all * 4)
+		return 0;
+	return (all + 1) * best * 5 >= f->n * 4 ? best : 0;
+}
+
+static bool take(struct micro *out, const struct find *f, size_t distance)
+{
+	size_t begun = 0, shortest = SIZE_MAX;
+
+	out->at = array_new(f->n + 1, sizeof(*out->at));
+	if (!out->at)
+		return false;
+	out->at[out->n++] = f->at[0];
+	for (size_t i = 0; i + 1 < f->n; i++) {
+		if (!f->changes[i])
+			continue;
+		if (i + 1 - begun == distance && f->at[i + 1] - f->at[begun] < shortest) { /* nothing lies in between */
+			shortest = f->at[i + 1] - f->at[begun];
+			out->typical = out->n - 1;
+		}
+		begun = i + 1;
+		out->at[out->n++] = f->at[i + 1];
+	}
+	return true;
+}
+
+/* The length of an iteration, as half of them have it. 0: no memory. */
+static size_t usual_length(const struct find *f)
+{
+	int64_t *lengths = array_new(f->n, sizeof(*lengths));
+	size_t usual = 0;
+
+	for (size_t i = 0; lengths && i < f->n; i++)
+		lengths[i] = (int64_t)(f->ends[i] - f->at[i]);
+	if (lengths) {
+		array_sort(lengths, f->n, sizeof(*lengths), array_by_int64);
+		usual = (size_t)lengths[(f->n - 1) / 2];
+	}
+	free(lengths);
+	return usual;
+}
+
+bool micro_find(struct micro *out, const struct step_tokens *s, const size_t *at, const uint8_t *is_step, size_t n)
+{
+	size_t *begins = array_new(n, sizeof(*begins)), *ends = array_new(n, sizeof(*ends));
+	struct find f = { .s = s, .at = begins, .ends = ends, .changes = array_new(n, sizeof(*f.changes)) };
+	bool ok = begins && ends && f.changes;
+
+	*out = (struct micro){ .at = NULL };
+	for (size_t i = 0; ok && i < n; i++)
+		if (is_step[i]) {
+			begins[f.n] = at[i];
+			ends[f.n++] = i + 1 < n ? at[i + 1] : s->n;
+		}
+	if (ok && f.n > LEAST) {
+		f.length = usual_length(&f);
+		ok = f.length && count_present(&f);
+		for (size_t i = 0; ok && i < f.n; i++)
+			f.changes[i] = changes_parameters(&f, i);
+		if (ok && !always_optimizes(&f)) {
+			size_t distance = regular_distance(&f);
+
+			ok = !distance || take(out, &f, distance);
+		}
+	}
+	free(begins);
+	free(ends);
+	free(f.present);
+	free(f.changes);
+	return ok;
+}
+
+void micro_free(struct micro *m)
+{
+	free(m->at);
+	*m = (struct micro){ 0 };
+}
