@@ -17,7 +17,7 @@ const char *step_name(char *buf, size_t size, const struct step *s)
 	char whole[256];
 
 	if (!s->range) {
-		snprintf(buf, size, s->kind == STEP ? "step %" PRIu32 : "behind step %" PRIu32, s->number);
+		snprintf(buf, size, s->kind == STEP ? "step %" PRIu32 : "after step %" PRIu32, s->number);
 		return buf;
 	}
 	return text_clean(buf, size, range_name(whole, sizeof(whole), s->range), size - 4);

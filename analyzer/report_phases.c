@@ -34,6 +34,8 @@ static void step_json(struct json *j, const struct summary_device *d, size_t ind
 	json_key_int(j, "index", (int64_t)index);
 	json_key_int(j, "device", d->number);
 	json_key_text(j, "name", step_name(name, sizeof(name), s->step));
+	json_key_text(j, "kind", s->step->kind == STEP ? "step" : "between");
+	json_key_text(j, "by", s->step->range ? "ranges" : "launches");
 	json_key_int(j, "begin_ns", s->step->begin_ns);
 	json_key_int(j, "end_ns", s->step->end_ns);
 	json_key_int(j, "idle_ns", s->idle_ns);
@@ -75,33 +77,44 @@ void report_phases_json(struct json *j, const struct summary *s)
 
 /* ---- text --------------------------------------------------------------------------------------------------------------- */
 
-/* "device 0: 57 steps (step 1 … step 57), half of them below 12.0 ms; 34 % of their time idle, most of it in step 12 (5.1 ms)" */
+/* "device 0: 57 steps (step 1 to step 57), half of them within 12.0 ms; the device was idle in 34 % of them, longest in step 12: 5.1 ms" */
 static bool steps_line(const struct page *p, const struct summary *s, const struct summary_device *d)
 {
 	const struct device_phases *of = &d->phases;
-	int64_t *lengths = array_new(of->n_steps, sizeof(*lengths)), idle = 0, whole;
-	char line[1024], device[32] = "", first[96], last[96], worst[96], count[TEXT_SHORT], half[TEXT_SHORT],
+	int64_t *lengths = array_new(of->n_steps, sizeof(*lengths)), idle = 0, whole = 0;
+	char line[1024], device[32] = "", name[96], last_name[96], worst[96], count[TEXT_SHORT], half[TEXT_SHORT],
 			 share[TEXT_SHORT], most[TEXT_SHORT];
-	const struct step_idle *idlest = of->steps;
+	const struct step_idle *idlest = NULL, *first = NULL, *last = NULL;
+	size_t n = 0;
 
 	if (!lengths)
 		return false;
 	for (size_t i = 0; i < of->n_steps; i++) {
-		lengths[i] = of->steps[i].step->end_ns - of->steps[i].step->begin_ns;
-		idle += of->steps[i].idle_ns;
-		idlest = of->steps[i].idle_ns > idlest->idle_ns ? &of->steps[i] : idlest;
+		const struct step_idle *step = &of->steps[i];
+
+		if (step->step->kind != STEP)
+			continue;
+		first = first ? first : step;
+		last = step;
+		lengths[n] = step->step->end_ns - step->step->begin_ns;
+		whole = sum64(whole, lengths[n++]);
+		idle = sum64(idle, step->idle_ns);
+		idlest = !idlest || step->idle_ns > idlest->idle_ns ? step : idlest;
 	}
-	array_sort(lengths, of->n_steps, sizeof(*lengths), array_by_int64);
+	array_sort(lengths, n, sizeof(*lengths), array_by_int64);
 	if (s->n_devices > 1)
 		snprintf(device, sizeof(device), "device %" PRIu32 ": ", d->number);
-	whole = of->steps[of->n_steps - 1].step->end_ns - of->steps[0].step->begin_ns;
-	snprintf(line, sizeof(line),
-		 "%s%s steps (%s to %s), half of them within %s; the device was idle in %s of them, longest in %s: %s",
-		 device, text_count(count, of->n_steps), step_name(first, sizeof(first), of->steps[0].step),
-		 step_name(last, sizeof(last), of->steps[of->n_steps - 1].step),
-		 text_duration(half, lengths[of->n_steps / 2]), text_percent(share, idle, whole),
-		 step_name(worst, sizeof(worst), idlest->step), text_duration(most, idlest->idle_ns));
+	if (n)
+		snprintf(
+			line, sizeof(line),
+			"%s%s steps (%s to %s), half of them within %s; the device was idle in %s of them, longest in %s: %s",
+			device, text_count(count, n), step_name(name, sizeof(name), first->step),
+			step_name(last_name, sizeof(last_name), last->step), text_duration(half, lengths[n / 2]),
+			text_percent(share, idle, whole), step_name(worst, sizeof(worst), idlest->step),
+			text_duration(most, idlest->idle_ns));
 	free(lengths);
+	if (!n)
+		return true;
 	fputs("  ", p->out);
 	page_wrap(p, INK_PLAIN, 2, 4, line);
 	return true;
@@ -219,7 +232,9 @@ enum err_kind report_phases(const struct page *p, const struct summary *s, struc
 		if (!titled)
 			page_ink(p, INK_TITLE, "\nsteps and phases");
 		if (!titled)
-			page_ink(p, INK_DIM, "  by the program's own NVTX ranges\n");
+			page_ink(p, INK_DIM, "  by %s\n",
+				 s->devices[i].phases.of->like ? "the program's own NVTX ranges"
+							       : "what repeats in its launches");
 		titled = true;
 		ok = steps_line(p, s, &s->devices[i]);
 	}
@@ -268,5 +283,5 @@ void report_steps(FILE *out, const struct summary *s, const struct report_style 
 		any = true;
 	}
 	if (!any)
-		fputs("no steps: no NVTX range repeats, or none was recorded (gpushim info)\n", out);
+		fputs("no steps: neither NVTX ranges nor launches repeat (gpushim info)\n", out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* report_phases.h: idle time by step and by phase, from the program's own NVTX ranges. */
+/* report_phases.h: idle time by step and by phase, from the program's own NVTX ranges, or what repeats in its launches. */
 #pragma once
 
 #include "json.h"

@@ -80,8 +80,9 @@ bool domain_is_library(const char *domain)
 }
 
 /* What changes parameters comes once in a step. ("lamb" alone would be every lambda.) */
-static const char *const optimizer_words[] = { "adam",    "sgd",       "optim",    "multi_tensor_apply", "fusedlamb",
-					       "adagrad", "adafactor", "adadelta", "rmsprop" };
+static const char *const optimizer_words[] = { "adam",      "sgd",     "optim",     "multi_tensor_apply",
+					       "fusedlamb", "adagrad", "adafactor", "adadelta",
+					       "rmsprop" };
 
 bool name_is_optimizer(const char *kernel)
 {

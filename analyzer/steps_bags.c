@@ -5,11 +5,11 @@
 
 #include "alloc.h"
 
-bool bags_begin(struct token_bags *b, const uint32_t *ids, size_t n_tokens)
+bool bags_begin(struct token_bags *b, const struct step_tokens *s)
 {
-	*b = (struct token_bags){ .ids = ids, .n_tokens = n_tokens };
-	b->counts = array_new(n_tokens, sizeof(*b->counts));
-	b->seen = array_new(n_tokens, sizeof(*b->seen));
+	*b = (struct token_bags){ .s = s };
+	b->counts = array_new(s->n_about, sizeof(*b->counts));
+	b->seen = array_new(s->n_about, sizeof(*b->seen));
 	if (b->counts && b->seen)
 		return true;
 	bags_free(b);
@@ -26,7 +26,7 @@ void bags_free(struct token_bags *b)
 static void empty(struct token_bags *b, size_t which)
 {
 	for (size_t i = 0; i < b->at[which].length; i++)
-		b->counts[b->ids[b->at[which].begin + i]][which] = 0;
+		b->counts[b->s->ids[b->at[which].begin + i]][which] = 0;
 }
 
 void bags_clear(struct token_bags *b)
@@ -41,16 +41,25 @@ void bags_share(struct token_bags *b, size_t begin, size_t end, uint32_t shared[
 	for (size_t k = 0; k < BAGS; k++)
 		shared[k] = 0;
 	for (size_t i = begin; i < end; i++) {
-		uint32_t nth = b->seen[b->ids[i]]++;
+		uint32_t nth = b->seen[b->s->ids[i]]++;
 
 		for (size_t k = 0; k < BAGS; k++)
-			shared[k] += nth < b->counts[b->ids[i]][k];
+			shared[k] += nth < b->counts[b->s->ids[i]][k];
 	}
 	for (size_t i = begin; i < end; i++)
-		b->seen[b->ids[i]] = 0;
+		b->seen[b->s->ids[i]] = 0;
 }
 
-void bags_take(struct token_bags *b, size_t begin, size_t end)
+static uint64_t launches(const struct step_tokens *s, size_t begin, size_t end)
+{
+	uint64_t n = 0;
+
+	for (size_t i = begin; i < end; i++)
+		n += token_work(s, i);
+	return n;
+}
+
+size_t bags_take(struct token_bags *b, size_t begin, size_t end)
 {
 	size_t which = b->n;
 
@@ -64,9 +73,10 @@ void bags_take(struct token_bags *b, size_t begin, size_t end)
 	} else {
 		b->n++;
 	}
-	b->at[which] = (struct bag){ begin, end - begin, 1, end - begin };
+	b->at[which] = (struct bag){ begin, end - begin, 1, launches(b->s, begin, end) };
 	for (size_t i = begin; i < end; i++)
-		b->counts[b->ids[i]][which]++;
+		b->counts[b->s->ids[i]][which]++;
+	return which;
 }
 
 bool bag_is_like(size_t shared, size_t a, size_t b)
@@ -74,7 +84,7 @@ bool bag_is_like(size_t shared, size_t a, size_t b)
 	return shared * 5 >= (a > b ? a : b) * 3;
 }
 
-void bags_add(struct token_bags *b, size_t begin, size_t end)
+size_t bags_add(struct token_bags *b, size_t begin, size_t end)
 {
 	uint32_t shared[BAGS];
 	size_t best = 0;
@@ -84,12 +94,11 @@ void bags_add(struct token_bags *b, size_t begin, size_t end)
 		if ((uint64_t)shared[k] * (b->at[best].length + (end - begin)) >
 		    (uint64_t)shared[best] * (b->at[k].length + (end - begin)))
 			best = k;
-	if (!b->n || !bag_is_like(shared[best], b->at[best].length, end - begin)) {
-		bags_take(b, begin, end);
-		return;
-	}
+	if (!b->n || !bag_is_like(shared[best], b->at[best].length, end - begin))
+		return bags_take(b, begin, end);
 	b->at[best].members++;
-	b->at[best].total += end - begin;
+	b->at[best].launches += launches(b->s, begin, end);
+	return best;
 }
 
 bool bag_is_as_long(const struct bag *b, size_t length)
@@ -97,20 +106,36 @@ bool bag_is_as_long(const struct bag *b, size_t length)
 	return length * 4 >= b->length * 3 && length * 4 <= b->length * 5 + 4;
 }
 
-struct bags_sum bags_sum(const struct token_bags *b)
+static const struct bag *typical(const struct token_bags *b)
 {
-	struct bags_sum sum = { .typical = NULL };
+	const struct bag *most = NULL, *best;
 
 	for (size_t k = 0; k < b->n; k++)
-		if (b->at[k].members > 1 && (!sum.typical || b->at[k].total > sum.typical->total))
-			sum.typical = &b->at[k];
+		if (b->at[k].members > 1 && (!most || b->at[k].launches > most->launches))
+			most = &b->at[k];
+	best = most;
+	for (size_t k = 0; k < b->n; k++)
+		if (b->at[k].members > 1 && b->at[k].launches * 2 >= most->launches && b->at[k].length > best->length &&
+		    !bag_is_as_long(most, b->at[k].length))
+			best = &b->at[k];
+	return best;
+}
+
+struct bags_sum bags_sum(const struct token_bags *b)
+{
+	struct bags_sum sum = { .typical = typical(b) };
+
 	if (!sum.typical)
 		return sum;
-	sum.most = sum.typical->total;
-	for (size_t k = 0; k < b->n; k++)
-		if (b->at[k].members > 1 && bag_is_as_long(sum.typical, b->at[k].length)) {
-			sum.alike += b->at[k].total;
-			sum.members += b->at[k].members;
-		}
+	sum.most = sum.typical->launches;
+	for (size_t k = 0; k < b->n; k++) {
+		if (b->at[k].members < 2)
+			continue;
+		sum.all += b->at[k].launches;
+		if (!bag_is_as_long(sum.typical, b->at[k].length))
+			continue;
+		sum.alike += b->at[k].launches;
+		sum.members += b->at[k].members;
+	}
 	return sum;
 }

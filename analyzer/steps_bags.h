@@ -3,46 +3,42 @@
  * more or less, or in another order, change about an iteration is little so. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "steps_tokens.h"
 
 #define BAGS 8 /* kinds of stretches that are told apart at once */
 
 struct bag {
 	size_t begin, length; /* the stretch it was made of */
 	size_t members;       /* stretches like it */
-	uint64_t total;       /* … their length together */
+	uint64_t launches;    /* … and what they launch, all together */
 };
 
 struct token_bags {
-	const uint32_t *ids;
+	const struct step_tokens *s;
 	uint32_t (*counts)[BAGS]; /* by token */
 	uint32_t *seen;           /* by token: of the stretch that is looked at */
-	size_t n_tokens;
 	struct bag at[BAGS]; size_t n;
 };
 
-/* False: no memory. ids are below n_tokens. */
-bool bags_begin(struct token_bags *b, const uint32_t *ids, size_t n_tokens);
+/* False: no memory. */
+bool bags_begin(struct token_bags *b, const struct step_tokens *s);
 void bags_free(struct token_bags *b);
 void bags_clear(struct token_bags *b);
 
 /* How many of the tokens of [begin, end) each bag has too. */
 void bags_share(struct token_bags *b, size_t begin, size_t end, uint32_t shared[BAGS]);
-/* Makes it a bag, in place of the one with fewest members where there are BAGS. */
-void bags_take(struct token_bags *b, size_t begin, size_t end);
-/* Puts the stretch into the bag most like it, or into one of its own. */
-void bags_add(struct token_bags *b, size_t begin, size_t end);
+/* Makes it a bag, in place of the one with fewest members where there are BAGS; which. */
+size_t bags_take(struct token_bags *b, size_t begin, size_t end);
+/* Puts the stretch into the bag most like it, or into one of its own; which. */
+size_t bags_add(struct token_bags *b, size_t begin, size_t end);
 
 /* Of what both have at least three in five. */
 bool bag_is_like(size_t shared, size_t a, size_t b);
-/* Which of the bags' stretches come again and are as long as those that explain most; their length together, and of the ones that explain most
- * alone. *typical: that bag, NULL none. */
+/* Launches of those whose stretches come again. Copies do not count: a checkpoint has many. */
 struct bags_sum {
-	const struct bag *typical;
-	uint64_t alike, most;
-	size_t members;
+	const struct bag *typical; /* the one that explains most; one that is longer, with half as much or more, before it: evaluations are short. NULL: none */
+	uint64_t most, alike, all; /* of it alone; of all that are as long; of all */
+	size_t members;            /* of those as long */
 };
 struct bags_sum bags_sum(const struct token_bags *b);
 /* Is a stretch so long as long as those? */

@@ -53,7 +53,7 @@ static const struct bag *holds_one(struct loop *l, size_t begin, size_t end, siz
 static bool launches_in(const struct loop *l, size_t begin, size_t end)
 {
 	for (size_t i = begin; i < end; i++)
-		if (token_launches(&l->s, i))
+		if (token_work(&l->s, i))
 			return true;
 	return false;
 }
@@ -243,7 +243,7 @@ static bool find(struct trace_steps *s, bool one_thread)
 	bool ok = step_tokens_take(&l.s, s->trace, one_thread);
 
 	if (ok && l.s.n) {
-		ok = bags_begin(&l.bags, l.s.ids, l.s.n_about) && period_find(&l.period, &l.s, &l.bags);
+		ok = bags_begin(&l.bags, &l.s) && period_find(&l.period, &l.s, &l.bags);
 		if (ok && l.period.length)
 			ok = cut_make(&l.cut, &l.s, &l.period) && classify(&l) && join(&l) && make_steps(s, &l);
 	}

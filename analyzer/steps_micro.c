@@ -8,6 +8,7 @@
 #define MOST 64  /* iterations of one step */
 #define LEAST 3  /* steps of several iterations, to tell them from chance; kernels of an optimizer that no name tells */
 #define PART 20  /* … which are at least a part in so many of the iteration */
+#define LOGGED 4 /* … and so many for each copy to the host */
 
 struct surplus { /* what an iteration launches that most others do not */
 	size_t kernels, copies_out, optimizer;
@@ -15,11 +16,11 @@ struct surplus { /* what an iteration launches that most others do not */
 
 struct find {
 	const struct step_tokens *s;
-	const size_t *at;   /* of the iterations alone */
+	const size_t *at; /* of the iterations alone */
 	const size_t *ends;
 	size_t n, length;
-	uint32_t *present;  /* by token: in how many of them it is */
-	bool *changes;      /* by iteration: the parameters */
+	uint32_t *present; /* by token: in how many of them it is */
+	bool *changes;     /* by iteration: the parameters */
 };
 
 static bool count_present(struct find *f)
@@ -67,7 +68,8 @@ static bool changes_parameters(const struct find *f, size_t i)
 
 	if (r.optimizer)
 		return true;
-	return r.kernels >= LEAST && r.kernels * PART >= f->length && r.kernels * 2 >= more && !r.copies_out;
+	return r.kernels >= LEAST && r.kernels * PART >= f->length && r.kernels * 2 >= more &&
+	       r.kernels >= LOGGED * r.copies_out;
 }
 
 /* Every iteration has one: then none is a part of a step. */

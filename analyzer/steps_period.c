@@ -13,6 +13,7 @@
 #define OF_A_KIND 3              /* … of those that come as often */
 #define LEAST_ANCHORS (LEAST_STEPS + 1)
 #define LEVEL_RATIO 16 /* how many halves and quarters of an iteration could be taken for one */
+#define INTERVALS 4096 /* that are looked at for them */
 
 /* ---- how regularly each comes -------------------------------------------------------------------------------------------- */
 
@@ -26,9 +27,11 @@ struct search {
 	const struct step_tokens *s;
 	size_t from, until;
 	uint32_t *pairs; /* by place in the window: which pair ends there; max_pairs: one of too many */
-	uint32_t (*pair_of)[2]; size_t n_pairs, max_pairs;
+	uint32_t (*pair_of)[2];
+	size_t n_pairs, max_pairs;
 	struct regularity *at; /* of the tokens, then of the pairs */
 	struct token_bags *bags;
+	uint8_t bag_of[INTERVALS]; /* the first intervals of what is looked at */
 };
 
 static bool about_as_long(uint32_t a, uint32_t b)
@@ -97,9 +100,13 @@ struct candidate {
 	const struct regularity *r;
 	struct anchor anchor;
 	/* looked at closely */
-	uint64_t alike, most, span; /* launches */
+	uint64_t alike, most, all, span; /* launches: bags_sum's, and in all intervals */
 	size_t length, members, example;
-	bool marked; /* iterations copy to or from the host, or wait */
+	int64_t time_ns; /* from the first place to the last */
+	bool marked;     /* iterations copy to or from the host, or wait */
+	bool inputs;     /* each has a copy to the device of its own */
+	bool turns;      /* they are of several kinds, always in the same order */
+	bool phases;     /* other intervals come several in a row, and mostly again: evaluations */
 };
 
 static int by_regularity(const void *a, const void *b)
@@ -187,39 +194,100 @@ static bool may_be_iteration(const struct step_tokens *s, const struct candidate
 	return graphs || (kernels && differ && (c->marked || c->length >= 4));
 }
 
+/* Evaluations have many iterations; what is behind the last of an iteration's layers comes alone. */
+static bool has_phases(const struct search *x, const struct candidate *c, const struct bag *typical)
+{
+	size_t last = SIZE_MAX, others = 0, runs = 0;
+	bool other = false;
+
+	for (size_t i = x->from; i < x->until; i++) {
+		if (!anchor_is_at(&c->anchor, x->s, i))
+			continue;
+		if (last != SIZE_MAX) {
+			bool now = !bag_is_as_long(typical, i - last);
+
+			others += now;
+			runs += now && !other;
+			other = now;
+		}
+		last = i;
+	}
+	return others >= 2 * runs && c->all * 5 >= c->span * 4 && c->alike * 4 >= c->span;
+}
+
+/* After how many are they of the same kinds again? */
+static bool take_turns(const uint8_t *bag_of, size_t n)
+{
+	for (size_t k = 1; k <= LEVEL_RATIO && 3 * k <= n; k++) {
+		size_t same = 0;
+
+		for (size_t i = k; i < n; i++)
+			same += bag_of[i] == bag_of[i - k];
+		if (same * 10 >= (n - k) * 9)
+			return k > 1;
+	}
+	return false;
+}
+
+static bool have_inputs(const struct token_bags *b)
+{
+	for (size_t k = 0; k < b->n; k++) {
+		size_t i = 0;
+
+		while (i < b->at[k].length && b->s->about[b->s->ids[b->at[k].begin + i]].kind != TOKEN_H2D)
+			i++;
+		if (b->at[k].members > 1 && i == b->at[k].length)
+			return false;
+	}
+	return true;
+}
+
 static void look_at(struct search *x, struct candidate *c)
 {
-	size_t last = SIZE_MAX, first = 0;
+	size_t last = SIZE_MAX, first = 0, n = 0;
 	struct bags_sum sum;
 
 	bags_clear(x->bags);
 	for (size_t i = x->from; i < x->until; i++) {
 		if (!anchor_is_at(&c->anchor, x->s, i))
 			continue;
-		if (last != SIZE_MAX)
-			bags_add(x->bags, last, i);
-		else
+		if (last != SIZE_MAX) {
+			size_t bag = bags_add(x->bags, last, i);
+
+			if (n < INTERVALS)
+				x->bag_of[n++] = (uint8_t)bag;
+		} else {
 			first = i;
+		}
 		last = i;
 	}
 	sum = bags_sum(x->bags);
 	c->length = 0;
 	if (!sum.typical)
 		return;
-	c->span = last - first;
+	c->span = 0;
+	for (size_t i = first; i < last; i++)
+		c->span += token_work(x->s, i);
+	c->span += !c->span;
+	c->all = sum.all;
+	c->time_ns = token_call(x->s, last)->begin_ns - token_call(x->s, first)->begin_ns;
 	c->alike = sum.alike;
 	c->most = sum.most;
 	c->members = sum.members;
 	c->length = sum.typical->length;
 	c->example = sum.typical->begin;
 	c->marked = has_marks(x->s, c->example, c->example + c->length);
+	c->inputs = have_inputs(x->bags);
+	c->turns = take_turns(x->bag_of, n);
+	c->phases = c->marked && has_phases(x, c, sum.typical);
 }
 
 /* ---- which of them ------------------------------------------------------------------------------------------------------- */
 
 static bool is_valid(const struct search *x, const struct candidate *c)
 {
-	return c->length && c->members >= LEAST_STEPS && c->alike * 5 >= c->span * 3 && may_be_iteration(x->s, c);
+	return c->length && c->members >= LEAST_STEPS && (c->alike * 5 >= c->span * 3 || c->phases) &&
+	       may_be_iteration(x->s, c);
 }
 
 static bool same_level(const struct candidate *a, const struct candidate *b)
@@ -232,18 +300,19 @@ static bool better(const struct candidate *a, const struct candidate *b)
 {
 	bool a_once = a->r->n <= 2 * a->members + 1, b_once = b->r->n <= 2 * b->members + 1;
 	uint64_t a_share = a->alike * 50 / a->span, b_share = b->alike * 50 / b->span;
+	bool as_much = a_share + 5 >= b_share && b_share + 5 >= a_share; /* the first ones may be others */
 
 	if (a_once != b_once)
 		return a_once;
-	if (a_share != b_share)
+	if (!as_much)
 		return a_share > b_share;
 	if (a->r->n != b->r->n)
 		return a->r->n > b->r->n;
 	return a->r->first < b->r->first;
 }
 
-/* Its anchor comes more than once in an iteration that the other has whole: its intervals are of several kinds in turn, where those of the other are all
- * alike; or there are hardly more long ones of them, and they leave out a part. */
+/* Its anchor comes more than once in an iteration that the other has whole: its intervals are of several kinds in turn, and do not begin each with data of
+ * their own, where those of the other are all alike; or there are hardly more long ones of them, and they leave out a part. */
 static bool is_a_part(const struct candidate *c, const struct candidate *of)
 {
 	uint64_t share = c->alike * 50 / c->span, of_share = of->alike * 50 / of->span;
@@ -251,8 +320,18 @@ static bool is_a_part(const struct candidate *c, const struct candidate *of)
 	if (of->length <= c->length || of->length > LEVEL_RATIO * c->length)
 		return false;
 	if (c->members * 2 <= of->members * 3)
-		return of_share > share;
-	return !same_level(c, of) && c->most * 5 < c->alike * 4 && of->most * 20 > of->alike * 17 && of_share + 5 >= share;
+		return of_share > share || (c->r->n * 2 > of->r->n * 3 && of_share + 5 >= share);
+	return c->turns && !c->inputs && !same_level(c, of) && of->most * 20 > of->alike * 17 && of_share + 5 >= share;
+}
+
+/* Parameters may be made in a loop, too: it is over before the other begins, and soon. */
+static bool is_brief(const struct candidate *c, const struct candidate *beside)
+{
+	uint32_t from = c->r->first > beside->r->first ? c->r->first : beside->r->first;
+	uint32_t until = c->r->last < beside->r->last ? c->r->last : beside->r->last;
+	bool apart = until < from || until - from < (c->r->last - c->r->first) / 2;
+
+	return apart && c->time_ns < beside->time_ns / 2;
 }
 
 /* The shortest one that touches the host: layers do not, and epochs are longer. */
@@ -264,7 +343,7 @@ static const struct candidate *choose(const struct search *x, const struct candi
 		bool part = !is_valid(x, &c[i]);
 
 		for (size_t k = 0; k < n && !part; k++)
-			part = is_valid(x, &c[k]) && is_a_part(&c[i], &c[k]);
+			part = is_valid(x, &c[k]) && (is_a_part(&c[i], &c[k]) || is_brief(&c[i], &c[k]));
 		if (part)
 			continue;
 		if (!best)
@@ -290,7 +369,9 @@ static bool search_begin(struct search *x)
 bool period_find(struct period *out, const struct step_tokens *s, struct token_bags *bags)
 {
 	size_t n_candidates = 0, window = s->n < WINDOW ? s->n : WINDOW;
-	struct search x = { .s = s, .from = (s->n - window) / 2, .until = (s->n - window) / 2 + window,
+	struct search x = { .s = s,
+			    .from = (s->n - window) / 2,
+			    .until = (s->n - window) / 2 + window,
 			    .max_pairs = window < PAIRS ? window : PAIRS,
 			    .bags = bags };
 	struct candidate *c = NULL, best;

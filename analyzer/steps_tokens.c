@@ -7,11 +7,13 @@
 #include "alloc.h"
 #include "step_words.h"
 
-#define THREADS 256        /* that submit; others are left out */
-#define MUCH 20            /* a thread of the loop launches at least a part in so many of what the first does */
-#define SLOTS (1u << 17)   /* of the table of tokens, more than twice as many */
-#define SIZE_CLASS 6       /* bits: copies of up to 64 bytes, 4 KiB, 256 KiB, … */
+#define THREADS 256      /* that submit; others are left out */
+#define MUCH 20          /* a thread of the loop launches at least a part in so many of what the first does */
+#define SLOTS (1u << 17) /* of the table of tokens, more than twice as many */
+#define SIZE_CLASS 6     /* bits: copies of up to 64 bytes, 4 KiB, 256 KiB, … */
 #define CALLS_MAX UINT32_MAX
+#define WORK_MAX 10000  /* kernels of a graph that are counted */
+#define WORK_UNKNOWN 16 /* … where it is not known what is in it */
 
 /* ---- which threads ------------------------------------------------------------------------------------------------------ */
 
@@ -78,7 +80,8 @@ static bool is_of_loop(struct submitters *s, uint32_t tid)
 struct table {
 	uint64_t keys[SLOTS]; /* 0: free */
 	uint32_t ids[SLOTS];
-	uint64_t *names; size_t n_names; /* hashes of kernels' names, by index; 0 not made yet */
+	uint64_t *names;
+	size_t n_names; /* hashes of kernels' names, by index; 0 not made yet */
 };
 
 static uint64_t mixed(uint64_t h)
@@ -135,12 +138,27 @@ static uint64_t key_of(struct table *table, const struct trace *t, const struct 
 
 	if (c->family == GST_FAMILY_LAUNCH)
 		return name_hash(table, t, c);
-	if (c->family == GST_FAMILY_GRAPH_LAUNCH && c->graph < t->n_graphs) /* one that is made anew each time is the same */
+	if (c->family == GST_FAMILY_GRAPH_LAUNCH &&
+	    c->graph < t->n_graphs) /* one that is made anew each time is the same */
 		what |= (uint64_t)t->graphs[c->graph].work << 32;
 	else if (c->family == GST_FAMILY_COPY)
 		what |= (uint64_t)kind_of(c) << 32 | (uint64_t)size_class(c->args[0]) << 40 |
 			(kind_of(c) == TOKEN_OTHER ? (uint64_t)c->detail << 48 : 0);
 	return mixed(what * 0xff51afd7ed558ccdu);
+}
+
+static struct token_about about(const struct trace *t, const struct call *c)
+{
+	struct token_about a = { .kind = kind_of(c), .work = c->family == GST_FAMILY_LAUNCH };
+
+	if (c->family == GST_FAMILY_LAUNCH && c->name && t->kernels && t->kernels[c->name])
+		a.optimizer = name_is_optimizer(t->kernels[c->name]);
+	if (c->family == GST_FAMILY_GRAPH_LAUNCH) {
+		uint32_t work = c->graph < t->n_graphs ? t->graphs[c->graph].work : 0;
+
+		a.work = work ? (uint16_t)(work < WORK_MAX ? work : WORK_MAX) : WORK_UNKNOWN;
+	}
+	return a;
 }
 
 /* UINT32_MAX: no memory. */
@@ -158,9 +176,7 @@ static uint32_t id_of(struct step_tokens *s, struct table *table, const struct c
 		return TOKENS_MAX;
 	if (!array_room(s->about, s->n_about, *cap))
 		return UINT32_MAX;
-	s->about[s->n_about] = (struct token_about){ .kind = kind_of(c) };
-	if (c->family == GST_FAMILY_LAUNCH && c->name && s->trace->kernels && s->trace->kernels[c->name])
-		s->about[s->n_about].optimizer = name_is_optimizer(s->trace->kernels[c->name]);
+	s->about[s->n_about] = about(s->trace, c);
 	if (s->n_about < TOKENS_MAX) { /* the last one is what all others are */
 		table->keys[at] = key;
 		table->ids[at] = (uint32_t)s->n_about;

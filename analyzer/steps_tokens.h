@@ -10,6 +10,7 @@ enum token_kind { TOKEN_OTHER, TOKEN_KERNEL, TOKEN_GRAPH, TOKEN_H2D, TOKEN_D2H }
 struct token_about {
 	uint8_t kind;   /* enum token_kind */
 	bool optimizer; /* its name says that it changes parameters */
+	uint16_t work;  /* kernels that it launches */
 };
 
 struct step_tokens {
@@ -33,11 +34,10 @@ static inline const struct call *token_call(const struct step_tokens *s, size_t 
 	return &s->trace->calls[s->calls[i]];
 }
 
-static inline bool token_launches(const struct step_tokens *s, size_t i)
+/* Kernels that are launched there; of a copy none. */
+static inline uint16_t token_work(const struct step_tokens *s, size_t i)
 {
-	uint8_t kind = s->about[s->ids[i]].kind;
-
-	return kind == TOKEN_KERNEL || kind == TOKEN_GRAPH;
+	return s->about[s->ids[i]].work;
 }
 
 /* Until the device is done, or an event. */

@@ -66,7 +66,7 @@ def test_a_step_without_length(page):
 
 
 def test_no_steps(page):
-    assert page("stacks-python", options=["--steps"]) == "no steps: no NVTX range repeats, or none was recorded (gpushim info)"
+    assert page("stacks-python", options=["--steps"]) == "no steps: neither NVTX ranges nor launches repeat (gpushim info)"
     assert "steps and phases" not in page("stacks-python")
 
 

@@ -5,6 +5,7 @@ LDFLAGS_test_host_trace = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_chain_model = -Wl,--wrap=realloc
 LDFLAGS_test_cause_chain_words = -Wl,--wrap=malloc
 LDFLAGS_test_ranks = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_steps_launches = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_report = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # … and refuses a system call.
 LDFLAGS_test_shim_peek = -Wl,--wrap=process_vm_readv

@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Steps from what a program launches: synthetic loops whose truth is known, and programs that have none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "steps.h"
+#include "tests/support/failing_alloc.h"
+
+#define MAX_CALLS 400000
+#define MAX_NAMES 256
+#define MAX_STEPS 4096
+#define MAIN 1
+#define AUTOGRAD 2
+#define WORKER 3
+
+/* A program: its calls, and when its steps begin. */
+struct program {
+	struct trace trace;
+	struct trace *traces[1];
+	struct run run;
+	struct call *calls;
+	char names[MAX_NAMES][48];
+	const char *kernels[MAX_NAMES];
+	struct graph graphs[4];
+	size_t n_names;
+	int64_t now;
+	int64_t truth[MAX_STEPS];
+	size_t n_truth;
+	uint32_t tid;
+	uint64_t random;
+	struct steps steps;
+};
+
+static uint64_t below(struct program *p, uint64_t n)
+{
+	p->random = p->random * 6364136223846793005u + 1442695040888963407u;
+	return (p->random >> 33) % n;
+}
+
+static struct program *begin(uint64_t seed)
+{
+	struct program *p = calloc(1, sizeof(*p));
+
+	assert_non_null(p);
+	p->calls = calloc(MAX_CALLS, sizeof(*p->calls));
+	assert_non_null(p->calls);
+	p->trace.calls = p->calls;
+	p->trace.kernels = p->kernels;
+	p->kernels[0] = "";
+	p->n_names = 1;
+	p->graphs[1].work = 60;
+	p->graphs[2].work = 25;
+	p->trace.graphs = p->graphs;
+	p->trace.n_graphs = 3;
+	p->traces[0] = &p->trace;
+	p->run.traces = p->traces;
+	p->run.n_traces = 1;
+	p->now = 1000000;
+	p->tid = MAIN;
+	p->random = seed;
+	return p;
+}
+
+static void end(struct program *p)
+{
+	steps_free(&p->steps);
+	free(p->calls);
+	free(p);
+}
+
+static struct call *submit(struct program *p, uint8_t family, int64_t takes_ns)
+{
+	struct call *c = &p->calls[p->trace.n_calls++];
+
+	assert_true(p->trace.n_calls <= MAX_CALLS);
+	p->now += 500 + (int64_t)below(p, 500);
+	*c = (struct call){ .begin_ns = p->now, .tid = p->tid, .family = family, .flags = GST_SUBMISSION };
+	p->now += takes_ns;
+	c->end_ns = p->now;
+	p->trace.end_ns = p->now;
+	return c;
+}
+
+static uint32_t name(struct program *p, const char *text)
+{
+	for (size_t i = 1; i < p->n_names; i++)
+		if (strcmp(p->names[i], text) == 0)
+			return (uint32_t)i;
+	assert_true(p->n_names < MAX_NAMES);
+	snprintf(p->names[p->n_names], sizeof(p->names[0]), "%s", text);
+	p->kernels[p->n_names] = p->names[p->n_names];
+	return (uint32_t)p->n_names++;
+}
+
+static void launch(struct program *p, const char *text)
+{
+	struct call *c = submit(p, GST_FAMILY_LAUNCH, 4000);
+
+	c->name = name(p, text);
+	c->args[0] = 1 + below(p, 1000); /* grids say nothing */
+}
+
+static void graph(struct program *p, uint32_t which)
+{
+	submit(p, GST_FAMILY_GRAPH_LAUNCH, 9000)->graph = which;
+}
+
+static void copy(struct program *p, uint16_t kind, uint64_t bytes)
+{
+	struct call *c = submit(p, GST_FAMILY_COPY, kind == GST_COPY_D2H_PAGEABLE ? 400000 : 6000);
+
+	c->detail = kind;
+	c->args[0] = bytes;
+}
+
+static void item(struct program *p)
+{
+	copy(p, GST_COPY_D2H_PAGEABLE, 4);
+}
+
+static void synchronize(struct program *p)
+{
+	submit(p, GST_FAMILY_SYNC_STREAM, 900000)->flags = 0;
+}
+
+static void pause_us(struct program *p, int64_t us)
+{
+	p->now += us * 1000 + (int64_t)below(p, (uint64_t)us * 100 + 1);
+}
+
+/* Its first submission is next. */
+static void step_begins(struct program *p)
+{
+	assert_true(p->n_truth < MAX_STEPS);
+	p->truth[p->n_truth++] = p->now;
+}
+
+static const struct trace_steps *find(struct program *p)
+{
+	struct error e;
+
+	p->traces[0] = &p->trace;
+	assert_int_equal(steps_build(&p->steps, &p->run, &e), ERR_NONE);
+	return steps_of(&p->steps, &p->trace);
+}
+
+static void assert_tiles(const struct trace_steps *s)
+{
+	size_t steps = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		assert_true(s->at[i].begin_ns <= s->at[i].end_ns);
+		assert_true(i + 1 == s->n || s->at[i].end_ns == s->at[i + 1].begin_ns);
+		assert_null(s->at[i].range);
+		assert_int_equal(s->at[i].begin_ns, s->at[i].launch->begin_ns);
+		steps += s->at[i].kind == STEP;
+		assert_int_equal(s->at[i].number, steps - 1);
+	}
+	assert_int_equal(s->n_steps, steps);
+}
+
+/* All steps of the truth but the first `missing`, each from its first submission on; pieces: how many lie between steps. */
+static void assert_steps(struct program *p, size_t missing, size_t pieces)
+{
+	const struct trace_steps *s = find(p);
+	size_t k = missing;
+
+	assert_non_null(s);
+	assert_tiles(s);
+	assert_int_equal(s->n - s->n_steps, pieces);
+	assert_int_equal(s->n_steps, p->n_truth - missing);
+	for (size_t i = 0; i < s->n; i++) {
+		size_t first = 0;
+
+		if (s->at[i].kind != STEP)
+			continue;
+		while (p->calls[first].begin_ns < p->truth[k] || p->calls[first].flags != GST_SUBMISSION ||
+		       (p->calls[first].tid != MAIN && p->calls[first].tid != AUTOGRAD))
+			first++;
+		assert_int_equal(s->at[i].begin_ns, p->calls[first].begin_ns);
+		k++;
+	}
+}
+
+static void assert_none(struct program *p)
+{
+	assert_null(find(p));
+}
+
+/* ---- a training program ---------------------------------------------------------------------------------------------------- */
+
+struct shape {
+	int layers;
+	int log_every, checkpoint_every, evaluate_every, accumulate, tries;
+	bool copies, item, pauses, shapes, autograd, nameless, last_short, decorated;
+};
+
+static const struct shape usual = { .layers = 12, .copies = true, .item = true, .pauses = true, .accumulate = 1 };
+
+static void forward(struct program *p, const struct shape *a, uint64_t shape, bool tries)
+{
+	char gemm[48];
+
+	snprintf(gemm, sizeof(gemm), "gemm_%u", (unsigned)shape);
+	launch(p, "embed");
+	for (int i = 0; i < a->layers; i++) {
+		for (int k = 0; tries && k < a->tries; k++)
+			launch(p, k % 2 ? "try_a" : "try_b");
+		launch(p, "norm");
+		launch(p, gemm);
+		launch(p, "softmax");
+		launch(p, gemm);
+	}
+}
+
+static void backward(struct program *p, const struct shape *a, uint64_t shape)
+{
+	char gemm[48];
+
+	snprintf(gemm, sizeof(gemm), "gemm_back_%u", (unsigned)shape);
+	if (a->autograd)
+		p->tid = AUTOGRAD;
+	for (int i = 0; i < a->layers; i++) {
+		launch(p, "norm_back");
+		launch(p, gemm);
+		launch(p, "softmax_back");
+		launch(p, gemm);
+	}
+	p->tid = MAIN;
+}
+
+static void iteration(struct program *p, const struct shape *a, int i)
+{
+	uint64_t shape = a->shapes ? below(p, 3) : 0;
+
+	if (a->copies) {
+		copy(p, GST_COPY_H2D_PAGEABLE, a->last_short ? 9000 : 200000);
+		copy(p, GST_COPY_H2D_PAGEABLE, 256);
+	}
+	forward(p, a, shape, i == 0);
+	launch(p, "loss");
+	launch(p, "loss_back");
+	backward(p, a, shape);
+}
+
+static void optimize(struct program *p, const struct shape *a)
+{
+	for (int i = 0; i < 6; i++)
+		launch(p, a->nameless ? i % 2 ? "fused_7" : "fused_8" : "multi_tensor_apply<Adam>");
+}
+
+static void evaluate(struct program *p, const struct shape *a, int batches)
+{
+	for (int i = 0; i < batches; i++) {
+		copy(p, GST_COPY_H2D_PAGEABLE, 200000);
+		copy(p, GST_COPY_H2D_PAGEABLE, 256);
+		forward(p, a, 0, false);
+		launch(p, "accuracy");
+		item(p);
+		pause_us(p, 300);
+	}
+}
+
+static void train(struct program *p, const struct shape *a, int steps)
+{
+	for (int i = 0; i < steps; i++) {
+		struct shape now = *a;
+
+		step_begins(p);
+		now.last_short = a->last_short && i == steps - 1;
+		for (int k = 0; k < a->accumulate; k++) {
+			iteration(p, &now, i);
+			if (k + 1 < a->accumulate)
+				pause_us(p, 150);
+		}
+		optimize(p, a);
+		if (a->item)
+			item(p);
+		if (a->log_every && i % a->log_every == a->log_every - 1) {
+			launch(p, "mean");
+			launch(p, "divide");
+			item(p);
+		}
+		if (a->checkpoint_every && i % a->checkpoint_every == a->checkpoint_every - 1) {
+			for (int k = 0; k < 30; k++)
+				copy(p, GST_COPY_D2H_PAGEABLE, 4 << 20);
+			pause_us(p, 30000);
+		}
+		if (a->pauses)
+			pause_us(p, 400);
+		if (a->evaluate_every && i % a->evaluate_every == a->evaluate_every - 1)
+			evaluate(p, a, 7);
+	}
+}
+
+/* Parameters are made and copied before the first step; read after the last. */
+static void start_up(struct program *p)
+{
+	for (int i = 0; i < 40; i++) {
+		launch(p, "fill");
+		copy(p, GST_COPY_H2D_PAGEABLE, 4 << 20);
+	}
+	pause_us(p, 5000);
+}
+
+static void shut_down(struct program *p)
+{
+	for (int i = 0; i < 20; i++)
+		copy(p, GST_COPY_D2H_PAGEABLE, 4 << 20);
+}
+
+static void whole_program(struct shape a, int steps, size_t missing, size_t pieces)
+{
+	for (uint64_t seed = 1; seed <= 3; seed++) {
+		struct program *p = begin(seed);
+
+		start_up(p);
+		train(p, &a, steps);
+		shut_down(p);
+		assert_steps(p, missing, pieces);
+		end(p);
+	}
+}
+
+static void each_iteration_is_a_step(void **state)
+{
+	struct shape a = usual;
+
+	(void)state;
+	whole_program(a, 4 + 1, 0, 0);
+	whole_program(a, 50, 0, 0);
+	a.item = false;
+	whole_program(a, 50, 0, 0);
+	a.copies = false;
+	whole_program(a, 50, 0, 0);
+	a = usual;
+	a.layers = 1;
+	whole_program(a, 300, 0, 0);
+}
+
+/* Nothing but the order of the launches says where one begins. */
+static void without_pauses(void **state)
+{
+	struct shape a = usual;
+
+	(void)state;
+	a.pauses = a.item = a.copies = false;
+	whole_program(a, 40, 0, 0);
+	a.log_every = 7;
+	a.copies = true;
+	whole_program(a, 40, 0, 0);
+}
+
+static void the_first_tries_things_out(void **state)
+{
+	struct shape a = usual;
+
+	(void)state;
+	a.tries = 5;
+	whole_program(a, 30, 0, 0);
+}
+
+static void an_evaluation_is_no_step(void **state)
+{
+	struct shape a = usual;
+
+	(void)state;
+	a.evaluate_every = 10;
+	whole_program(a, 45, 0, 4);
+	a.evaluate_every = 4; /* more of it than of training */
+	whole_program(a, 41, 0, 10);
+	a.evaluate_every = 10;
+	a.item = false;
+	whole_program(a, 45, 0, 4);
+}
+
+static void a_checkpoint_is_of_its_step(void **state)
+{
+	struct shape a = usual;
+
+	(void)state;
+	a.checkpoint_every = 8;
+	whole_program(a, 45, 0, 0);
+}
+
+static void shapes_change(void **state)
+{
+	struct shape a = usual;
+
+	(void)state;
+	a.shapes = true;
+	whole_program(a, 60, 0, 0);
+	a.evaluate_every = 12;
+	a.log_every = 5;
+	a.checkpoint_every = 9;
+	a.last_short = true;
+	a.tries = 3;
+	whole_program(a, 61, 0, 5);
+}
+
+static void a_log_is_of_its_step(void **state)
+{
+	struct shape a = usual;
+
+	(void)state;
+	for (a.log_every = 2; a.log_every < 20; a.log_every += 3)
+		whole_program(a, 60, 0, 0);
+}
+
+static void micro_steps_are_parts(void **state)
+{
+	struct shape a = usual;
+
+	(void)state;
+	for (a.accumulate = 2; a.accumulate <= 8; a.accumulate *= 2) {
+		a.nameless = false;
+		whole_program(a, 12, 0, 0);
+		a.nameless = true;
+		whole_program(a, 12, 0, 0);
+	}
+	a.nameless = false;
+	a.accumulate = 4;
+	a.log_every = 3;
+	a.evaluate_every = 6;
+	whole_program(a, 20, 0, 3);
+}
+
+static void backward_is_another_threads(void **state)
+{
+	struct shape a = usual;
+
+	(void)state;
+	a.autograd = true;
+	whole_program(a, 40, 0, 0);
+	a.copies = false;
+	whole_program(a, 40, 0, 0);
+}
+
+/* Copies of batches to come, from a thread of their own, at any time. */
+static void a_worker_copies_meanwhile(void **state)
+{
+	struct program *p = begin(5);
+	struct shape a = usual;
+
+	(void)state;
+	a.copies = false;
+	for (int i = 0; i < 40; i++) {
+		size_t from = p->trace.n_calls;
+
+		train(p, &a, 1);
+		for (size_t k = from; k < p->trace.n_calls; k++) /* in between, without a place of their own */
+			if (below(p, 40) == 0) {
+				p->calls[k].tid = WORKER;
+				p->calls[k].family = GST_FAMILY_COPY;
+				p->calls[k].detail = GST_COPY_H2D_PINNED;
+			}
+	}
+	assert_non_null(find(p));
+	assert_int_equal(p->steps.traces[0].n_steps, 40);
+	assert_tiles(&p->steps.traces[0]);
+	end(p);
+}
+
+static void a_graph_is_replayed(void **state)
+{
+	(void)state;
+	for (int eager = 0; eager < 3; eager++) {
+		struct program *p = begin(7);
+
+		start_up(p);
+		for (int i = 0; i < 30; i++) {
+			step_begins(p);
+			copy(p, GST_COPY_H2D_PAGEABLE, 200000);
+			copy(p, GST_COPY_H2D_PAGEABLE, 256);
+			if (i < eager) /* before it is captured */
+				for (int k = 0; k < 60; k++)
+					launch(p, k % 3 ? "r_4_16" : "E_32");
+			else
+				graph(p, 1);
+			item(p);
+			if (i % 5 == 0)
+				copy(p, GST_COPY_D2H_PAGEABLE, 200000);
+			pause_us(p, 300);
+		}
+		assert_steps(p, 0, 0);
+		end(p);
+	}
+}
+
+/* Layers come more often than tokens, but do nothing with the host. */
+static void layers_are_no_steps(void **state)
+{
+	struct program *p = begin(9);
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		step_begins(p);
+		launch(p, "embed");
+		for (int k = 0; k < 60; k++) {
+			launch(p, "norm");
+			launch(p, "qkv");
+			launch(p, "attend");
+			launch(p, "project");
+		}
+		launch(p, "sample");
+		item(p);
+		pause_us(p, 50);
+	}
+	assert_steps(p, 0, 0);
+	end(p);
+}
+
+static void what_waits_in_between(void **state)
+{
+	struct program *p = begin(3);
+
+	(void)state;
+	for (int i = 0; i < 20; i++) { /* the wait in the middle is longer than any pause */
+		step_begins(p);
+		for (int k = 0; k < 9; k++)
+			launch(p, k % 2 ? "a" : "b");
+		synchronize(p);
+		for (int k = 0; k < 9; k++)
+			launch(p, k % 3 ? "c" : "d");
+		pause_us(p, 200);
+	}
+	assert_steps(p, 0, 0);
+	end(p);
+}
+
+/* ---- none ------------------------------------------------------------------------------------------------------------------ */
+
+static void random_launches(struct program *p, int kernels, int n, int more_of_one)
+{
+	char text[16];
+
+	while (n-- > 0) {
+		uint64_t which = below(p, (uint64_t)kernels + 3), times = below(p, 3) ? 1 : 1 + below(p, 20);
+
+		which = below(p, 4) < (uint64_t)more_of_one ? 0 : which;
+		snprintf(text, sizeof(text), "k%u", (unsigned)which);
+		for (; times; times--, n--)
+			if (which == (uint64_t)kernels)
+				copy(p, GST_COPY_H2D_PAGEABLE, 1 << below(p, 20));
+			else if (which == (uint64_t)kernels + 1)
+				item(p);
+			else if (which == (uint64_t)kernels + 2)
+				synchronize(p);
+			else
+				launch(p, text);
+	}
+}
+
+static void random_launches_have_none(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 240; seed++) {
+		static const int kernels[] = { 2, 3, 6, 12, 60 }, lengths[] = { 12, 60, 400, 3000 };
+		struct program *p = begin(seed);
+
+		random_launches(p, kernels[seed % 5], lengths[seed % 4], (int)(seed / 20 % 4));
+		assert_none(p);
+		end(p);
+	}
+}
+
+static void one_kernel_again_and_again_is_no_loop(void **state)
+{
+	struct program *p = begin(1);
+
+	(void)state;
+	for (int i = 0; i < 500; i++) {
+		launch(p, "tick");
+		synchronize(p);
+	}
+	assert_none(p);
+	end(p);
+	p = begin(1);
+	for (int i = 0; i < 500; i++)
+		copy(p, i % 2 ? GST_COPY_H2D_PAGEABLE : GST_COPY_D2H_PAGEABLE, 64);
+	assert_none(p);
+	end(p);
+	p = begin(1);
+	train(p, &usual, 3); /* too few to tell */
+	assert_none(p);
+	end(p);
+	p = begin(1);
+	assert_none(p);
+	end(p);
+}
+
+static void ranges_win(void **state)
+{
+	struct program *p = begin(1);
+	struct range ranges[40];
+
+	(void)state;
+	train(p, &usual, 40);
+	for (size_t i = 0; i < 40; i++)
+		ranges[i] = (struct range){ .begin_ns = p->truth[i] - 10000,
+					    .end_ns = p->truth[i] + 10000,
+					    .name = "step",
+					    .tid = MAIN,
+					    .ended_by = MAIN,
+					    .kind = GST_RANGE_PUSHED };
+	p->trace.ranges = ranges;
+	p->trace.n_ranges = 40;
+	assert_non_null(find(p));
+	assert_int_equal(p->steps.traces[0].n_steps, 40);
+	assert_ptr_equal(p->steps.traces[0].at[3].range, &ranges[3]);
+	assert_null(p->steps.traces[0].at[3].launch);
+	steps_free(&p->steps);
+	for (size_t i = 0; i < 40; i++)
+		ranges[i].name = i % 2 ? "epoch" : "main"; /* no steps by these */
+	assert_non_null(find(p));
+	assert_int_equal(p->steps.traces[0].n_steps, 40);
+	assert_null(p->steps.traces[0].at[3].range);
+	end(p);
+}
+
+static void no_memory(void **state)
+{
+	struct program *p = begin(1);
+	struct error e;
+	long n = 1;
+
+	(void)state;
+	train(p, &(struct shape){ .layers = 2, .copies = true, .item = true, .pauses = true, .accumulate = 4 }, 12);
+	for (;; n++) {
+		enum err_kind kind;
+
+		fail_at = n;
+		kind = steps_build(&p->steps, &p->run, &e);
+		fail_at = 0;
+		if (kind == ERR_NONE)
+			break;
+		assert_int_equal(kind, ERR_SYSTEM);
+		assert_null(p->steps.traces);
+	}
+	assert_true(n > 10);
+	assert_int_equal(p->steps.traces[0].n_steps, 12);
+	end(p);
+}
+
+/* More than is looked at at once: those in the middle tell. */
+static void many(void **state)
+{
+	struct program *p = begin(1);
+
+	(void)state;
+	train(p, &usual, 3000);
+	assert_steps(p, 0, 0);
+	end(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_iteration_is_a_step),
+		cmocka_unit_test(without_pauses),
+		cmocka_unit_test(the_first_tries_things_out),
+		cmocka_unit_test(an_evaluation_is_no_step),
+		cmocka_unit_test(a_checkpoint_is_of_its_step),
+		cmocka_unit_test(shapes_change),
+		cmocka_unit_test(a_log_is_of_its_step),
+		cmocka_unit_test(micro_steps_are_parts),
+		cmocka_unit_test(backward_is_another_threads),
+		cmocka_unit_test(a_worker_copies_meanwhile),
+		cmocka_unit_test(a_graph_is_replayed),
+		cmocka_unit_test(layers_are_no_steps),
+		cmocka_unit_test(what_waits_in_between),
+		cmocka_unit_test(random_launches_have_none),
+		cmocka_unit_test(one_kernel_again_and_again_is_no_loop),
+		cmocka_unit_test(ranges_win),
+		cmocka_unit_test(no_memory),
+		cmocka_unit_test(many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
