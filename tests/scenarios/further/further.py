@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Five programs as users have them, which leave a simulated device idle for causes of many kinds, and say so themselves. Each says at its top
-what it is, which causes it has and why that is the truth. Written from the causes' definitions alone, without a look at how the analyzer comes to its
-answers: an examination of it.
+what it is, which causes it has and why that is the truth. Written from the causes' definitions alone, without a look at how the analyzer
+comes to its answers: an examination of it.
 
 A plan (host/faults.py) says what a program needs of the machine, and starts whom it deals with (companions.py)."""
 
@@ -11,11 +11,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import rig
-from faults import Plan
-from rig import MIB, Missing
-
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE))
+
+import answers  # noqa: E402
+import rig  # noqa: E402
+from faults import Plan  # noqa: E402
+from rig import MIB, Missing  # noqa: E402
+
 REQUESTS = 45
 QUOTA_US, PERIOD_US = 12_000, 20_000
 
@@ -67,13 +70,16 @@ def images(place):
 
 
 def server(place):
-    companion(place, "balancer", place.folder, REQUESTS)
+    ends, held = os.pipe()
+    companion(place, "balancer", place.folder, REQUESTS, pass_fds=[held])  # with whom the other tenant goes
+    os.close(held)
     shared = {"SIMGPU_SHARED": place.folder / "shared"}
     rng = random.Random(seed(place))
     env = {"LD_LIBRARY_PATH": place.build / "simgpu", "SIMGPU_LOG": place.folder / "tenant.json", "SEED": seed(place), **shared}
     command = [place.build / "further" / "tenant_linked", rng.randint(300, 1500), rng.randint(2000, 12000)]
-    tenant = subprocess.Popen([*map(str, command)], env={name: str(value) for name, value in env.items()}, stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, text=True)
+    tenant = subprocess.Popen([*map(str, command)], env={name: str(value) for name, value in env.items()}, stdin=ends, stdout=subprocess.PIPE,
+                              text=True)
+    os.close(ends)
     place.janitor.later("kill", tenant.pid)
     assert tenant.stdout.readline() == "ready\n"
     plan = Plan(["server_linked"], settings(place, **shared))
@@ -110,12 +116,22 @@ def ranks(place):
     return Plan(["ranks_linked"], settings(place, SIMGPU_DEVICES=2, LD_LIBRARY_PATH=libraries, TMPDIR=place.folder, **services), processes=True)
 
 
-SCENARIOS = {  # name: (plan, the causes that it has, kind)
-    "images": (images, ("input-storage", "input-network", "input-preprocess", "launch-bound", "sync-bubble", "host-compute", "checkpoint",
-                        "output-io", "cpu-contention"), "mixture"),
-    "server": (server, ("input-network", "host-compute", "host-lock", "allocator", "sync-bubble", "output-io", "device-contention"), "mixture"),
-    "halo": (halo, ("device-dependency", "device-latency", "sync-bubble", "launch-bound", "host-compute", "host-sleep", "checkpoint"), "mixture"),
-    "rl": (rl, ("host-compute", "cpu-contention", "cpu-throttled", "input-preprocess", "host-sleep", "allocator", "module-load",
-                "host-lock", "memory-stall", "sync-bubble", "output-io"), "mixture"),
-    "ranks": (ranks, ("input-wait", "comm-host", "host-compute", "launch-bound", "sync-bubble", "output-io", "checkpoint"), "mixture"),
+def scored(plan):
+    """By this folder's own rules: several threads and devices, gaps of any length."""
+    def made(place):
+        planned = plan(place)
+        planned.score = answers.as_score
+        return planned
+    return made
+
+
+CAUSES = {
+    images: ("input-storage", "input-network", "input-preprocess", "launch-bound", "sync-bubble", "host-compute", "checkpoint", "output-io",
+             "cpu-contention"),
+    server: ("input-network", "host-compute", "host-lock", "allocator", "sync-bubble", "output-io", "device-contention"),
+    halo: ("device-dependency", "device-latency", "sync-bubble", "launch-bound", "host-compute", "host-sleep", "checkpoint"),
+    rl: ("host-compute", "cpu-contention", "cpu-throttled", "input-preprocess", "host-sleep", "allocator", "module-load", "host-lock",
+         "memory-stall", "sync-bubble", "output-io"),
+    ranks: ("input-wait", "comm-host", "host-compute", "launch-bound", "sync-bubble", "output-io", "checkpoint"),
 }
+SCENARIOS = {plan.__name__: (scored(plan), causes, "mixture") for plan, causes in CAUSES.items()}

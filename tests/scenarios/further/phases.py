@@ -84,20 +84,25 @@ class Truth:
             at = now()
             if at - last > JUMP:
                 before, throttled = throttled, throttled_ns()
-                self.phase("cpu-throttled" if throttled - before > (at - last) / 2 else "cpu-contention", last)
+                self.phase_without_cpu(last, at - last, throttled - before)
                 self.phase(cause, at, **more)
                 at = now()
             else:
                 ns -= at - last
             last = at
 
+    def phase_without_cpu(self, at, ns, throttled):
+        """What it was for the most part; where for both, when it was which is not known."""
+        cause, other = ("cpu-throttled", "cpu-contention") if throttled > ns / 2 else ("cpu-contention", "cpu-throttled")
+        self.phase(cause, at, **({"also": [other]} if ns / 50 < throttled < ns * 49 / 50 else {}))
+
     def write(self):
         self.phase(None)
         path = os.environ.get("LAB_TRUTH")
         if not path:
             return
-        text = "".join(json.dumps({"cause": cause, "role": role, "step": 0, "pid": self.pid, "tid": self.tid, "begin": begin, "end": end, "cpu": 0,
-                                   "queued": 0, "throttled": 0, **more}) + "\n"
+        whose = {"step": 0, "pid": self.pid, "tid": self.tid, "cpu": 0, "queued": 0, "throttled": 0}
+        text = "".join(json.dumps({"cause": cause, "role": role, "begin": begin, "end": end, **whose, **more}) + "\n"
                        for role, cause, begin, end, more in self.lines)
         with open(path, "a") as file:
             file.write(text)

@@ -6,8 +6,8 @@
  * elastic training does when it looks for more: rank 0 tells the new id through a socket, and both join. The ranks measure alike, rank 1
  * augments its data itself and comes late for it; rank 0 writes metrics and the checkpoints, and rank 1 meets it at the next sum.
  *
- *   input-wait       in read of the pipe, until the batch is whole. Probes that see all of the machine may find the service there: asleep until
- *                    its first bytes come, then writing while this thread copies; that may be said too
+ *   input-wait       in read of the pipe, until the batch is whole. Probes that see all of the machine may find the service there: asleep, or
+ *                    writing while this thread copies; that may be said too
  *   comm-host        in ncclCommInitRank, ncclCommDestroy, until all have come; before that in the socket, until the other rank has told the
  *                    id, which CAUSES.md may be read to be input-network where nothing says that it belongs to a communicator
  *   host-compute     rank 1's augmentation (in its loader: input-preprocess as well), rank 0's metrics; cpu-contention where the clock jumps
@@ -89,12 +89,8 @@ static void join_anew(long late)
 
 static void next_batch(void)
 {
-	ssize_t n;
-
-	phase_waits("input-wait|host-sleep", service);
-	REQUIRE((n = read(batches, batch, (size_t)batch_bytes)) > 0);
-	phase_waits("input-wait|host-compute|input-preprocess", service);
-	read_all(batches, batch + n, (size_t)(batch_bytes - n));
+	phase_waits("input-wait|host-sleep|host-compute|input-preprocess", service);
+	read_all(batches, batch, (size_t)batch_bytes);
 }
 
 static void sum(size_t from)

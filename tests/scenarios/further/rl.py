@@ -6,14 +6,15 @@ shapes; a thread turns the metrics into text meanwhile. In a container that may 
 
   host-compute      the environment's steps, by a loop that reads the clock all the while
   cpu-contention    where that clock jumps: the workers have the CPU, or other people's programs; in a worker that the loop waits for, likewise
-  cpu-throttled     likewise, and the group's cpu.stat grew by (most of) the jump ($LAB_CPU_STAT)
+  cpu-throttled     likewise, and the group's cpu.stat grew by most of the jump ($LAB_CPU_STAT); where by a part, the other may be said too
   input-preprocess  a worker that the loop waits for computes, by its own clock
   host-sleep        time.sleep, to keep to the rate
   allocator         cuMemAlloc and cuMemFree
-  module-load       cuModuleLoadData, cuModuleGetFunction; the C compiler, as a child, that builds a launcher: where it had no CPU for a tenth of
-                    the time or more, that may be said too, and cpu.stat says which of the two it was
+  module-load       cuModuleLoadData, cuModuleGetFunction; the C compiler, as a child, that builds a launcher: where it had no CPU for a
+                    twentieth of the time, that may be said too; cpu.stat says which of the two it was
   host-lock         the thread that writes metrics is in json.dumps, a single call that keeps the GIL; the loop is back from cuStreamSynchronize
-                    and may not go on: the part of the call that overlaps json.dumps, both by the clock (the device's own end limits it further)
+                    and may not go on: the part of the call that overlaps json.dumps, both by the clock (the device's own end limits it further);
+                    likewise while it looks whether the text is made, between sleeps
   memory-stall      the replay memory, paged out before, comes back from swap page by page: only where there is swap, and at least half of the
                     pages asked for were major faults of this thread
   sync-bubble       reading the actions back, until the call returns (driver_calls.py)
@@ -47,10 +48,9 @@ def children_ns():
 
 
 def missing_cpu(without, throttled, ns):
-    """What may be said of a child's time as well, where it had no CPU for a tenth of it or more: not when that was, but why."""
-    if without < ns / 10:
-        return []
-    return ["cpu-throttled"] if throttled > without / 2 else ["cpu-contention"]
+    """What may be said of a child's time as well, where it had none for much of it: not when that was, but why."""
+    amounts = {"cpu-throttled": throttled, "cpu-contention": without - throttled}
+    return [cause for cause, amount in amounts.items() if amount > ns / 20]
 
 
 class Environments:
@@ -195,7 +195,7 @@ class Agent:
         while len(self.metrics.held) == asked:
             time.sleep(0.0002)
         truth.split(begin, end, self.metrics.held[asked:], "sync-bubble")
-        truth.span("main", "host-lock", end, now(), also=["host-sleep", "host-compute"])
+        truth.split(end, now(), self.metrics.held[asked:], "host-sleep", also=["host-compute"])
 
     def remember(self, truth):
         truth.phase("host-compute", **GLUE)

@@ -66,7 +66,6 @@ def until_logged(folder, seconds=10):
 def end_tenant(plan):
     """Its log is whole when it has ended."""
     if tenant := getattr(plan, "tenant", None):
-        tenant.stdin.close()
         tenant.wait(timeout=10)
 
 
@@ -76,8 +75,9 @@ def percent(part, whole):
 
 def table(name, seed, how, answer):
     total = answer.scored()
-    print(f"{name} seed {seed} {how}: idle {answer.idle / 1e6:.0f} ms, {answer.covered():.1%} covered, {answer.excused / max(1, answer.idle):.1%} "
-          f"excused; right {percent(sum(answer.right.values()), total)} wrong {percent(sum(answer.wrong.values()), total)}")
+    print(f"{name} seed {seed} {how}: idle {answer.idle / 1e6:.0f} ms, {answer.covered():.1%} covered, "
+          f"{answer.excused / max(1, answer.idle):.1%} excused; right {percent(sum(answer.right.values()), total)} "
+          f"wrong {percent(sum(answer.wrong.values()), total)}")
     for cause, ns in answer.of_cause().most_common():
         right, wrong = answer.right[cause], answer.wrong[cause]
         said = ", ".join(f"{other} {n / ns:.1%}" for (true, other), n in answer.said.most_common()

@@ -39,7 +39,9 @@ def once(build, scenario, seed, how, folder, steps):
         report = lab.record(build, folder, plan, how, queue=lab.traced(janitor, folder))
     conservation.check(report)
     waits = run_queue.read(folder / "waits.json")
-    if plan.score == "gaps":
+    if callable(plan.score):
+        result = plan.score(folder, report, how != "none")
+    elif plan.score == "gaps":
         result = score.score_run(folder, shortest=plan.gap_ns, probed=how != "none")
     else:
         result = sums.score_run(folder, plan.score)
