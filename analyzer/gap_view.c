@@ -304,6 +304,8 @@ bool gap_view_is_brief(const struct gap_view *v, const struct silence *s)
 {
 	int64_t cost_ns = v->submit && v->records ? v->records->cost_ns[v->submit->family] : 0;
 
+	if (v->in_a_row)
+		return true;
 	return v->blocking && s->begin_known && since64(s->end_ns, s->begin_ns) <= max64(BRIEF_NS, 2 * cost_ns);
 }
 
@@ -338,7 +340,7 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 	v->records = NULL;
 	v->tid = 0;
 	v->process = NULL;
-	v->ready = false;
+	v->ready = v->in_a_row = false;
 	v->submit_begin_ns = gap->end_ns;
 	v->calls = NULL;
 	v->n_calls = v->n_silences = v->n_activities = v->n_chains = 0;
@@ -353,6 +355,7 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 		return true;
 	set_calls(v, r);
 	v->blocking = blocking_call(v);
+	gap_view_set_row(v);
 	if (!set_silences(v, r))
 		return false;
 	for (size_t i = 0; i < v->n_silences; i++) {

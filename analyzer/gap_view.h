@@ -29,6 +29,11 @@ struct activity {
 	const char *file;    /* NULL none */
 };
 
+struct call_row { /* the calls of a thread that submits without pause: one right after the other, measured by what a submission costs it */
+	size_t first, last; /* in records->calls: the submission in or before the gap's begin; the one that ends the gap */
+	int64_t cost_ns, longest_silence_ns;
+};
+
 struct gap_view {
 	const struct gap *gap;
 	const struct device_timeline *device;
@@ -42,6 +47,7 @@ struct gap_view {
 	const struct call *blocking;  /* the thread sat in this call, which waits, when the gap began; NULL none */
 	const struct process_records *process; /* of trace, NULL unknown */
 	const struct thread_records *records; /* all of the thread; NULL unknown */
+	struct call_row row; bool in_a_row; /* the gap lies wholly within a row of submissions */
 	const struct call *const *calls; size_t n_calls; /* the thread's, by begin: those around the gap's begin, those up to submit */
 	struct silence *silences;     size_t n_silences; /* those that reach into the gap before submit_begin_ns */
 	struct activity *activities;  size_t n_activities; /* within silences and the gap */
@@ -55,6 +61,8 @@ struct gap_view {
 /* v is zeroed or was set before (its arrays are used again). False: no memory. */
 bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const struct gap *gap, const struct threads *threads);
 void gap_view_free(struct gap_view *v);
+/* Part of gap_view_set: row, when the calls are known. */
+void gap_view_set_row(struct gap_view *v);
 
 /* From when on the device could have started the next work: it was submitted, and what it is known to have waited for was over. */
 int64_t gap_view_ready_ns(const struct gap_view *v);
@@ -80,8 +88,8 @@ bool gap_view_meets_ranks(const struct gap_view *v, int64_t ns);
 /* Is it its kernel's first launch? */
 bool gap_view_first_launch(const struct gap_view *v, const struct call *c);
 
-/* Behind a blocking call, a silence that is no code of the program's own: coming back from the call and going into the next one takes it, the
- * recorder's work around calls included; no longer than BRIEF_NS, or than twice what a submission costs this thread. */
+/* A silence that is no code of the program's own. Behind a blocking call: coming back from it and going into the next one takes it, the recorder's
+ * work around calls included; no longer than BRIEF_NS, or than twice what a submission costs this thread. Or one in a row of submissions. */
 #define BRIEF_NS 50000
 bool gap_view_is_brief(const struct gap_view *v, const struct silence *s);
 

@@ -58,13 +58,22 @@ def sync_other(place):
     return plan_of(place, "sync-other", LAB_WAY=4 if place.whole(0, 1, 0) else 2, LAB_DEVICES=1, SIMGPU_DEVICES=2)
 
 
+def launches(place, gap_ns=SHORTEST_NS):
+    cost = place.draw(4_000, 60_000, 10_000)
+    return plan_of(place, "launch", gap_ns, LAB_REALTIME=1, LAB_DEVICES=1, LAB_TINY_US=max(1, int(cost / 1000 * place.draw(0.1, 0.7, 0.4))), LAB_LANES=place.whole(1, 4, 1),
+                   LAB_EAGER_NS=int(place.draw(100, 3_000, 500)), LAB_LAUNCHES=2000, SIMGPU_LAUNCH_NS=int(cost))
+
+
 @about("launch-bound")
 def launch(place):
-    cost = place.draw(4_000, 60_000, 10_000)
-    plan = plan_of(place, "launch", LAB_REALTIME=1, LAB_DEVICES=1, LAB_TINY_US=max(1, int(cost / 1000 * place.draw(0.1, 0.7, 0.4))), LAB_LANES=place.whole(1, 4, 1),
-                   LAB_EAGER_NS=int(place.draw(100, 3_000, 500)), LAB_LAUNCHES=2000, SIMGPU_LAUNCH_NS=int(cost))
+    plan = launches(place)
     plan.level, plan.score = "bursts", "bursts"
     return plan
+
+
+@about("launch-bound")
+def launch_measured(place):
+    return measured(place, launches(place, 2_000))
 
 
 @about("host-compute")
@@ -170,5 +179,5 @@ def reduce(place):
 
 
 FAULTS = {f.__name__.replace("_", "-"): f for f in (
-    sync, sync_other, launch, compute, compute_between, allocator, out_of_memory, module, lazy, compiler, comm, output, dependency, latency, feeders,
+    sync, sync_other, launch, launch_measured, compute, compute_between, allocator, out_of_memory, module, lazy, compiler, comm, output, dependency, latency, feeders,
     copy, reduce)}

@@ -55,8 +55,13 @@ def idle_by_cause(ops, spans, device):
     return true
 
 
-def given_idle(device):
-    return Counter(device["causes"]) + Counter(device.get("unresolved_causes", {}))
+def given_idle(device, true):
+    """How much of the unresolved time was idle is an estimate, with an interval: where the truth lies in it, it is the causes' shares that count."""
+    estimate, unresolved = device["unresolved_idle_ns"], Counter(device.get("unresolved_causes", {}))
+    wanted = sum(true.values()) - device["idle_ns"]
+    if estimate and device["unresolved_idle_low_ns"] <= wanted <= device["unresolved_idle_high_ns"]:
+        unresolved = Counter({cause: ns * wanted // estimate for cause, ns in unresolved.items()})
+    return Counter(device["causes"]) + unresolved
 
 
 def key_of(op):
@@ -81,7 +86,7 @@ def exposed_by_key(ops, device):
     return true
 
 
-def given_exposed(device):
+def given_exposed(device, _):
     return Counter(device["copy"]) + Counter({"comm": sum(device["comm"].values())})
 
 
@@ -94,7 +99,8 @@ def score_run(folder, how):
     ops, spans = score.operations(*sorted(folder.glob("truth*.json"))), score.read_spans(folder / "spans.jsonl")
     report, result = json.loads((folder / "report.json").read_text()), score.Score()
     for device in report["devices"]:
-        found = compare(true(ops, spans, device["device"]), given(device))
+        happened = true(ops, spans, device["device"])
+        found = compare(happened, given(device, happened))
         found.span = device["span_ns"]
         result.add(found)
     return result

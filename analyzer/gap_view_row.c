@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gap_view.h"
+
+#define NOT_READY 600  /* CUDA_ERROR_NOT_READY */
+#define SILENT_COSTS 2 /* between two calls: more is code of its own (host-compute) */
+#define CALL_COSTS 4   /* within one: more is something else than submitting */
+
+static bool asked_in_vain(const struct call *c)
+{
+	return (c->family == GST_FAMILY_QUERY_STREAM || c->family == GST_FAMILY_QUERY_EVENT) && c->result == NOT_READY;
+}
+
+static bool is_short(const struct thread_records *r, const struct call *c, int64_t cost_ns)
+{
+	int64_t own = r->cost_ns[c->family];
+
+	return c->end_ns - c->begin_ns <= CALL_COSTS * (own ? own : cost_ns);
+}
+
+/* Back from the submission to the last one before the gap's begin. */
+static bool find(const struct gap_view *v, struct call_row *row)
+{
+	const struct thread_records *r = v->records;
+	size_t at = (size_t)(v->calls - r->calls) + v->n_calls - 1;
+
+	*row = (struct call_row){ .last = at, .cost_ns = r->cost_ns[v->submit->family] };
+	if (!row->cost_ns || r->calls[at] != v->submit || !is_short(r, v->submit, row->cost_ns))
+		return false;
+	while (at-- > 0) {
+		const struct call *c = r->calls[at];
+		int64_t silence = r->calls[at + 1]->begin_ns - c->end_ns;
+
+		if (silence > SILENT_COSTS * row->cost_ns || asked_in_vain(c))
+			return false;
+		if (silence > row->longest_silence_ns)
+			row->longest_silence_ns = silence;
+		row->first = at;
+		if (c->begin_ns <= v->gap->begin_ns && is_submission(c))
+			return true;
+		if (!is_short(r, c, row->cost_ns))
+			return false;
+	}
+	return false;
+}
+
+void gap_view_set_row(struct gap_view *v)
+{
+	struct call_row row;
+
+	v->in_a_row = v->submit && v->records && !v->ready && !v->blocking && v->n_calls && find(v, &row);
+	if (v->in_a_row)
+		v->row = row;
+}
