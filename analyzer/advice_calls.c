@@ -183,15 +183,23 @@ static bool frees(const struct trace *t, const struct call *c)
 	       (c->family == GST_FAMILY_VMM && is_named(t, c, "cuMemRelease"));
 }
 
+static bool pins(const struct trace *t, const struct call *c)
+{
+	(void)t;
+	return c->family == GST_FAMILY_HOST_ALLOC;
+}
+
+/* As cause_allocator.c has it. */
 static bool memory_call(const struct trace *t, const struct call *c)
 {
-	return allocates(t, c) || frees(t, c) || c->family == GST_FAMILY_POOL || c->family == GST_FAMILY_VMM;
+	return allocates(t, c) || frees(t, c) || pins(t, c) || c->family == GST_FAMILY_HOST_FREE ||
+	       c->family == GST_FAMILY_POOL || c->family == GST_FAMILY_VMM;
 }
 
 bool advise_allocations(struct advisor *a, struct advice *out)
 {
 	const struct memory_device *m = a->device->memory;
-	struct call_use taken, given, all;
+	struct call_use taken, given, pinned, all;
 	double fragmentation = m ? memory_fragmentation(&m->worst.use) : 0;
 
 	if (!advice_matters(a, out))
@@ -201,9 +209,12 @@ bool advise_allocations(struct advisor *a, struct advice *out)
 		return false;
 	taken = seen_calls(a, allocates);
 	given = seen_calls(a, frees);
+	pinned = seen_calls(a, pins);
 	figure_count(out, "allocs", taken.n);
 	figure_count(out, "frees", given.n);
 	figure_bytes(out, "alloc_bytes", taken.bytes);
+	if (pinned.n)
+		figure_count(out, "host_allocs", pinned.n);
 	figure_ns(out, "calls_ns", all.ns);
 	figure_per_step(a, out, "per_step", taken.n + given.n);
 	if (fragmentation >= 0.1)

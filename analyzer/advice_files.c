@@ -46,7 +46,9 @@ static struct file_part *files_of(const struct advisor *a, enum cause_id cause, 
 	const struct gap_cause *c;
 
 	*n = 0;
-	while (list && (c = seen_piece(a, cause, &gap, &piece))) {
+	if (!list)
+		return NULL;
+	while ((c = seen_piece(a, cause, &gap, &piece))) {
 		if (!file_of(&part, c))
 			continue;
 		if (!array_room(list, *n, cap)) {

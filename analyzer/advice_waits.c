@@ -42,6 +42,25 @@ bool advise_own_sleep(struct advisor *a, struct advice *out)
 	return advice_matters(a, out) && of_cause(a, out);
 }
 
+/* What would tell more than this recording did. */
+bool advise_unexplained(struct advisor *a, struct advice *out)
+{
+	const struct summary *s = a->summary;
+	const char *missing =
+		"export --chrome shows what was recorded around these gaps; report --why tells one of them";
+
+	if (!advice_matters(a, out))
+		return false;
+	if (strcmp(s->host_probes, "ebpf") != 0)
+		missing =
+			"record it with `gpushim run`, as root: host probes see what the host waits for, and who ends it";
+	else if (strcmp(s->device_timing, "cupti") != 0)
+		missing =
+			"GPUSHIM_DEVICE=cupti times each kernel, where its cost is no matter; report --why tells one gap's story";
+	figure_text(a, out, "missing", missing);
+	return of_cause(a, out);
+}
+
 /* ---- a lock ------------------------------------------------------------------------------------------------------------- */
 
 bool advise_lock(struct advisor *a, struct advice *out)

@@ -91,8 +91,10 @@ static uint32_t *find_pids(struct advisor *a, size_t *n)
 	uint32_t *pids = array_grow(NULL, &cap, sizeof(*pids));
 
 	*n = 0;
-	for (size_t i = 0; pids && i < all->n_gaps; i++)
-		for (size_t k = 0; pids && k < all->gaps[i].n_causes; k++) {
+	if (!pids)
+		return NULL;
+	for (size_t i = 0; i < all->n_gaps; i++)
+		for (size_t k = 0; k < all->gaps[i].n_causes; k++) {
 			const struct gap_cause *c = &all->gaps[i].causes[k];
 
 			if (c->n_chain < 2 || c->chain[c->n_chain - 1].pid == c->chain[0].pid ||
@@ -100,13 +102,10 @@ static uint32_t *find_pids(struct advisor *a, size_t *n)
 				continue;
 			if (!array_room(pids, *n, cap)) {
 				free(pids);
-				pids = NULL;
-				break;
+				return NULL;
 			}
 			pids[(*n)++] = c->chain[c->n_chain - 1].pid;
 		}
-	if (!pids)
-		return NULL;
 	array_sort(pids, *n, sizeof(*pids), by_pid);
 	for (size_t i = 0; i < *n; i++)
 		if (!kept || pids[kept - 1] != pids[i])

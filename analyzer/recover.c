@@ -17,14 +17,19 @@
 static const char *const names[RECOVER_COUNT] = {
 #define CAUSE(name, id, title, advice) id,
 #include "causes.def"
+#define LIMIT(cause, rule)
 #define EXPOSED(name, id) id,
 #include "recover.def"
+#undef LIMIT
+#undef EXPOSED
 };
 
 static const enum recover_rule rules[RECOVER_COUNT] = {
 #define LIMIT(cause, rule) [RECOVER_##cause] = (rule),
 #define EXPOSED(name, id) [RECOVER_##name] = RECOVER_OVERLAP,
 #include "recover.def"
+#undef LIMIT
+#undef EXPOSED
 };
 
 const char *recover_name(enum recover_id id)

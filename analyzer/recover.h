@@ -19,8 +19,11 @@ enum recover_rule {
 enum recover_id { /* the causes, in their order; then exposed work */
 #define CAUSE(name, id, title, advice) RECOVER_##name,
 #include "causes.def"
+#define LIMIT(cause, rule)
 #define EXPOSED(name, id) RECOVER_##name,
 #include "recover.def"
+#undef LIMIT
+#undef EXPOSED
 	RECOVER_COUNT
 };
 

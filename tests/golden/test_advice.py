@@ -24,7 +24,7 @@ ADVICE_OF = {"input-preprocess": {"more-workers", "load-beside"}, "input-wait": 
              "allocator": {"allocations"}, "module-load": {"warm-up"}, "checkpoint": {"async-checkpoint"}, "output-io": {"less-output"},
              "host-sleep": {"no-sleep"}, "host-lock": {"lock-holder"}, "host-compute": {"host-code"}, "cpu-contention": {"more-cpus"},
              "cpu-throttled": {"cpu-limit"}, "memory-stall": {"more-memory"}, "comm-host": {"keep-communicators"}, "device-latency": {"start-latency"},
-             "device-dependency": {"overlap-work"}, "device-contention": {"own-device"}, "unexplained": {"unexplained"}}
+             "device-dependency": {"overlap-work"}, "device-contention": {"own-device"}, "unexplained": {"know-more"}}
 
 
 def close(a, b):
