@@ -56,8 +56,8 @@ static bool saves(const struct gap_view *v, const struct activity *a)
 {
 	if (a->doing == DOING_FLUSH)
 		return true;
-	return a->doing == DOING_WRITE && a->fd_kind == GST_FD_FILE && a->end_ns > gap_view_copied_out_ns(v) &&
-	       !is_known_to_probes(v, a);
+	return a->doing == DOING_WRITE && (a->fd_kind == GST_FD_FILE || a->fd_kind == GST_FD_NETWORK) &&
+	       a->end_ns > gap_view_copied_out_ns(v) && !is_known_to_probes(v, a);
 }
 
 void cause_checkpoint(const struct gap_view *v, struct findings *out)

@@ -15,7 +15,7 @@ static bool stayed(const struct silence *s)
 /* Its accounts prove that it computed through the silence: it was never switched out; or what it did not compute, in that or just
  * before, is below a tenth; or it never gave the CPU up, and what it did not compute is below a half. (Kernels bring a running
  * thread's CPU time up to date at their tick only, so that in short silences the switches say more than the time.) */
-static bool computed(const struct silence *s)
+bool silence_computed(const struct silence *s)
 {
 	int64_t silent = s->end_ns - s->begin_ns, between, cpu;
 
@@ -49,7 +49,11 @@ static void propose_accounts(const struct gap_view *v, struct findings *out, con
 void cause_host_compute(const struct gap_view *v, struct findings *out)
 {
 	for (size_t i = 0; i < v->n_silences; i++) {
-		if (computed(&v->silences[i]) && !gap_view_is_brief(v, &v->silences[i]))
+		const struct silence *s = &v->silences[i];
+
+		/* what it had no CPU for, that cause takes out of it */
+		if ((silence_computed(s) && !gap_view_is_brief(v, s)) ||
+		    (gap_view_unwatched(v) && silence_without_cpu(s)))
 			propose_accounts(v, out, &v->silences[i]);
 	}
 	for (size_t i = 0; i < v->n_activities; i++) {

@@ -1,6 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The thread was found waiting for data from a pipe or a socket: somebody owed it the next batch. */
+/* The thread was found waiting for data from a pipe or a socket: somebody owed it the next batch. Or for another thread of its process, while one of
+ * those waited for such data. */
 #include "cause_rules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "futex_looks.h"
+
+static void propose_fed(const struct gap_view *v, struct findings *out, const struct activity *a)
+{
+	struct finding *f = findings_add(out, CAUSE_input_wait, CONFIDENCE_INFERRED, a->begin_ns, a->end_ns);
+	size_t used;
+
+	chain_submitter(f, v, "in %s", a->syscall);
+	evidence_activity(f->words->evidence, sizeof(f->words->evidence), a);
+	used = strlen(f->words->evidence);
+	snprintf(f->words->evidence + used, sizeof(f->words->evidence) - used,
+		 "; another thread of the process waited for data in %zu of them: %u", a->n_fed, a->fed);
+}
 
 void cause_input_wait(const struct gap_view *v, struct findings *out)
 {
@@ -8,6 +26,8 @@ void cause_input_wait(const struct gap_view *v, struct findings *out)
 		const struct activity *a = &v->activities[i];
 		struct finding *f;
 
+		if (futex_is_fed(a) && gap_view_unwatched(v))
+			propose_fed(v, out, a);
 		if (a->doing != DOING_READ || (a->fd_kind != GST_FD_PIPE && a->fd_kind != GST_FD_SOCKET))
 			continue;
 		f = findings_add(out, CAUSE_input_wait, CONFIDENCE_INFERRED, a->begin_ns, a->end_ns);

@@ -6,6 +6,7 @@
 
 #include "alloc.h"
 #include "facts.h"
+#include "futex_looks.h"
 #include "ns.h"
 
 /* A damaged record may claim a call of hours: looking back for calls that reach into the gap stops after this many. */
@@ -120,6 +121,8 @@ static enum doing doing_of(const struct sample *s, const struct syscall_name *na
 {
 	if (s->syscall == -1)
 		return DOING_CPU;
+	if (s->syscall == -2)
+		return DOING_FAULT;
 	switch (name ? name->kind : SYSCALL_OTHER) {
 	case SYSCALL_READ:
 	case SYSCALL_POLL:
@@ -146,16 +149,28 @@ static bool same_file(const char *a, const char *b)
 static bool add_activity(struct gap_view *v, const struct sample *s, int64_t begin, int64_t end)
 {
 	const struct syscall_name *name = syscall_find(&v->trace->header, s->syscall);
-	struct activity a = { begin,      end,    doing_of(s, name), s->fd_kind, 1, name ? name->name : NULL,
-			      s->syscall, s->file };
+	struct activity a = { .begin_ns = begin,
+			      .end_ns = end,
+			      .doing = doing_of(s, name),
+			      .fd_kind = s->fd_kind,
+			      .n_samples = 1,
+			      .syscall = name ? name->name : NULL,
+			      .number = s->syscall,
+			      .file = s->file };
 	struct activity *last = v->n_activities ? &v->activities[v->n_activities - 1] : NULL;
 
 	if (end <= begin)
 		return true;
+	if (a.doing == DOING_LOCK)
+		futex_look(v->trace, s, &a);
+	else if (a.doing == DOING_FAULT)
+		a.swapped = s->arg;
 	if (last && last->end_ns == begin && last->doing == a.doing && last->number == a.number &&
 	    same_file(last->file, a.file)) {
 		last->end_ns = end;
 		last->n_samples++;
+		last->swapped = a.swapped;
+		futex_looks_join(last, &a);
 		return true;
 	}
 	if (!array_room(v->activities, v->n_activities, v->cap_activities))
@@ -363,6 +378,11 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 			return false;
 	}
 	return set_chains(v, threads->run);
+}
+
+bool gap_view_unwatched(const struct gap_view *v)
+{
+	return v->n_chains == 0;
 }
 
 static bool is_to_host(uint16_t kind)

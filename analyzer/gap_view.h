@@ -16,7 +16,7 @@ struct silence {
 	const struct usage *before, *after; /* the thread's accounts around it, NULL none */
 };
 
-enum doing { DOING_OTHER, DOING_CPU, DOING_READ, DOING_WRITE, DOING_FLUSH, DOING_SLEEP, DOING_LOCK };
+enum doing { DOING_OTHER, DOING_CPU, DOING_READ, DOING_WRITE, DOING_FLUSH, DOING_SLEEP, DOING_LOCK, DOING_FAULT };
 
 /* Samples in a row that found the thread in one place. Each sample stands for the time halfway to its neighbours. */
 struct activity {
@@ -27,6 +27,11 @@ struct activity {
 	const char *syscall; /* NULL: on a CPU, or a call we have no name for */
 	int32_t number;
 	const char *file;    /* NULL none */
+	/* What the process's other threads did at those looks, of a futex: how often one of them was on a CPU, or, if none was, one waited for data
+	 * of a pipe or a socket; and which, the last one seen. */
+	size_t n_ran, n_fed;
+	uint32_t ran, fed;
+	uint64_t swapped; /* of a fault: bytes of the process in the swap, at the last look */
 };
 
 struct call_row { /* the calls of a thread that submits without pause: one right after the other, measured by what a submission costs it */
@@ -95,6 +100,22 @@ bool gap_view_is_brief(const struct gap_view *v, const struct silence *s);
 
 /* Does the call return only when the device has done what it was about? */
 bool call_blocks(const struct call *c);
+
+/* Nobody watched it but the recorder itself: samples and accounts are all that there is. */
+bool gap_view_unwatched(const struct gap_view *v);
+
+/* Its accounts prove that it computed through the silence (cause_host_compute.c). */
+bool silence_computed(const struct silence *s);
+
+/* Its accounts are about it, and not mainly about a call before it, in which the thread may have waited. */
+static inline bool silence_accounted(const struct silence *s)
+{
+	return s->before && s->after && s->after->cpu_ns >= s->before->cpu_ns && s->after->time_ns > s->before->time_ns &&
+	       s->after->time_ns - s->before->time_ns <= (s->end_ns - s->begin_ns) / 4 * 5;
+}
+
+/* For how long it had no CPU, by its accounts, if it never blocked (cause_cpu_contention.c); 0 not, or too little to tell. */
+int64_t silence_without_cpu(const struct silence *s);
 
 /* For evidence: "cuMemAlloc_v2 took 3.1 ms (host-12.gst byte 4176)". */
 void evidence_call(char *buf, size_t size, const struct trace *t, const struct call *c);

@@ -40,7 +40,7 @@ STAGES = [
     "run run_files comm_hashes staged stacks_name stacks_own",
     "accounts exact exact_* facts facts_* latency bounds carried elsewhere legacy waits links busy sharing slack stretches place place_* partition depend gaps work_class node_time replay inside estimate estimate_maker estimate_bursts estimate_looks estimate_interval timeline timeline_*",
     "chain chain_* calls threads memory memory_*",
-    "cause cause_* causes doubt findings gap_view gap_view_* estimate_cause held held_*",
+    "cause cause_* causes doubt findings futex_looks gap_view gap_view_* estimate_cause held held_*",
     "steps steps_* step_words range_stacks phases self",
     "ranks ranks_*",
     "summary call_sites",

@@ -407,14 +407,14 @@ struct gst_poll { /* the helper's query of a silent stream */
 };
 _Static_assert(sizeof(struct gst_poll) == 40, "poll");
 
-enum gst_fd_kind { GST_FD_NONE = 0, GST_FD_FILE = 1, GST_FD_PIPE = 2, GST_FD_SOCKET = 3, GST_FD_OTHER = 4 };
+enum gst_fd_kind { GST_FD_NONE = 0, GST_FD_FILE = 1, GST_FD_PIPE = 2, GST_FD_SOCKET = 3, GST_FD_OTHER = 4, GST_FD_NETWORK = 5 };
 
 struct gst_sample { /* what a silent thread was doing, from /proc */
 	struct gst_record record;
 	uint64_t ticks;
 	uint32_t tid;
 	int32_t syscall; /* number on `arch` of the file, -1 = on a CPU or runnable, -2 = blocked outside a system call, -3 unknown */
-	uint64_t arg;    /* first argument of the system call */
+	uint64_t arg;    /* first argument of the system call; blocked outside of one: bytes of the process that are in the swap */
 	uint32_t file;   /* GST_SPACE_FILE name of the descriptor, 0 none */
 	uint16_t fd_kind;
 	char state; /* R S D T … of /proc/<tid>/stat */

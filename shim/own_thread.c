@@ -30,12 +30,30 @@ bool own_thread_here(void)
 }
 
 static uint32_t begun; /* how many of our threads ever got as far as our own code */
+static uint32_t tids[OWN_THREADS_KNOWN], n_tids;
+
+static void note_tid(void)
+{
+	uint32_t i = __atomic_fetch_add(&n_tids, 1, __ATOMIC_RELAXED);
+
+	if (i < OWN_THREADS_KNOWN)
+		__atomic_store_n(&tids[i], (uint32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
+}
+
+bool own_thread_is(uint32_t tid)
+{
+	for (uint32_t i = 0; i < OWN_THREADS_KNOWN; i++)
+		if (__atomic_load_n(&tids[i], __ATOMIC_RELAXED) == tid)
+			return true;
+	return false;
+}
 
 static void *start(void *arg)
 {
 	const struct own_thread *thread = arg;
 
 	here = true;
+	note_tid();
 	__atomic_fetch_add(&begun, 1, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &begun, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 	placement_take();
@@ -161,5 +179,7 @@ bool own_threads_are_alone(void)
 
 void own_threads_forget(void)
 {
-	alive = 0;
+	alive = n_tids = 0;
+	for (uint32_t i = 0; i < OWN_THREADS_KNOWN; i++)
+		tids[i] = 0;
 }

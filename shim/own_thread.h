@@ -17,6 +17,10 @@ bool own_thread_start(const struct own_thread *thread);
 /* Is the calling thread one of ours? */
 bool own_thread_here(void);
 
+/* Is this thread one of ours? Not before it has come as far as its own code, nor of the first OWN_THREADS_KNOWN alone. */
+#define OWN_THREADS_KNOWN 16
+bool own_thread_is(uint32_t tid);
+
 /* Adds the CPU time that the calling thread, one of ours, has used since it last did this to the file's counter. */
 void own_thread_account(void);
 

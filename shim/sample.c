@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sample.h"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <stdio.h>
@@ -10,9 +11,11 @@
 #include <unistd.h>
 
 #include "apart.h"
+#include "file_system.h"
 #include "names.h"
 #include "own_thread.h"
 #include "peek.h"
+#include "sample_others.h"
 #include "short_slices.h"
 #include "stack.h"
 #include "stack_still.h"
@@ -69,6 +72,19 @@ static long descriptor_of(const struct gst_sample *s)
 	return -1;
 }
 
+/* The same file is asked about again and again. */
+static bool is_networks(const char *path)
+{
+	static char last[512];
+	static bool answer;
+
+	if (strcmp(last, path) != 0) {
+		answer = file_system_stalls_at("/proc/self/mountinfo", path);
+		snprintf(last, sizeof(last), "%s", path);
+	}
+	return answer;
+}
+
 static void name_descriptor(struct ring *r, struct gst_sample *s)
 {
 	long fd = descriptor_of(s);
@@ -85,9 +101,24 @@ static void name_descriptor(struct ring *r, struct gst_sample *s)
 	path[n] = 0;
 	s->fd_kind = strncmp(path, "pipe:", 5) == 0     ? GST_FD_PIPE
 		     : strncmp(path, "socket:", 7) == 0 ? GST_FD_SOCKET
-		     : path[0] == '/'                   ? GST_FD_FILE
-							: GST_FD_OTHER;
+		     : path[0] != '/'                   ? GST_FD_OTHER
+		     : is_networks(path)                ? GST_FD_NETWORK
+							: GST_FD_FILE;
 	s->file = names_file(r, path);
+}
+
+/* What of the process's memory is in the swap: who waits in a page fault waits for that, or for a file. */
+static uint64_t swapped_bytes(void)
+{
+	char text[4096], *at;
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	at = strstr(text, "VmSwap:");
+	return at ? strtoull(at + strlen("VmSwap:"), NULL, 10) * 1024 : 0;
 }
 
 static void look(struct gst_sample *s, struct stack_still *there)
@@ -106,10 +137,12 @@ static void look(struct gst_sample *s, struct stack_still *there)
 	}
 	s->state = 'S';
 	s->syscall = (int32_t)strtol(there->text, &end, 10);
-	if (s->syscall < 0)
+	if (s->syscall < 0) {
 		s->syscall = BLOCKED_ELSEWHERE;
-	else
+		s->arg = swapped_bytes();
+	} else {
 		s->arg = strtoull(end, NULL, 16);
+	}
 }
 
 uint64_t sample_interval_ns(uint64_t silent_ticks)
@@ -130,6 +163,26 @@ static bool due(const struct thread_slot *slot, uint64_t now, uint64_t silence_t
 		       clock_ticks_in(sample_interval_ns(silent) * 3 / 4);
 }
 
+/* Of the same time: so they are known for what they are. */
+static void sample_others_of(struct ring *r, uint32_t waiting, uint64_t now)
+{
+	uint32_t tids[SAMPLE_OTHERS_MAX];
+	unsigned n = sample_others(waiting, tids);
+
+	for (unsigned i = 0; i < n; i++) {
+		struct gst_sample s = { .tid = tids[i], .ticks = now };
+		struct stack_still there;
+
+		look(&s, &there);
+		if (s.syscall == UNKNOWN || s.syscall == SYS_futex)
+			continue;
+		name_descriptor(r, &s);
+		if (s.syscall == ON_CPU || s.fd_kind == GST_FD_PIPE || s.fd_kind == GST_FD_SOCKET)
+			sample_others_note(s.tid);
+		ring_append(r, GST_SAMPLE, sizeof(s), &s);
+	}
+}
+
 static void sample(struct ring *r, struct thread_slot *slot, uint64_t now)
 {
 	struct gst_sample s = { .tid = __atomic_load_n(&slot->tid, __ATOMIC_RELAXED), .ticks = now };
@@ -141,6 +194,8 @@ static void sample(struct ring *r, struct thread_slot *slot, uint64_t now)
 	name_descriptor(r, &s);
 	ring_append(r, GST_SAMPLE, sizeof(s), &s);
 	stacks_look(r, &there, since, now);
+	if (s.syscall == SYS_futex)
+		sample_others_of(r, s.tid, now);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------------------------------ */
@@ -196,4 +251,5 @@ void samples_forget(void)
 {
 	state = NOT_STARTED;
 	bell = 0;
+	sample_others_forget();
 }

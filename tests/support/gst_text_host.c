@@ -6,7 +6,7 @@
 
 void text_sample(struct parser *p)
 {
-	static const char *const kinds[] = { "none", "file", "pipe", "socket", "other", NULL };
+	static const char *const kinds[] = { "none", "file", "pipe", "socket", "other", "network", NULL };
 	const char *state = word_value(p, "state");
 	struct gst_sample r = { .tid = (uint32_t)word_number(p, "tid", p->tid),
 				.arg = word_number(p, "arg", 0),

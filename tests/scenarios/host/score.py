@@ -205,6 +205,18 @@ class Part:
             self.said_queued[cause["id"]] += queued
             self.said_free[cause["id"]] += last - first - queued
 
+    def place_queued(self):
+        """Accounts alone tell for how long a CPU was missing, and not when: what is said of it goes where it was so."""
+        for cause in QUEUED:
+            moved = min(self.said_free[cause], sum(ns for other, ns in self.said_queued.items() if other not in QUEUED))
+            self.said_free[cause] -= moved
+            self.said_queued[cause] += moved
+            for other in [other for other in self.said_queued if other not in QUEUED]:
+                part = min(moved, self.said_queued[other])
+                self.said_queued[other] -= part
+                self.said_free[other] += part
+                moved -= part
+
 
 def score_free(result, part, cause, fine):
     """Where nobody was without a CPU. -> ns that are right"""
@@ -272,7 +284,11 @@ def score(gaps_true, spans, report, waits=None, *, of=0, shortest=GAP, probed=Tr
         if gap_end - gap_begin < shortest or not main or gap_end <= main[0].begin or gap_begin >= main[-1].end:
             continue
         for begin, end, span in stretches(main, gap_begin, gap_end):
-            part = Part(begin, end, waits_of(span or main[0], spans, waits, span is None), pieces(gaps, starts, begin, end))
+            claims = list(pieces(gaps, starts, begin, end))
+            queued = waits_of(span or main[0], spans, waits, span is None)
+            part = Part(begin, end, run_queue.union(queued + also_waited(span, spans, waits, claims)), claims)
+            if not probed:
+                part.place_queued()
             if span:
                 score_span(result, part, span, spans, probed)
             else:
@@ -294,6 +310,16 @@ def waits_of(span, spans, waits, alone=False):
     """When those had no CPU who had a part in it: the thread itself; whoever had this batch in hand, or held the lock."""
     threads = {span.tid} | {other.tid for other in spans if not alone and (other.step == span.step or other.role == "holder")}
     return run_queue.union(wait for thread in threads for wait in waits.get(thread, []))
+
+
+def also_waited(span, spans, waits, claims):
+    """Several workers answer into one pipe: where the report says that a CPU was missing, another worker than that of the batch may have been
+    without one."""
+    workers = {other.tid for other in spans if other.role == "worker"}
+    if not span or len(workers) < 2:
+        return []
+    others = run_queue.union(wait for tid in workers for wait in waits.get(tid, []))
+    return [piece for cause, first, last in claims if cause["id"] in QUEUED for piece in run_queue.inside(others, first, last)]
 
 
 def machine_is_too_busy(result, fault, most=0.4):
