@@ -90,12 +90,12 @@ def ours(build, gpushim, tmp_path):
 @pytest.fixture
 def hta(build, tmp_path):
     """What HolisticTraceAnalysis says of works; None where it is not installed."""
-    def numbers(works, rounds=False, steps=False):
+    def numbers(works, *options, rounds=False):
         if not (build / "setup-hta").exists():
             return None
         trace = tmp_path / "kineto.json"
         trace.write_text(json.dumps(as_kineto(works)))
-        done = subprocess.run([build / "hta/bin/python", NUMBERS, *(["--steps"] if steps else []), trace], capture_output=True, text=True, timeout=250,
+        done = subprocess.run([build / "hta/bin/python", NUMBERS, *options, trace], capture_output=True, text=True, timeout=250,
                               env=os.environ | {"HTA_DISABLE_NS_ROUNDING": "0" if rounds else "1"})
         assert done.returncode == 0, done.stderr[-2000:]
         return json.loads(done.stdout)
@@ -143,7 +143,7 @@ UNLINKED = [us(1000, 2000), us(10000, 28636, launched=False), us(39000, 40000), 
 def test_unlinked_work_is_busy(ours, hta):
     """Work without a launch dropped: 46,910 us of idle time, of which the longest gap holds 18,636 us of work. It is 27,296 us."""
     linked = [work for work in UNLINKED if work.launched]
-    theirs = hta(UNLINKED, steps=True)
+    theirs = hta(UNLINKED, "--steps")
     device = ours(UNLINKED)
     assert span(linked) - union(linked) == 46_910 * US
     assert device["idle_ns"] == 27_296 * US and device["compute_ns"] == (3_000 + 18_636 + 978) * US
@@ -159,7 +159,7 @@ def test_no_gap_is_negative(ours, hta):
     device = ours(works)
     assert theirs == -10_478 * US
     assert device["idle_ns"] == 0 and device["gaps"] == [] and device["compute_ns"] == 30_000 * US
-    measured = hta(works)
+    measured = hta(works, "--streams")
     if measured:
         assert measured["idle_by_stream_us"] == -10_478
 

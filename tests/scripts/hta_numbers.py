@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""hta_numbers.py [--steps] TRACE…: what HolisticTraceAnalysis makes of each Chrome trace, a line of JSON for each.
+"""hta_numbers.py [--steps] [--streams] TRACE…: what HolisticTraceAnalysis makes of each Chrome trace, a line of JSON for each.
 
 Run with $BUILD/hta/bin/python. It rounds to microseconds only where HTA_DISABLE_NS_ROUNDING is set to something else than 1.
---steps: the trace as it is; else its ProfilerSteps are taken out.
+--steps: the trace as it is; else its ProfilerSteps are taken out. --streams: the idle time of all streams as well.
 """
 
 import collections
@@ -28,14 +28,17 @@ def without_steps(path, folder):
     return stripped
 
 
-def numbers(path, steps):
+def numbers(path, steps, streams):
     with tempfile.TemporaryDirectory() as folder:
         analysis = TraceAnalysis(trace_files={0: path if steps else without_steps(path, folder)})
     (times,) = analysis.get_temporal_breakdown(visualize=False).to_dict("records")
     trace, names = analysis.t.get_trace(0), analysis.t.symbol_table.get_sym_table()
     work = trace[trace["stream"].ne(-1)]
-    by_stream, _ = analysis.get_idle_time_breakdown(ranks=[0], visualize=False)
-    return {"idle_by_stream_us": float(by_stream["idle_time"].sum()), "span_us": times["kernel_time(us)"], "idle_us": times["idle_time(us)"], "compute_us": times["compute_time(us)"],
+    more = {}
+    if streams:
+        by_stream, _ = analysis.get_idle_time_breakdown(ranks=[0], visualize=False)
+        more = {"idle_by_stream_us": float(by_stream["idle_time"].sum())}
+    return {**more, "span_us": times["kernel_time(us)"], "idle_us": times["idle_time(us)"], "compute_us": times["compute_time(us)"],
             "categories": collections.Counter(names[i] for i in work["cat"]),
             "kernels": collections.Counter(names[n] for c, n in zip(work["cat"], work["name"]) if names[c] == "kernel"),
             "work_without_launch": sum(launch <= 0 and names[c] != "unresolved" for c, launch in zip(work["cat"], work["index_correlation"]))}
@@ -43,9 +46,9 @@ def numbers(path, steps):
 
 def main():
     logging.disable(logging.WARNING)
-    steps = "--steps" in sys.argv
-    for path in sys.argv[1 + steps:]:
-        print(json.dumps(numbers(os.path.abspath(path), steps)))
+    options = {"--steps", "--streams"}.intersection(sys.argv)
+    for path in sys.argv[1 + len(options):]:
+        print(json.dumps(numbers(os.path.abspath(path), "--steps" in options, "--streams" in options)))
 
 
 main()
