@@ -191,9 +191,10 @@ static void describe_copy(struct walk *w, const CUDA_MEMCPY3D *copy, struct gst_
 	n->kind = (uint8_t)copy_kind_3d(w->thread, copy);
 	if (n->kind == GST_COPY_H2D_PAGEABLE || n->kind == GST_COPY_H2D_PINNED)
 		n->device = device_of_memory(w, copy->dstDevice);
-	if (n->kind == GST_COPY_D2H_PAGEABLE || n->kind == GST_COPY_D2H_PINNED || n->kind == GST_COPY_D2D)
+	if (n->kind == GST_COPY_D2H_PAGEABLE || n->kind == GST_COPY_D2H_PINNED || n->kind == GST_COPY_D2D ||
+	    n->kind == GST_COPY_PEER)
 		n->device = device_of_memory(w, copy->srcDevice);
-	if (n->kind != GST_COPY_D2D || !n->device)
+	if ((n->kind != GST_COPY_D2D && n->kind != GST_COPY_PEER) || !n->device)
 		return;
 	to = device_of_memory(w, copy->dstDevice);
 	if (!to) {

@@ -93,9 +93,11 @@ struct thread {
 	bool own_stream;         /* has used its per-thread default stream */
 	struct thread_wait wait;
 	uint32_t pointer_epoch;
-	struct {
+	struct thread_pointer {
 		uint64_t page;
-		uint32_t kind;
+		uint16_t kind;   /* enum memory_kind, 0 not asked for */
+		uint16_t device; /* ordinal + 1, 0 not known */
+		bool device_asked;
 	} pointers[THREAD_POINTERS];
 	struct nccl_comm *last_comm;
 	struct nccl_group nccl_groups[NCCL_GROUPS];
