@@ -24,6 +24,11 @@ static const struct op *occupant(const struct gap_view *v)
 	return v->ready && before && before->trace != v->trace && before->end_ns > v->submit->end_ns ? before : NULL;
 }
 
+static bool waits_for_value(const struct dependency *d)
+{
+	return d->n_waits && d->waits[0]->family == GST_FAMILY_MEMOP;
+}
+
 void cause_device_contention(const struct gap_view *v, struct findings *out)
 {
 	int64_t from_ns = gap_view_ready_by_ns(v), late_ns = v->gap->end_ns - from_ns;
@@ -31,9 +36,9 @@ void cause_device_contention(const struct gap_view *v, struct findings *out)
 	const struct op *other = occupant(v);
 	struct finding *f;
 
-	/* the start may be earlier than stated by its error */
-	if (!v->submit || !v->proven || !v->device->latency_ns || v->gap->depends.unknown ||
-	    late_ns <= gap_view_latency_ns(v) + v->gap->end_error_ns)
+	/* the start may be earlier than stated by its error; and nobody knows when a device looks at a value again that it waits for */
+	if (!v->submit || waits_for_value(&v->gap->depends) || !v->proven || !v->device->latency_ns ||
+	    v->gap->depends.unknown || late_ns <= gap_view_latency_ns(v) + v->gap->end_error_ns)
 		return;
 	f = findings_add(out, CAUSE_device_contention, other ? CONFIDENCE_OBSERVED : CONFIDENCE_INFERRED, from_ns,
 			 v->gap->end_ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Work that had been submitted waited for a host function or for another device's work, which stood before it in its stream or in one that it
- * waited for (depend.h). Work of the same device is none of it: while that runs the device is not idle, and what it takes to hand on is latency.
+/* Work that had been submitted waited for a host function, for another device's work or for a value that was written late, which stood before it in
+ * its stream or in one that it waited for (depend.h). Work of the same device is none of it: while that runs the device is not idle, and what it takes to hand on is latency.
  * Until the submission had returned, whoever was late with it is to blame, whatever the work would have waited for besides. */
 #include "cause_rules.h"
 
@@ -31,7 +31,7 @@ static void producer_name(char *buf, size_t size, const struct dependency *d)
 		snprintf(buf, size, "a host function");
 		return;
 	}
-	if (d->producer->family != GST_FAMILY_LAUNCH || !*kernel)
+	if (d->kind != DEPEND_WORK || d->producer->family != GST_FAMILY_LAUNCH || !*kernel)
 		kernel = call_name(d->trace, d->producer);
 	text_clean(buf, size, kernel, 64);
 }
@@ -46,19 +46,65 @@ __attribute__((format(printf, 3, 4))) static void append(char *buf, size_t size,
 	va_end(args);
 }
 
+/* "event 0x5", "0x1000 to be 3 or more" */
+static void tell_wait(char *buf, size_t size, const struct call *wait)
+{
+	if (wait->family != GST_FAMILY_MEMOP) {
+		append(buf, size, "event 0x%" PRIx64, wait->args[0]);
+		return;
+	}
+	append(buf, size, "%s 0x%" PRIx64, wait->detail & GST_VALUE_SEMAPHORE ? "semaphore" : "the value at",
+	       wait->args[0]);
+	switch (wait->detail & GST_VALUE_KIND) {
+	case GST_VALUE_GEQ:
+		append(buf, size, " to be %" PRIu64 " or more", wait->args[1]);
+		break;
+	case GST_VALUE_EQ:
+		append(buf, size, " to be %" PRIu64, wait->args[1]);
+		break;
+	case GST_VALUE_AND:
+		append(buf, size, " to have a bit of 0x%" PRIx64, wait->args[1]);
+		break;
+	case GST_VALUE_NOR:
+		append(buf, size, " to lack a bit of 0x%" PRIx64, wait->args[1]);
+		break;
+	}
+}
+
 /* "stream 3 waited for event 0x7 in stream 2, which waited for event 0x5 behind " */
 static void tell_waits(char *buf, size_t size, const struct dependency *d)
 {
-	for (uint32_t i = 0; i < d->n_waits; i++) {
-		const struct call *wait = d->waits[i];
+	const struct call *last = d->n_waits ? d->waits[d->n_waits - 1] : NULL;
 
+	for (uint32_t i = 0; i < d->n_waits; i++) {
 		if (i == 0)
-			append(buf, size, "stream %u", stream_id(d->trace, wait->stream));
+			append(buf, size, "stream %u", stream_id(d->trace, d->waits[i]->stream));
 		else
-			append(buf, size, " in stream %u, which", stream_id(d->trace, wait->stream));
-		append(buf, size, " waited for event 0x%" PRIx64, wait->args[0]);
+			append(buf, size, " in stream %u, which", stream_id(d->trace, d->waits[i]->stream));
+		append(buf, size, " waited for ");
+		tell_wait(buf, size, d->waits[i]);
 	}
-	append(buf, size, d->n_waits ? " behind " : "the legacy default stream's order put the work behind ");
+	if (!last)
+		append(buf, size, "the legacy default stream's order put the work behind ");
+	else if (last->family == GST_FAMILY_MEMOP)
+		append(buf, size, d->kind == DEPEND_WRITE ? ", written by " : ", written behind ");
+	else
+		append(buf, size, " behind ");
+}
+
+static void tell_unwritten(struct finding *f, const struct gap_view *v)
+{
+	const struct dependency *d = &v->gap->depends;
+	char *buf = f->words->evidence;
+	size_t size = sizeof(f->words->evidence);
+
+	chain_submitter(f, v, "its work waited for a value");
+	append(buf, size, "stream %u waited for ", stream_id(d->trace, d->stream));
+	tell_wait(buf, size, d->producer);
+	append(buf, size,
+	       " (wait at byte %" PRIu64
+	       "); who wrote that is not on record: the host, a kernel, a copy or another process",
+	       d->producer->byte);
 }
 
 static void tell(struct finding *f, const struct gap_view *v)
@@ -68,6 +114,10 @@ static void tell(struct finding *f, const struct gap_view *v)
 	size_t size = sizeof(f->words->evidence);
 
 	buf[0] = 0;
+	if (d->kind == DEPEND_UNWRITTEN) {
+		tell_unwritten(f, v);
+		return;
+	}
 	evidence_call(call, sizeof(call), d->trace, d->producer);
 	if (d->kind == DEPEND_HOSTFN && !d->n_waits && d->stream == v->submit->stream) {
 		chain_submitter(f, v, "a host function ran in the stream");
@@ -77,13 +127,15 @@ static void tell(struct finding *f, const struct gap_view *v)
 	producer_name(name, sizeof(name), d);
 	if (d->kind == DEPEND_HOSTFN)
 		chain_submitter(f, v, "its work waited for a host function");
+	else if (d->kind == DEPEND_WRITE)
+		chain_submitter(f, v, "its work waited for a value");
 	else
 		chain_submitter(f, v, "its work waited for device %u", device_of(d));
 	tell_waits(buf, size, d);
 	append(buf, size, "%s in stream %u of device %u", name, stream_id(d->trace, d->stream), device_of(d));
 	if (d->n_waits)
 		append(buf, size, " (wait at byte %" PRIu64 ")", d->waits[0]->byte);
-	if (d->kind == DEPEND_HOSTFN)
+	if (d->kind != DEPEND_WORK)
 		append(buf, size, ": %s", call);
 }
 

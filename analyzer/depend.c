@@ -2,131 +2,10 @@
 #include "depend.h"
 
 #include "alloc.h"
+#include "depend_search.h"
 #include "ns.h"
-#include "waits.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#define STEPS 64 /* waits, streams and host functions looked at for one gap: the last ones matter */
-
-struct search { /* for what held work up after from_ns */
-	const struct device_work *devices;
-	int64_t from_ns;
-	uint32_t device;
-	int steps;
-	const struct call *way[DEPEND_WAITS]; /* the waits through which what is looked at holds it up */
-	uint32_t n_way;
-	struct dependency best; /* of all found, what ended last */
-};
-
-static void look(struct search *s, const struct stream_work *w, size_t upto, int64_t before_ns, int depth);
-
-static bool numbered_before(const void *element, const void *key)
-{
-	return ((const struct work *)element)->call->seq < *(const uint64_t *)key;
-}
-
-static bool called_before(const void *element, const void *key)
-{
-	return ((const struct work *)element)->call->begin_ns < *(const int64_t *)key;
-}
-
-static size_t work_before(const struct stream_work *w, int64_t time_ns)
-{
-	return array_first(w->ops, w->n, sizeof(*w->ops), called_before, &time_ns);
-}
-
-static void consider(struct search *s, const struct stream_work *w, const struct work *op)
-{
-	bool unknown = s->best.unknown;
-
-	if (s->best.kind && op->latest_end_ns <= s->best.latest_end_ns)
-		return;
-	s->best = (struct dependency){ .kind = op->hostfn ? DEPEND_HOSTFN : DEPEND_WORK,
-				       .n_waits = s->n_way,
-				       .producer = op->call,
-				       .trace = w->trace,
-				       .stream = w->stream,
-				       .device = w->device,
-				       .end_ns = middle64(op->earliest_end_ns, op->latest_end_ns),
-				       .earliest_end_ns = op->earliest_end_ns,
-				       .latest_end_ns = op->latest_end_ns,
-				       .unknown = unknown };
-	memcpy(s->best.waits, s->way, sizeof(s->way));
-}
-
-/* The stream's own: of another device its last work, of this one its last host function. While this device's other work runs there is no gap. */
-static void look_work(struct search *s, const struct stream_work *w, size_t upto)
-{
-	while (upto-- > 0 && w->ops[upto].latest_end_ns > s->from_ns && s->steps-- > 0) {
-		if (!w->ops[upto].hostfn && w->device == s->device)
-			continue;
-		consider(s, w, &w->ops[upto]);
-		return; /* what stands before it ended before it */
-	}
-}
-
-/* What the stream waited for by before_ns and may not have been done by from_ns. */
-static void look_waits(struct search *s, const struct stream_work *w, int64_t before_ns, int depth)
-{
-	size_t n = waits_before(w, before_ns);
-
-	while (n-- > 0 && w->held[n].max_until_ns > s->from_ns && s->steps-- > 0) {
-		const struct held *h = &w->held[n];
-
-		if (h->until_ns <= s->from_ns)
-			continue;
-		if (!h->producer || !h->wait->call) {
-			s->best.unknown = true;
-			continue;
-		}
-		s->way[s->n_way++] = h->wait->call;
-		look(s, h->producer, h->covers, h->wait->recorded_ns, depth - 1);
-		s->n_way--;
-	}
-}
-
-/* When the stream was last given something before time_ns, work or a wait. INT64_MIN: never. */
-static int64_t last_given(const struct stream_work *w, int64_t time_ns)
-{
-	size_t ops = work_before(w, time_ns), waits = waits_before(w, time_ns);
-	int64_t at_ns = ops ? w->ops[ops - 1].call->begin_ns : INT64_MIN;
-
-	return waits ? max64(at_ns, w->held[waits - 1].at_ns) : at_ns;
-}
-
-/* Work in the legacy default stream stands behind all that its context's streams were given before, and they behind it. */
-static void look_legacy(struct search *s, const struct stream_work *w, int64_t before_ns, int depth)
-{
-	const struct device_work *d = &s->devices[w->device];
-	const struct stream_work *legacy = w->legacy;
-
-	if (!legacy)
-		return;
-	if (legacy != w) {
-		int64_t last_ns = last_given(legacy, before_ns);
-
-		if (last_ns > INT64_MIN)
-			look(s, legacy, work_before(legacy, before_ns), last_ns + 1, depth - 1);
-		return;
-	}
-	for (size_t i = 0; i < d->n; i++)
-		if (&d->streams[i] != w && d->streams[i].legacy == w)
-			look(s, &d->streams[i], work_before(&d->streams[i], before_ns), before_ns, depth - 1);
-}
-
-/* What stands before the stream's op number `upto` and what it was given before before_ns. depth: waits that may still be followed. */
-static void look(struct search *s, const struct stream_work *w, size_t upto, int64_t before_ns, int depth)
-{
-	if (s->steps-- <= 0)
-		return;
-	look_work(s, w, upto);
-	if (!depth)
-		return;
-	look_waits(s, w, before_ns, depth);
-	look_legacy(s, w, before_ns, depth);
-}
 
 /* ---- graphs ------------------------------------------------------------------------------------------ */
 
@@ -154,18 +33,57 @@ static const struct stream_work *stream_of(const struct device_work *d, const st
 	return NULL;
 }
 
-static struct dependency dependency_of(const struct device_work *devices, uint32_t device, const struct gap *gap)
+static bool numbered_before(const void *element, const void *key)
 {
-	struct search s = { .devices = devices, .from_ns = gap->begin_ns, .device = device, .steps = STEPS };
+	return ((const struct work *)element)->call->seq < *(const uint64_t *)key;
+}
+
+struct finder {
+	const struct device_work *devices;
+	size_t n_devices, own;
+	struct values *values; /* of each process that uses the device */
+	size_t n_values, cap_values;
+};
+
+static const struct values *values_of(const struct finder *f, const struct trace *t)
+{
+	for (size_t i = 0; i < f->n_values; i++)
+		if (f->values[i].trace == t)
+			return &f->values[i];
+	return NULL;
+}
+
+static bool build_values(struct finder *f)
+{
+	const struct device_work *d = &f->devices[f->own];
+
+	for (size_t i = 0; i < d->n; i++) {
+		if (values_of(f, d->streams[i].trace))
+			continue;
+		if (!array_room(f->values, f->n_values, f->cap_values) ||
+		    !values_build(&f->values[f->n_values], d->streams[i].trace))
+			return false;
+		f->n_values++;
+	}
+	return true;
+}
+
+static struct dependency dependency_of(const struct finder *f, const struct gap *gap)
+{
 	const struct op *after = gap->after;
-	const struct stream_work *w = after && !after->unlinked ? stream_of(&devices[device], after) : NULL;
+	const struct stream_work *w = after && !after->unlinked ? stream_of(&f->devices[f->own], after) : NULL;
+	struct search s = { .devices = f->devices,
+			    .n_devices = f->n_devices,
+			    .device = (uint32_t)f->own,
+			    .from_ns = gap->begin_ns,
+			    .until_ns = gap->end_ns };
 
 	s.best.unknown = after && waits_inside(after);
 	if (!w || w->stream == GST_NONE)
 		return s.best;
-	s.best.unknown |= w->opaque;
-	look(&s, w, array_first(w->ops, w->n, sizeof(*w->ops), numbered_before, &after->call->seq),
-	     after->call->begin_ns, DEPEND_WAITS);
+	s.values = values_of(f, after->trace);
+	depend_search(&s, w, array_first(w->ops, w->n, sizeof(*w->ops), numbered_before, &after->call->seq),
+		      after->call->begin_ns);
 	return s.best;
 }
 
@@ -212,9 +130,15 @@ static bool place_hostfns(struct device_timeline *out)
 	return true;
 }
 
-bool depend_find(struct device_timeline *out, const struct device_work *devices, size_t own)
+bool depend_find(struct device_timeline *out, const struct device_work *devices, size_t n_devices, size_t own)
 {
-	for (size_t i = 0; i < out->n_gaps; i++)
-		out->gaps[i].depends = dependency_of(devices, (uint32_t)own, &out->gaps[i]);
-	return place_hostfns(out);
+	struct finder f = { .devices = devices, .n_devices = n_devices, .own = own };
+	bool ok = build_values(&f);
+
+	for (size_t i = 0; ok && i < out->n_gaps; i++)
+		out->gaps[i].depends = dependency_of(&f, &out->gaps[i]);
+	for (size_t i = 0; i < f.n_values; i++)
+		values_free(&f.values[i]);
+	free(f.values);
+	return ok && place_hostfns(out);
 }

@@ -252,7 +252,7 @@ static enum err_kind build_device(struct device_timeline *out, const struct buil
 	kind = gaps_build(out, work, e);
 	if (!kind)
 		kind = place_ops(out, work, e);
-	if (!kind && (!depend_find(out, b->works, i) || !set_latency(out, b, g) || !set_clock(out, b, g)))
+	if (!kind && (!depend_find(out, b->works, b->n_groups, i) || !set_latency(out, b, g) || !set_clock(out, b, g)))
 		kind = no_memory(e);
 	for (size_t k = 0; k < work->n; k++)
 		out->n_streams += work->streams[k].n > 0 && !work->streams[k].elsewhere;

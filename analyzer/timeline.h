@@ -51,6 +51,8 @@ enum depend_kind {
 	DEPEND_NONE,
 	DEPEND_WORK,   /* another device's */
 	DEPEND_HOSTFN, /* a host function, of whichever device's stream */
+	DEPEND_WRITE,  /* the call that wrote a value in stream order: it came late */
+	DEPEND_UNWRITTEN, /* a wait for a value that nobody on record wrote: `producer` is that wait */
 };
 
 #define DEPEND_WAITS 4 /* so many waits are followed, from one stream to the next */
@@ -61,7 +63,7 @@ struct dependency {
 	bool unknown; /* it may have waited for something that no record names */
 	bool placed;  /* end_ns is its place in this device's timeline */
 	uint32_t n_waits;
-	const struct call *waits[DEPEND_WAITS]; /* that made the work's stream wait, the producer's event last; none: they are in one stream, or in streams
+	const struct call *waits[DEPEND_WAITS]; /* that made the work's stream wait, for the producer the last; none: they are in one stream, or in streams
 						 * that the legacy default stream keeps in order */
 	const struct call *producer;
 	const struct trace *trace;

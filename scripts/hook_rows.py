@@ -172,9 +172,20 @@ def rule(name, args):
     ]
     family = next((f for p, f in patterns if re.match(p, base)), "OTHER")
     after = ""
+    value = re.match(r"cuStream(Wait|Write)Value(\d+)$", base)
+    if value and value[1] == "Wait":
+        return family, f"wait_memory(&c, {stream}, addr, value, flags, {value[2]})", ""
+    if value:
+        return "WRITE_VALUE", f"write_memory(&c, {stream}, addr, value, {value[2]})", ""
+    if base == "cuStreamBatchMemOp":
+        return family, f"memory_batch(&c, {stream}, paramArray, count)", ""
+    if base == "cuWaitExternalSemaphoresAsync":
+        return family, f"wait_semaphores(&c, {stream}, extSemArray, paramsArray, numExtSems)", ""
+    if base == "cuSignalExternalSemaphoresAsync":
+        return "WRITE_VALUE", f"signal_semaphores(&c, {stream}, extSemArray, paramsArray, numExtSems)", ""
     if family == "MEMOP" and s:
         return family, f"wait_value(&c, {stream})", ""
-    if s and re.match(r"cu(\w+Async|GraphUpload|StreamWriteValue\d+)$", base):
+    if s and re.match(r"cu(\w+Async|GraphUpload)$", base):
         return family, f"put_in(&c, {stream})", ""
     if re.match(r"cuCtx(Create|PushCurrent|PopCurrent|SetCurrent|Attach|Detach)$", base):
         after = "context_changed(&c)"

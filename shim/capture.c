@@ -328,17 +328,24 @@ void wait_value(struct call *c, CUstream handle)
 	stream_others(s);
 	if (being_captured(s))
 		c->record.flags |= GST_CAPTURED;
+	else
+		c->record.seq = (uint32_t)stream_covers(s);
 }
 
-/* What it waits for may be another device's, while this one stands idle: where the stream's earlier work ended and where the wait was
- * over. Not where there is but one context, as a stream then waits for work of its own device, which shows. */
+/* What it waits for may be another device's, while this one stands idle. An event's is not where there is but one context, as a stream then waits
+ * for work of its own device, which shows. */
 void wait_event(struct call *c, CUstream handle, CUevent e)
 {
-	struct stream *s;
-
 	record_event(c, handle, e);
-	s = c->stream;
-	if (!s || (c->record.flags & GST_CAPTURED) || !edges_several_contexts() || !edge_pair_take(s))
+	if (edges_several_contexts())
+		wait_marked(c);
+}
+
+void wait_marked(struct call *c)
+{
+	struct stream *s = c->stream;
+
+	if (!c->thread || !s || (c->record.flags & GST_CAPTURED) || !edge_pair_take(s))
 		return;
 	if (stream_covers(s) > s->marked)
 		edge_record_warm(c->thread, s, GST_EDGE_BLOCK, stream_covers(s));

@@ -49,6 +49,14 @@ void record_event(struct call *c, CUstream s, CUevent e);
 void wait_event(struct call *c, CUstream s, CUevent e);
 void wait_began(struct call *c, CUresult rc);
 void wait_value(struct call *c, CUstream s); /* for memory or a semaphore: the device cannot be known busy behind it */
+void wait_marked(struct call *c); /* behind it: edges tell where the stream's earlier work ended and where the wait was over */
+void wait_memory(struct call *c, CUstream s, CUdeviceptr address, uint64_t value, unsigned flags, unsigned bits);
+void write_memory(struct call *c, CUstream s, CUdeviceptr address, uint64_t value, unsigned bits);
+void memory_batch(struct call *c, CUstream s, const CUstreamBatchMemOpParams *operations, unsigned count);
+void wait_semaphores(struct call *c, CUstream s, const CUexternalSemaphore *semaphores,
+		     const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params, unsigned count);
+void signal_semaphores(struct call *c, CUstream s, const CUexternalSemaphore *semaphores,
+		       const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *params, unsigned count);
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------- */
 void allocated(struct call *c, CUresult rc, const uintptr_t *pointer, size_t bytes);

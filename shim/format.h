@@ -215,10 +215,10 @@ static inline int gst_is_definition(uint16_t type)
 	X(SYNC_CONTEXT, 7) X(SYNC_EVENT, 8) X(QUERY_STREAM, 9) X(QUERY_EVENT, 10) X(EVENT_RECORD, 11)          \
 	X(STREAM_WAIT, 12) X(ALLOC, 13) X(FREE, 14) X(HOST_ALLOC, 15) X(HOST_FREE, 16) X(MODULE, 17)           \
 	X(CONTEXT, 18) X(STREAM, 19) X(EVENT, 20) X(CAPTURE, 21) X(LOOKUP, 22) X(GRAPH, 23) X(MEMOP, 24)       \
-	X(POOL, 25) X(VMM, 26) X(IPC, 27) X(GRAPH_CHANGE, 28)
+	X(POOL, 25) X(VMM, 26) X(IPC, 27) X(GRAPH_CHANGE, 28) X(WRITE_VALUE, 29)
 
 #define GST_FAMILY_ENUM(name, value) GST_FAMILY_##name = value,
-enum gst_family { GST_FAMILIES(GST_FAMILY_ENUM) GST_FAMILY_COUNT = 29 };
+enum gst_family { GST_FAMILIES(GST_FAMILY_ENUM) GST_FAMILY_COUNT = 30 };
 
 enum gst_copy_kind { /* gst_call.detail of a COPY */
 	GST_COPY_UNKNOWN = 0,
@@ -229,6 +229,18 @@ enum gst_copy_kind { /* gst_call.detail of a COPY */
 	GST_COPY_D2D = 5,
 	GST_COPY_PEER = 6,
 	GST_COPY_H2H = 7,
+};
+
+enum gst_value { /* gst_call.detail of a MEMOP and a WRITE_VALUE; 0: what it does is not known */
+	GST_VALUE_GEQ = 1, /* waits until what is there is the value, or more, in a cyclic comparison */
+	GST_VALUE_EQ = 2,
+	GST_VALUE_AND = 3, /* … has a bit of it */
+	GST_VALUE_NOR = 4, /* … lacks a bit of it: ~(there | value) != 0 */
+	GST_VALUE_WRITTEN = 5,
+	GST_VALUE_KIND = 15,
+	GST_VALUE_64 = 16,        /* of 8 bytes, else of 4 */
+	GST_VALUE_SEMAPHORE = 32, /* args[0] is a semaphore, no address */
+	GST_VALUE_MORE = 256,     /* it does more than that, which is not on record */
 };
 
 enum gst_change { /* gst_call.detail of a GRAPH_CHANGE that is none of a copy's */

@@ -70,6 +70,25 @@ def test_through_a_third_device(recorder):
     once_in(TRIES, check)
 
 
+VALUE = r"stream \d+ waited for the value at 0x[0-9a-f]+ to be \d+ or more"
+VALUES = {
+    "values": ("observed", VALUE + r", written behind longer__1500us in stream \d+ of device 0"),
+    "late": ("observed", VALUE + r", written by cuStreamWriteValue32_v2 in stream \d+ of device 0"),
+    "unseen": ("inferred", VALUE + r" \(wait at byte \d+\); who wrote that is not on record"),
+}
+
+
+@pytest.mark.parametrize("case, confidence, evidence", [(case, *told) for case, told in VALUES.items()])
+def test_for_a_value(recorder, case, confidence, evidence):
+    """In memory: the write after which it held is the producer, or what that stood behind; of the host's own store there is no record."""
+    def check():
+        devices, true = record(recorder, case, SIMGPU_DEVICES=2)
+        for cause in check_waited(devices[1], true, 0.9):
+            assert cause["confidence"] == confidence and any(re.search(evidence, text) for text in cause["evidence"]), cause
+        assert "device-contention" not in told(devices[1])
+    once_in(TRIES, check)
+
+
 def test_between_streams(recorder):
     """There is one context, so that its waits get no edges of their own: of the recorder's events, each round has those around the host
     function and before the synchronise."""

@@ -12,6 +12,7 @@
  *   sync-stream t=.. stream= seq=      query-stream … result=600      sync-context t=.. context=7
  *   record t=.. stream= seq= event=5   sync-event / query-event t=.. event=5   wait t=.. stream= seq= event=5
  *   alloc, free, host-alloc, host-free, pool, vmm, module, context, event, memop, other   t=.. [pointer= bytes= kernel=]
+ *   memop t=.. stream= [until=geq|eq|and|nor pointer=0x1000 value=5] [flags=bits64,semaphore,more]      write t=.. stream= seq= pointer= value=
  *   node 1 handle=11 [type=kernel|copy|memset|host|child|empty|wait|record|signal|semaphore|alloc|free|memop|conditional] [parent=10]
  *        [kernel=foo] [bytes=] [kind=h2d-pageable] [event=5] [device=0] [other=1]      of structure 1; then  depends 1 from=11 to=12
  *   structure 1 t=.. [exec=9] [base=] [nodes=] [work=] [described=] [edges=] [flags=open,same,no-edges]     counts: as written so far

@@ -34,8 +34,19 @@ static const struct family families[] = {
 	{ "event", GST_FAMILY_EVENT, 0, "cuEventCreate" },
 	{ "change", GST_FAMILY_GRAPH_CHANGE, 0, "cuGraphExecKernelNodeSetParams_v2" },
 	{ "memop", GST_FAMILY_MEMOP, 0, "cuStreamWaitValue32_v2" },
+	{ "write", GST_FAMILY_WRITE_VALUE, 0, "cuStreamWriteValue32_v2" },
 	{ "other", GST_FAMILY_OTHER, 0, "cuDeviceGetAttribute" },
 };
+
+static const char *const value_kinds[] = { "unknown", "geq", "eq", "and", "nor", "written", NULL }; /* enum gst_value */
+
+static uint16_t value_detail(struct parser *p, unsigned kind)
+{
+	return (uint16_t)(word_choice(p, word_value(p, "until"), value_kinds, kind) |
+			  (word_flag(p, "bits64") ? GST_VALUE_64 : 0) |
+			  (word_flag(p, "semaphore") ? GST_VALUE_SEMAPHORE : 0) |
+			  (word_flag(p, "more") ? GST_VALUE_MORE : 0));
+}
 
 static void add_call(struct parser *p, const struct family *f)
 {
@@ -55,7 +66,9 @@ static void add_call(struct parser *p, const struct family *f)
 	r.name = record_name(p, GST_SPACE_KERNEL, word_value(p, "kernel"));
 	r.hook = (uint16_t)record_name(p, GST_SPACE_HOOK, hook ? hook : f->hook);
 	r.args[0] = word_number(p, "event", word_number(p, "context", word_number(p, "pointer", 0)));
-	r.args[1] = word_number(p, "bytes", 0);
+	r.args[1] = word_number(p, "bytes", word_number(p, "value", 0));
+	if (f->family == GST_FAMILY_MEMOP || f->family == GST_FAMILY_WRITE_VALUE)
+		r.detail = value_detail(p, f->family == GST_FAMILY_MEMOP ? 0 : GST_VALUE_WRITTEN);
 	if (f->family == GST_FAMILY_COPY || f->family == GST_FAMILY_MEMSET) {
 		r.args[0] = word_number(p, "bytes", 4096);
 		r.args[1] = word_number(p, "pointer", 0);

@@ -3,9 +3,14 @@
  *   devices   the second device's kernel waits for an event behind a longer one of the first
  *   relay     … and a third device's for the second's, which does no work of its own in between
  *   streams   a kernel waits for an event in another stream, where a host function holds it up
+ *   values    the second device's kernel waits for a value in memory, which the first device's stream writes behind a longer one
+ *   late      … which nothing stands before, but the host writes it only after 1.5 ms
+ *   unseen    … which the host writes with a store
  *   latency   a kernel is queued while another stream's runs; the device takes long to start it (SIMGPU_LATENCY_US)
  *   alone     a kernel, a synchronise, a pause: what another process on the device does to it */
 #include <cuda.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +102,36 @@ static void devices_round(int n)
 	finish(first);
 }
 
+/* The second device waits for the number of the round. */
+static void values_round(const char *how)
+{
+	static uint32_t *value, number;
+	struct device *first = &devices[0], *last = &devices[1];
+	long begin_us;
+	CUdeviceptr at;
+
+	if (!value)
+		check(cuMemHostAlloc((void **)&value, 4096, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
+		      "alloc");
+	number++;
+	launch(last, last->shorter, last->stream);
+	check(cuMemHostGetDevicePointer(&at, value, 0), "pointer");
+	check(cuStreamWaitValue32(last->stream, at, number, CU_STREAM_WAIT_VALUE_GEQ), "wait");
+	launch(last, last->shorter, last->stream);
+	begin_us = now_us();
+	check(cuCtxSetCurrent(first->context), "set current");
+	if (strcmp(how, "values") == 0)
+		launch(first, first->longer, first->stream);
+	else
+		compute_until(begin_us + 1500);
+	if (strcmp(how, "unseen") == 0)
+		__atomic_store_n(value, number, __ATOMIC_RELEASE);
+	else
+		check(cuStreamWriteValue32(first->stream, at, number, CU_STREAM_WRITE_VALUE_DEFAULT), "write");
+	finish(last);
+	finish(first);
+}
+
 static void CUDA_CB sleep_a_while(void *arg)
 {
 	(void)arg;
@@ -142,16 +177,20 @@ int main(int argc, char **argv)
 	const char *name = argc == 3 ? argv[1] : "";
 	long rounds = argc == 3 ? atol(argv[2]) : 0;
 	int n = strcmp(name, "devices") == 0 ? 2 : strcmp(name, "relay") == 0 ? 3 : 1;
+	bool values = strcmp(name, "values") == 0 || strcmp(name, "late") == 0 || strcmp(name, "unseen") == 0;
 
 	if (!rounds)
 		return 2;
+	n = values ? 2 : n;
 	start(n);
 	for (int i = 0; i<n; i += n> 1 ? n - 1 : 1) { /* warm */
 		launch(&devices[i], devices[i].shorter, devices[i].stream);
 		finish(&devices[i]);
 	}
 	while (rounds-- > 0) {
-		if (n > 1)
+		if (values)
+			values_round(name);
+		else if (n > 1)
 			devices_round(n);
 		else if (strcmp(name, "streams") == 0)
 			streams_round();
