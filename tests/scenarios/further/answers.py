@@ -113,24 +113,22 @@ class Truth:
     def tenant_spans(self, begin, end):
         return ((first, last, {"cause": "device-contention"}) for first, last, _ in self.tenant.within(begin, end))
 
-    def moments(self):
-        """(device, owner, begin, end, line or None) of all idle time of the loops."""
+    def idle(self):
+        """(device, owner, [(begin, end, line or None), …]) of each gap, as far as it is in a loop."""
         for device, begin, end, op, pid in self.gaps():
             owner = self.owner(op, pid)
-            if owner is None:
-                low, high = min(low for low, _ in self.loops.values()), max(high for _, high in self.loops.values())
-            else:
-                low, high = self.loops[owner]
+            low, high = self.loops[owner] if owner else (min(self.loops.values())[0], max(high for _, high in self.loops.values()))
             begin, end = max(begin, low), min(end, high)
-            if begin >= end:
-                continue
-            queued = min(max(op["submit_ns"], begin), end)
-            yield from ((device, owner, *moment) for moment in self.of_owner(owner, begin, queued))
-            for first, last, line in filled(self.of_device(device, queued, end), queued, end):
-                if line:
-                    yield device, owner, first, last, line
-                else:
-                    yield from ((device, owner, *moment) for moment in self.of_owner(owner, first, last))
+            if begin < end:
+                yield device, owner, list(self.moments(device, owner, begin, end, min(max(op["submit_ns"], begin), end)))
+
+    def moments(self, device, owner, begin, end, queued):
+        yield from self.of_owner(owner, begin, queued)
+        for first, last, line in filled(self.of_device(device, queued, end), queued, end):
+            if line:
+                yield first, last, line
+            else:
+                yield from self.of_owner(owner, first, last)
 
     def of_owner(self, owner, begin, end):
         return filled(self.phases[owner].within(begin, end) if owner in self.phases else (), begin, end)
@@ -169,6 +167,13 @@ class Answer:
     wrong: Counter = field(default_factory=Counter)
     differs: list = field(default_factory=list)
 
+    def count(self, line, name, verdict, ns):
+        """Another right name counts as the truth."""
+        true = name if verdict == "right" and name in line.get("also", ()) else line["cause"]
+        self.said[true, name] += ns
+        if verdict != "rest":
+            getattr(self, verdict)[true] += ns
+
     def covered(self):
         return 1 - self.holes / self.idle if self.idle else 1.0
 
@@ -199,24 +204,48 @@ def judge(true, also, said, probed):
     return "rest" if said in ("unexplained", NONE, "input-wait") else "wrong"
 
 
+class Gap:
+    """What is said of a gap's moments that are looked at, and how much of the rest is said to be the scheduler's."""
+
+    def __init__(self, said):
+        self.said, self.excused, self.looked_at = said, 0, []
+
+    def add(self, line, begin, end, looked_at):
+        for first, last, inside in filled(((*one, True) for one in looked_at), begin, end):
+            for low, high, claim in filled(self.said.within(first, last), first, last):
+                name = claim[0]["id"] if claim else NONE
+                if inside:
+                    self.looked_at.append((line, name, claim[1] if claim else None, low, high))
+                elif name not in QUEUED:
+                    self.excused += high - low
+
+    def judged(self, probed):
+        """(line, name, gap's number, begin, end, verdict). Probes add up short waits for a CPU: how long they were they know, and not when; so
+        much of a missing CPU as was missed where it was is not looked at where it is said to be."""
+        for line, name, number, low, high in self.looked_at:
+            verdict = judge(line["cause"], line.get("also", ()), name, probed)
+            if verdict == "wrong" and name in QUEUED and self.excused > 0:
+                misplaced = min(self.excused, high - low)
+                self.excused -= misplaced
+                low += misplaced
+            if low < high:
+                yield line, name, number, low, high, verdict
+
+
 def compare(folder, report, probed):
     truth, said, answer = Truth(folder), reported(report), Answer()
-    for device, owner, begin, end, line in truth.moments():
-        answer.idle += end - begin
-        if not line:
-            answer.holes += end - begin
-            continue
-        for first, last in truth.looked_at(owner, begin, end, line):
-            claims = said[device].within(first, last) if device in said else ()
-            for low, high, claim in filled(claims, first, last):
-                name, number = (claim[0]["id"], claim[1]) if claim else (NONE, None)
-                verdict = judge(line["cause"], line.get("also", ()), name, probed)
-                true = name if verdict == "right" and name in line.get("also", ()) else line["cause"]
-                answer.said[true, name] += high - low
-                if verdict != "rest":
-                    getattr(answer, verdict)[true] += high - low
-                if verdict != "right":
-                    answer.differs.append((high - low, line["cause"], name, number, low, high, device))
+    for device, owner, moments in truth.idle():
+        gap = Gap(said.get(device, Stretches(())))
+        for begin, end, line in moments:
+            answer.idle += end - begin
+            if line:
+                gap.add(line, begin, end, truth.looked_at(owner, begin, end, line))
+            else:
+                answer.holes += end - begin
+        for line, name, number, low, high, verdict in gap.judged(probed):
+            answer.count(line, name, verdict, high - low)
+            if verdict != "right":
+                answer.differs.append((high - low, line["cause"], name, number, low, high, device))
     answer.excused = answer.idle - answer.holes - answer.scored()
     answer.differs.sort(reverse=True, key=lambda one: one[0])
     return answer

@@ -15,11 +15,12 @@ shapes; a thread turns the metrics into text meanwhile. In a container that may 
   host-lock         the thread that writes metrics is in json.dumps, a single call that keeps the GIL; the loop is back from cuStreamSynchronize
                     and may not go on: the part of the call that overlaps json.dumps, both by the clock (the device's own end limits it further);
                     likewise while it looks whether the text is made, between sleeps
-  memory-stall      the replay memory, paged out before, comes back from swap page by page: only where there is swap, and at least half of the
-                    pages asked for were major faults of this thread
+  memory-stall      the replay memory, put away while the device was busy, comes back from swap page by page: where at least half of the pages
+                    that were asked for were major faults of this thread
   sync-bubble       reading the actions back, until the call returns (driver_calls.py)
   output-io         metrics, to a pipe whose reader is slow"""
 
+import contextlib
 import ctypes
 import json
 import mmap
@@ -35,9 +36,10 @@ import time
 from driver_calls import GLUE, Device
 from phases import READER, Draws, Truth, now, open_log, throttled_ns
 
-REPLAY = 24 << 20
+REPLAY = 8 << 20
 PAGE = 4096
 MADV_PAGEOUT = 21
+REST = 8  # kernels of 4 ms, during which it happens
 STUB = b"int launcher(int grid) { return grid * 3; }\n"
 
 
@@ -123,19 +125,28 @@ class Metrics(threading.Thread):
 
 
 class Replay:
-    """Memory that the system may have put away."""
+    """Memory that the system puts away: it is short of it, in this program's group ($LAB_MEMORY)."""
 
     def __init__(self, draws):
         self.libc = ctypes.CDLL(None)
-        self.memory = mmap.mmap(-1, REPLAY)
-        self.memory.write(draws.randbytes(1 << 20) * (REPLAY >> 20))
+        self.memory = mmap.mmap(-1, REPLAY, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.memory.write(draws.randbytes(REPLAY))
         self.address = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(self.memory)))
-        with open("/proc/swaps") as file:
-            self.may_go = len(file.readlines()) > 1
+        self.group = os.environ.get("LAB_MEMORY")
 
     def put_away(self):
-        if self.may_go:
-            self.libc.madvise(self.address, ctypes.c_size_t(REPLAY), MADV_PAGEOUT)
+        """Written to the swap; then the group has room for all but these pages, for a moment."""
+        if not self.group:
+            return
+        self.libc.madvise(self.address, ctypes.c_size_t(REPLAY), MADV_PAGEOUT)
+        time.sleep(0.005)
+        there = ctypes.create_string_buffer(REPLAY // PAGE)  # by page: written to the swap, and not let go of yet
+        self.libc.mincore(self.address, ctypes.c_size_t(REPLAY), there)
+        with open(f"{self.group}/memory.usage_in_bytes") as file:
+            room = int(file.read()) - sum(byte & 1 for byte in there.raw) * PAGE
+        for limit in (room, -1):
+            with contextlib.suppress(OSError), open(f"{self.group}/memory.limit_in_bytes", "w") as file:
+                file.write(str(limit))
 
     def sample(self, truth, pages):
         """-> their sum"""
@@ -199,9 +210,9 @@ class Agent:
 
     def remember(self, truth):
         truth.phase("host-compute", **GLUE)
-        self.device.launch(self.rest)
+        for _ in range(REST):
+            self.device.launch(self.rest)
         self.replay.put_away()
-        self.device.launch(self.rest)
         self.device.synchronize()
         self.total += self.replay.sample(truth, self.draws.sample(range(REPLAY // PAGE), int(2 ** self.draws.uniform(2, 9))))
 

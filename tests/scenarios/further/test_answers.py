@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""answers.py on runs that are written by hand: one thread (10), a kernel until 1000, the next from 5000 on, submitted at 4990."""
+
+import json
+
+import answers
+import pytest
+
+THREAD, OTHER = 10, 11
+KERNELS = [(0, 0, 1000), (4990, 5000, 6000)]
+
+
+def span(cause, begin, end, **more):
+    return {"cause": cause, "role": "main", "pid": 1, "tid": THREAD, "begin": begin, "end": end, **more}
+
+
+@pytest.fixture
+def answer(tmp_path):
+    """answer(spans, [(cause, begin, end) that is said], waits=…, probed=…)"""
+    def made(spans, said, waits=None, kernels=KERNELS, probed=True):
+        ops = [{"op": "kernel", "device": 0, "submit_ns": submit, "start_ns": start, "end_ns": end} for submit, start, end in kernels]
+        (tmp_path / "truth.json").write_text("".join(json.dumps(line) + "\n" for line in (*ops, {"calls": {}})))
+        spans = [*spans, span("loop", 500, 5500, role="thread")]
+        (tmp_path / "spans.jsonl").write_text("".join(json.dumps(line) + "\n" for line in spans))
+        (tmp_path / "waits.json").write_text(json.dumps(waits or {}))
+        causes = [{"id": cause, "begin_ns": begin, "end_ns": end} for cause, begin, end in said]
+        return answers.compare(tmp_path, {"devices": [{"device": 0, "gaps": [{"causes": causes}]}]}, probed)
+    return made
+
+
+def test_each_moment_is_looked_at(answer):
+    got = answer([span("host-sleep", 900, 3000), span("host-compute", 3000, 4500)], [("host-sleep", 1000, 2500), ("host-compute", 2500, 4000)])
+    assert (got.idle, got.holes, got.excused) == (4000, 500, 0)
+    assert got.said == {("host-sleep", "host-sleep"): 1500, ("host-sleep", "host-compute"): 500, ("host-compute", "host-compute"): 1000,
+                        ("host-compute", "none"): 500}
+    assert (sum(got.right.values()), sum(got.wrong.values())) == (2500, 500)
+    assert got.covered() == 0.875
+    assert got.differs == [(500, "host-sleep", "host-compute", 0, 2500, 3000, 0), (500, "host-compute", "none", None, 4000, 4500, 0)]
+
+
+def test_another_right_name_is_right(answer):
+    got = answer([span("input-wait", 900, 5000, also=["host-sleep"])], [("host-sleep", 1000, 5000)])
+    assert got.right == {"host-sleep": 4000}
+
+
+@pytest.mark.parametrize("probed, right, wrong", [(True, 0, 0), (False, 4000, 0)])
+def test_input_wait_is_right_where_nothing_shows_more(answer, probed, right, wrong):
+    got = answer([span("input-storage", 900, 5000)], [("input-wait", 1000, 5000)], probed=probed)
+    assert (sum(got.right.values()), sum(got.wrong.values())) == (right, wrong)
+
+
+def test_a_device_has_its_own_spans_once_work_is_queued(answer):
+    spans = [span("sync-bubble", 900, 5000), span("device-dependency", 0, 6000, role="device", device=0)]
+    queued = [(0, 0, 1000), (2000, 5000, 6000)]
+    got = answer(spans, [("sync-bubble", 1000, 2000), ("device-dependency", 2000, 5000)], kernels=queued)
+    assert got.right == {"sync-bubble": 1000, "device-dependency": 3000}
+    assert answer(spans, [("device-dependency", 1000, 5000)], kernels=queued).wrong == {"sync-bubble": 1000}
+
+
+def test_who_was_without_a_cpu_is_excused(answer):
+    spans = [span("host-lock", 900, 5000, on=OTHER)]
+    got = answer(spans, [("host-lock", 1000, 4000), ("host-sleep", 4000, 5000)], waits={OTHER: [[1500, 2500]], THREAD: [[4800, 5000]]})
+    assert (got.excused, sum(got.right.values()), sum(got.wrong.values())) == (1200, 2000, 800)
+
+
+def test_a_missing_cpu_may_be_misplaced_in_a_gap(answer):
+    spans = [span("host-lock", 900, 5000)]
+    waits = {THREAD: [[1500, 2500]]}
+    got = answer(spans, [("cpu-contention", 3000, 4000), ("host-lock", 1000, 3000)], waits=waits)
+    assert sum(got.wrong.values()) == 0
+    assert answer(spans, [("cpu-contention", 3000, 4500), ("host-lock", 1000, 3000)], waits=waits).wrong == {"host-lock": 500}
+
+
+def test_a_missing_cpu_that_the_trace_does_not_have_is_not_looked_at(answer):
+    spans = [span("host-compute", 900, 2000), span("cpu-contention", 2000, 3000), span("host-compute", 3000, 5000)]
+    got = answer(spans, [("host-compute", 1000, 5000)], waits={THREAD: [[2000, 2400]]})
+    assert got.wrong == {"cpu-contention": 400}
+    assert got.excused == 600
