@@ -151,8 +151,10 @@ bool advise_workers(struct advisor *a, struct advice *out)
 	figure_ns(out, "on_cpu_ns", workers.on_cpu_ns);
 	figure_ns(out, "read_ns", workers.read_ns);
 	figure_ns(out, "span_ns", span);
-	figure_count(out, steps ? "workers" : "workers_busy", workers.n);
-	if (steps) {
+	figure_count(out, "workers", workers.n);
+	if (!steps) {
+		figure_ns(out, "busy_ns", workers.work_ns);
+	} else {
 		figure_ns(out, "batch_work_ns", workers.work_ns / steps);
 		figure_ns(out, "step_ns", rest / steps);
 	}

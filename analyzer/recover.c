@@ -59,14 +59,17 @@ static void set_window(struct recovery *r, const struct summary_device *d)
 {
 	const struct device_timeline *t = d->timeline;
 	const struct device_phases *p = &d->phases;
+	size_t n = 0;
 
 	r->begin_ns = t->begin_ns;
 	r->end_ns = t->end_ns;
-	if (p->n_steps < STEPS_MIN)
+	for (size_t i = 0; i < p->n_steps; i++)
+		n += p->steps[i].step->kind == STEP;
+	if (n < STEPS_MIN)
 		return;
 	r->begin_ns = clamp64(p->steps[0].step->begin_ns, t->begin_ns, t->end_ns);
 	r->end_ns = clamp64(p->steps[p->n_steps - 1].step->end_ns, r->begin_ns, t->end_ns);
-	r->n_steps = p->n_steps;
+	r->n_steps = n;
 	if (recovery_span(r) < d->span_ns / 4) {
 		r->begin_ns = t->begin_ns;
 		r->end_ns = t->end_ns;

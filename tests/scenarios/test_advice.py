@@ -104,8 +104,9 @@ def test_sleep(recorder, script):
     assert have["site"] == f"train.py:{line_of(script, 'time.sleep(args.sleep_ms')} in Trainer.mistakes"
     said = advice(made, "no-sleep")
     (device,) = made["devices"]
-    assert said["next"] == "compute" and said["next_ns"] == device["compute_ns"]
-    assert abs(said["ceiling"] - (device["span_ns"] / (device["span_ns"] - have["lost_ns"]) - 1)) < 1e-4
+    (span,) = {loss["span_ns"] for loss in made["recoverable"]}  # the steps', where they are known
+    assert said["next"] == "compute" and 0.9 * device["compute_ns"] < said["next_ns"] <= device["compute_ns"]
+    assert abs(said["ceiling"] - (span / (span - have["lost_ns"]) - 1)) < 1e-4
 
 
 @on_a_busy_machine
@@ -116,7 +117,7 @@ def test_slow_loader(recorder):
     command = [recorder.gpushim_path, "run", "--host", "ebpf", "--", *recorder.command(
         "train.py", "--steps", STEPS, "--checkpoint-every", 0, "--workers", 1, "--slow-loader", 150)]
     made, _ = report(recorder, command, shim=False)
-    have = figures(made, "more-workers", workers_busy=1)
+    have = figures(made, "more-workers", workers=1)
     assert have["needed"] in (2, 3) and STEPS - 1 <= have["waits"] <= STEPS + 1
     assert have["work_ns"] >= (STEPS - 1) * 150 * MS and have["lost_ns"] > 0.5 * (STEPS - 1) * 75 * MS
     assert "no-sleep" not in {a["id"] for a in made["advice"]}  # it is the worker that sleeps
