@@ -30,6 +30,9 @@ int64_t doubt_from(const struct device_timeline *d, const struct run *run)
 {
 	int64_t from_ns = INT64_MAX;
 
+	for (size_t i = 0; i < run->n_missing; i++)
+		if (!run->missing[i].host)
+			return INT64_MIN; /* it may have used any device, at any time */
 	for (size_t i = 0; i < run->n_traces; i++)
 		if (may_use(run->traces[i], &d->device))
 			from_ns = min64(from_ns, missing_from(run->traces[i]));

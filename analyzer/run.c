@@ -174,6 +174,12 @@ static bool watched(const struct run *run, struct host_trace *h)
 	return false;
 }
 
+/* Damaged before anything is said of whom it watched: that is told. */
+static bool says_nothing(const struct host_trace *h)
+{
+	return h->damage.kind && h->n_tasks == 0;
+}
+
 /* Only those are decoded that may be of the run. One that cannot be read takes nothing but its own chains away: that is told. */
 static enum err_kind take_hosts(struct run *out, struct run_files *files, int chosen, int64_t now_ns, struct error *e)
 {
@@ -190,7 +196,7 @@ static enum err_kind take_hosts(struct run *out, struct run_files *files, int ch
 		kind = host_trace_open(&h->trace, h->path, now_ns, e);
 		if (kind && !run_files_without_host(files, h->path, unsaid ? "" : out->listed[chosen].id, e))
 			return e->kind;
-		if (kind || (chosen != RUN_ALL && !watched(out, h->trace)))
+		if (kind || (chosen != RUN_ALL && !watched(out, h->trace) && !says_nothing(h->trace)))
 			continue;
 		out->hosts[out->n_hosts++] = h->trace;
 		h->trace = NULL;

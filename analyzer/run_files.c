@@ -212,12 +212,35 @@ static enum err_kind add_note(struct run_files *files, const char *path, struct 
 	return add_file(files, s.path, e);
 }
 
-/* What was found in a directory, and not named: of host probes the report can do without. */
+/* A recording of which not even the beginning can be read: of what process it is nobody knows. */
+static enum err_kind add_unreadable(struct run_files *files, const struct error *why, struct error *e)
+{
+	struct run_missing m = { .begin_real_ns = INT64_MAX };
+
+	if (!files->unreadable.kind)
+		files->unreadable = *why;
+	if (asprintf(&m.text, "%s: byte %" PRIu64 ": %s", why->file, why->byte, why->text) < 0)
+		m.text = NULL;
+	if (!m.text || !array_room(files->missing, files->n_missing, files->missing_cap)) {
+		free(m.text);
+		return no_memory(e);
+	}
+	files->missing[files->n_missing++] = m;
+	return ERR_NONE;
+}
+
+/* What was found in a directory, and not named: of host probes the report can do without, and without a process that left nothing. */
 static enum err_kind add_found(struct run_files *files, const char *path, struct error *e)
 {
 	enum err_kind kind = add_file(files, path, e);
+	struct error why;
 
-	return kind && ends_with(path, ".host.gst") && run_files_without_host(files, path, "", e) ? ERR_NONE : kind;
+	if (kind && ends_with(path, ".host.gst"))
+		return run_files_without_host(files, path, "", e) ? ERR_NONE : kind;
+	if (kind != ERR_FORMAT || e->byte == ERR_NO_BYTE)
+		return kind;
+	why = *e;
+	return add_unreadable(files, &why, e);
 }
 
 /* Every entry of the directory that `is` says. */
@@ -279,6 +302,10 @@ static enum err_kind add_directory(struct run_files *files, const char *path, st
 	}
 	if (kind || files->n > before || files->only_id || (files->hosts_alone && files->n_hosts > hosts_before))
 		return kind;
+	if (files->unreadable.kind) {
+		*e = files->unreadable;
+		return e->kind;
+	}
 	return err_set(e, ERR_FORMAT, path, ERR_NO_BYTE, "%s",
 		       files->n_missing ? files->missing[0].text
 		       : files->n_hosts > hosts_before

@@ -24,7 +24,7 @@ struct run_host { /* a file of host probes */
 	ino_t ino;
 };
 
-/* A trace of a directory that lies on another machine, or is gone (staged.h); or host probes that cannot be read. */
+/* A trace of a directory that lies on another machine, is gone (staged.h) or cannot be read; or host probes that cannot. */
 struct run_missing {
 	char *text; /* what to tell, untrusted */
 	char run_id[64];
@@ -39,6 +39,7 @@ struct run_files {
 	size_t n_hosts, hosts_cap;
 	struct run_missing *missing;
 	size_t n_missing, missing_cap;
+	struct error unreadable; /* the first recording of a directory that cannot be read; kind ERR_NONE: none */
 	bool hosts_alone;    /* files of host probes need no recording of a process beside them */
 	const char *only_id; /* not NULL: only files of this GPUSHIM_RUN; then what cannot be read, or is not there, is none of them */
 };

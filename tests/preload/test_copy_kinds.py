@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-NAMES = {"Memcpy HtoD (Pageable -> Device)": "h2d-pageable", "Memcpy HtoD (Pinned -> Device)": "h2d-pinned", "Memcpy DtoH (Device -> Pageable)": "d2h-pageable",
-         "Memcpy DtoH (Device -> Pinned)": "d2h-pinned", "Memcpy DtoD (Device -> Device)": "d2d", "Memcpy PtoP (Device -> Device)": "peer"}
+NAMES = {"Memcpy HtoD (Pageable -> Device)": "h2d-pageable", "Memcpy HtoD (Pinned -> Device)": "h2d-pinned",
+         "Memcpy DtoH (Device -> Pageable)": "d2h-pageable", "Memcpy DtoH (Device -> Pinned)": "d2h-pinned",
+         "Memcpy DtoD (Device -> Device)": "d2d", "Memcpy PtoP (Device -> Device)": "peer"}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,8 @@ def test_kinds(recorder, run):
     true = collections.Counter(entry["kind"] for entry in log if entry.get("op") == "memcpy")
     assert collections.Counter(NAMES.get(event["name"], event["name"]) for event in events) == true
     assert set(true) == set(NAMES.values()) and sum(true.values()) == 35
-    by_call = [entry["kind"] for entry in sorted((e for e in log if e.get("op") == "memcpy" and e["graph"] is None), key=lambda e: e["submit_ns"])]
+    alone = (entry for entry in log if entry.get("op") == "memcpy" and entry["graph"] is None)
+    by_call = [entry["kind"] for entry in sorted(alone, key=lambda entry: entry["submit_ns"])]
     calls = sorted((event for event in events if "graph" not in event["args"]), key=lambda event: event["args"]["correlation"])
     assert [NAMES[event["name"]] for event in calls] == by_call
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* copy_kinds_linked: copies between every two kinds of memory there are, through each family of calls, on two devices: pageable, pinned, managed and
- * device memory, arrays, rows, boxes, unified pointers, other devices, a graph's nodes; and memsets. Prints how many. */
+/* copy_kinds_linked: copies between every two kinds of memory there are, through each family of calls, on two devices: pageable, pinned, managed
+ * and device memory, arrays, rows, boxes, unified pointers, other devices, a graph's nodes; and a memset. Prints how many. */
 #include "sample.h"
 
 #define BYTES 65536u
