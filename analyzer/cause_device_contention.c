@@ -52,6 +52,7 @@ void cause_device_contention(const struct gap_view *v, struct findings *out)
 	else
 		snprintf(
 			f->words->evidence, sizeof(f->words->evidence),
-			"ready for %s where a start takes %s (lower quartile of %u); nothing on record ran or was waited for",
+			"ready for %s where a start takes %s (lower quartile of %u); nothing on record ran or was waited for: "
+			"an unrecorded process had the device",
 			late, usual, v->device->n_latencies);
 }

@@ -7,7 +7,8 @@
  *   late      … which nothing stands before, but the host writes it only after 1.5 ms
  *   unseen    … which the host writes with a store
  *   latency   a kernel is queued while another stream's runs; the device takes long to start it (SIMGPU_LATENCY_US)
- *   alone     a kernel, a synchronise, a pause: what another process on the device does to it */
+ *   alone     a kernel, a synchronise, a pause: what another process on the device does to it
+ *   other     that process: half of the time the device is full of its kernels */
 #include <cuda.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -172,6 +173,19 @@ static void alone_round(void)
 	usleep(105000); /* the recorder looks at a start ten times a second */
 }
 
+/* A pause is twice as long as one of alone's: of four rounds there, about two find the device free. */
+static void other_round(void)
+{
+	long until_us = now_us() + 210000;
+
+	while (now_us() < until_us) {
+		for (int i = 0; i < 4; i++)
+			launch(&devices[0], devices[0].longer, devices[0].stream);
+		finish(&devices[0]);
+	}
+	usleep(210000);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc == 3 ? argv[1] : "";
@@ -196,6 +210,8 @@ int main(int argc, char **argv)
 			streams_round();
 		else if (strcmp(name, "latency") == 0)
 			latency_round();
+		else if (strcmp(name, "other") == 0)
+			other_round();
 		else
 			alone_round();
 	}
