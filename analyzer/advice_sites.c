@@ -26,19 +26,34 @@ struct places {
 	struct place at[PLACES];
 	size_t n;
 	uint64_t calls;
-	const struct stack **others; /* of calls that are not asked about */
-	size_t n_others;
+	const struct frame **others; /* the program's, that calls which are not asked about came through; by place */
+	size_t n_others, cap_others;
 };
 
-static bool same_text(const char *a, const char *b)
+static int by_text(const char *a, const char *b)
 {
-	return a == b || (a && b && !strcmp(a, b));
+	return a == b ? 0 : !a ? -1 : !b ? 1 : strcmp(a, b);
 }
 
-static bool same_place(const struct frame *a, const struct frame *b)
+/* The same statement; without a line the same function, without that the same address. */
+static int by_place(const struct frame *a, const struct frame *b)
 {
-	return a == b || (a->line == b->line && same_text(a->file, b->file) && same_text(a->function, b->function) &&
-			  (a->line || *a->function || a->address == b->address));
+	int c;
+
+	if (a == b)
+		return 0;
+	if (a->line != b->line)
+		return a->line < b->line ? -1 : 1;
+	if ((c = by_text(a->file, b->file)) || (c = by_text(a->function, b->function)))
+		return c;
+	if (a->line || *a->function || a->address == b->address)
+		return 0;
+	return a->address < b->address ? -1 : 1;
+}
+
+static int by_place_of(const void *a, const void *b)
+{
+	return by_place(*(const struct frame *const *)a, *(const struct frame *const *)b);
 }
 
 static int by_number(const void *a, const void *b)
@@ -54,11 +69,7 @@ static int by_number(const void *a, const void *b)
 
 static bool is_others(const struct places *p, const struct frame *f)
 {
-	for (size_t i = 0; i < p->n_others; i++)
-		for (size_t k = 0; k < p->others[i]->n_frames; k++)
-			if (p->others[i]->frames[k].own && same_place(&p->others[i]->frames[k], f))
-				return true;
-	return false;
+	return bsearch(&f, p->others, p->n_others, sizeof(*p->others), by_place_of) != NULL;
 }
 
 static const struct frame *named_frame(const struct places *p, const struct stack *s)
@@ -96,7 +107,7 @@ static void add_place(struct places *p, const struct frame *f)
 	size_t at = 0;
 
 	p->calls++;
-	while (at < p->n && !same_place(p->at[at].frame, f))
+	while (at < p->n && by_place(p->at[at].frame, f))
 		at++;
 	if (at == p->n && p->n < PLACES) {
 		p->at[p->n] = (struct place){ .frame = f, .order = p->n };
@@ -106,39 +117,89 @@ static void add_place(struct places *p, const struct frame *f)
 		p->at[at].n++;
 }
 
-static void add_other(struct places *p, const struct stack *s)
+static bool add_others(struct places *p, const struct stack *s)
 {
-	for (size_t i = 0; i < p->n_others; i++)
-		if (p->others[i] == s)
-			return;
-	if (p->n_others < OTHERS)
-		p->others[p->n_others++] = s;
+	for (size_t i = 0; i < s->n_frames; i++) {
+		if (!s->frames[i].own)
+			continue;
+		if (!array_room(p->others, p->n_others, p->cap_others))
+			return false;
+		p->others[p->n_others++] = &s->frames[i];
+	}
+	return true;
 }
 
-/* First the other calls' stacks are found, then with these the places. */
-static void look_at(struct places *p, const struct advisor *a, const struct trace *t, const struct stack_thread *st,
-		    call_wanted *wanted, bool others)
+struct looker {
+	struct places *p;
+	const struct advisor *a;
+	const struct trace *t;
+	call_wanted *wanted;
+	const struct frame *
+		*named; /* by stack: what add_place was told of it; in the first pass: not NULL, it was added */
+	uint32_t ordinal;
+	bool others; /* the first pass, in which the other calls' stacks are found */
+};
+
+static bool look_at_stack(const struct looker *l, const struct call *c, uint32_t stack)
 {
-	const struct process_records *process = threads_process(&a->summary->threads, t);
+	const struct stack *s = &l->t->stacks.all[stack];
+	bool wanted = l->wanted(l->t, c);
+
+	if (!s->n_frames)
+		return true;
+	if (l->others) {
+		if (wanted || l->named[stack])
+			return true;
+		l->named[stack] = &s->frames[0];
+		return add_others(l->p, s);
+	}
+	if (!wanted || !seen_call(l->a, l->t, l->ordinal, c))
+		return true;
+	if (!l->named[stack])
+		l->named[stack] = named_frame(l->p, s);
+	add_place(l->p, l->named[stack]);
+	return true;
+}
+
+static bool look_at_thread(const struct looker *l, const struct stack_thread *st)
+{
+	const struct process_records *process = threads_process(&l->a->summary->threads, l->t);
 	const struct thread_records *r = process ? threads_find(process, st->tid) : NULL;
-	uint32_t ordinal = recover_ordinal(a->device, t);
 	const struct call *last = NULL;
 
 	for (size_t i = 0; r && i < st->n_calls; i++) {
 		const struct call *c = call_of(r, &st->calls[i]);
-		const struct frame *f;
 
 		if (!c || c == last || st->calls[i].stack == GST_NONE)
 			continue;
-		if (others && !wanted(t, c))
-			add_other(p, &t->stacks.all[st->calls[i].stack]);
-		if (others || !seen_call(a, t, ordinal, c) || !wanted(t, c))
-			continue;
-		f = named_frame(p, &t->stacks.all[st->calls[i].stack]);
-		if (f)
-			add_place(p, f);
+		if (!look_at_stack(l, c, st->calls[i].stack))
+			return false;
 		last = c;
 	}
+	return true;
+}
+
+static bool look(struct places *p, const struct advisor *a, call_wanted *wanted, bool others)
+{
+	const struct run *run = a->summary->run;
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < run->n_traces; i++) {
+		const struct stacks *s = &run->traces[i]->stacks;
+		struct looker l = { .p = p,
+				    .a = a,
+				    .t = run->traces[i],
+				    .wanted = wanted,
+				    .named = array_new(s->n, sizeof(*l.named)),
+				    .ordinal = recover_ordinal(a->device, run->traces[i]),
+				    .others = others };
+
+		ok = l.named != NULL;
+		for (size_t k = 0; ok && k < s->n_threads; k++)
+			ok = look_at_thread(&l, &s->threads[k]);
+		free(l.named);
+	}
+	return ok;
 }
 
 static void say(struct advisor *a, struct advice *out, struct places *p)
@@ -162,15 +223,14 @@ static void say(struct advisor *a, struct advice *out, struct places *p)
 
 void seen_sites(struct advisor *a, struct advice *out, call_wanted *wanted)
 {
-	const struct run *run = a->summary->run;
-	struct places p = { .others = array_new(OTHERS, sizeof(*p.others)) };
+	struct places p = { .n = 0 };
+	bool ok = (p.others = array_grow(NULL, &p.cap_others, sizeof(*p.others))) && look(&p, a, wanted, true);
 
-	a->failed |= !p.others;
-	for (int others = 1; p.others && others >= 0; others--)
-		for (size_t i = 0; i < run->n_traces; i++)
-			for (size_t k = 0; k < run->traces[i]->stacks.n_threads; k++)
-				look_at(&p, a, run->traces[i], &run->traces[i]->stacks.threads[k], wanted, others);
-	if (p.n)
+	if (ok)
+		array_sort(p.others, p.n_others, sizeof(*p.others), by_place_of);
+	ok = ok && look(&p, a, wanted, false);
+	a->failed |= !ok;
+	if (ok && p.n)
 		say(a, out, &p);
 	free(p.others);
 }

@@ -18,7 +18,7 @@ static const char *const names[RECOVER_COUNT] = {
 #define CAUSE(name, id, title, advice) id,
 #include "causes.def"
 #define LIMIT(cause, rule)
-#define EXPOSED(name, id) id,
+#define EXPOSED(name, id, rule) id,
 #include "recover.def"
 #undef LIMIT
 #undef EXPOSED
@@ -26,7 +26,7 @@ static const char *const names[RECOVER_COUNT] = {
 
 static const enum recover_rule rules[RECOVER_COUNT] = {
 #define LIMIT(cause, rule) [RECOVER_##cause] = (rule),
-#define EXPOSED(name, id) [RECOVER_##name] = RECOVER_OVERLAP,
+#define EXPOSED(name, id, rule) [RECOVER_##name] = (rule),
 #include "recover.def"
 #undef LIMIT
 #undef EXPOSED
@@ -163,14 +163,31 @@ static void add_slowest(struct recovery *r, const struct device_timeline *d)
 	}
 }
 
-static void add_work(struct recovery *r)
+/* Where the ranks tell, waiting for the last of them is apart from the transfer; in the steps as in the whole. */
+static void add_comm(struct recovery *r, const struct summary_device *d)
+{
+	int64_t all = r->parts.comm_ns, whole = d->timeline->comm_ns;
+	double share = whole > 0 ? (double)all / (double)whole : 0;
+	int64_t wait = min64(all, (int64_t)((double)d->comm_wait_ns * share));
+	int64_t transfer = min64(all - wait, (int64_t)((double)d->comm_transfer_ns * share));
+
+	if (!r->n_steps) {
+		wait = d->comm_wait_ns;
+		transfer = d->comm_transfer_ns;
+	}
+	add_exposed(r, RECOVER_comm_wait, wait);
+	add_exposed(r, RECOVER_comm_transfer, transfer);
+	add_exposed(r, RECOVER_comm_unsplit, all - wait - transfer);
+}
+
+static void add_work(struct recovery *r, const struct summary_device *d)
 {
 	const struct partition *p = &r->parts;
 
 	for (int i = 0; i < 8; i++)
 		add_exposed(r, of_copy((uint8_t)i), p->copy_ns[i]);
 	add_exposed(r, RECOVER_memset, p->memset_ns);
-	add_exposed(r, RECOVER_comm, p->comm_ns);
+	add_comm(r, d);
 }
 
 /* What bursts say of the time that is counted as compute and cannot be told: as much of it as lies in the steps. */
@@ -270,7 +287,7 @@ static int64_t can_be_won(const struct recovery *r, enum recover_id id)
 		break;
 	case RECOVER_OVERLAP:
 		left = r->parts.compute_ns - r->likely_idle_ns;
-		if (id != RECOVER_comm)
+		if (id != RECOVER_comm_transfer && id != RECOVER_comm_unsplit)
 			left = min64(left, r->slowest_ns[id]);
 		break;
 	case RECOVER_NODES:
@@ -330,7 +347,7 @@ enum err_kind recovery_build(struct recovery *r, const struct summary *s, const 
 	if (!set_parts(r, d->timeline))
 		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
 	add_gaps(r, &d->attribution);
-	add_work(r);
+	add_work(r, d);
 	add_slowest(r, d->timeline);
 	add_likely(r, d);
 	if (r->of[RECOVER_sync_bubble].lost_ns || r->of[RECOVER_sync_bubble].likely_ns)

@@ -20,7 +20,7 @@ enum recover_id { /* the causes, in their order; then exposed work */
 #define CAUSE(name, id, title, advice) RECOVER_##name,
 #include "causes.def"
 #define LIMIT(cause, rule)
-#define EXPOSED(name, id) RECOVER_##name,
+#define EXPOSED(name, id, rule) RECOVER_##name,
 #include "recover.def"
 #undef LIMIT
 #undef EXPOSED
@@ -56,7 +56,7 @@ enum err_kind recovery_build(struct recovery *out, const struct summary *s, cons
 
 /* T/(T-R) - 1 */
 double recover_ceiling(int64_t span_ns, int64_t recoverable_ns);
-const char *recover_name(enum recover_id id); /* "sync-bubble", "copy-h2d-pageable", "comm" */
+const char *recover_name(enum recover_id id); /* "sync-bubble", "copy-h2d-pageable" */
 
 static inline enum recover_id recover_of_cause(enum cause_id cause)
 {

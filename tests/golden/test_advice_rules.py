@@ -48,7 +48,7 @@ def check_losses(device, losses):
     if losses and not losses[0]["steps"]:
         assert {id: ns for id, ns in device["causes"].items() if ns} == {id: ns for id, ns in lost.items() if id in CAUSES and ns}
         assert device["copy_exposed_ns"] == sum(ns for id, ns in lost.items() if id.startswith("copy-") or id == "memset")
-        assert device["comm_exposed_ns"] == lost.get("comm", 0)
+        assert {id: ns for id, ns in device["comm"].items() if ns} == {id: ns for id, ns in lost.items() if id.startswith("comm-") and id in EXPOSED}
     for id, ns in lost.items():
         if id in CAUSES:
             assert ns <= device["causes"][id]
@@ -131,3 +131,16 @@ def test_every_row_has_its_figures():
     code = "".join(path.read_text() for path in ANALYZER.glob("advice*.c"))
     names = set(re.findall(r"\{(\w+)[|}]", (ANALYZER / "advice.def").read_text())) - {"name"}
     assert names and not {name for name in names if f'"{name}"' not in code}
+
+
+def test_stragglers(report):  # noqa: F811
+    """Waiting for other ranks is told apart from the transfer: on the ranks that wait, with the rank that is waited for and what keeps it."""
+    made = report("ranks-straggler")
+    waits = {loss["device"]: loss for loss in made["recoverable"] if loss["id"] == "comm-wait"}
+    assert set(waits) == {device["device"] for device in made["devices"] if device["comm"]["comm-wait"]}
+    said = [advice for advice in made["advice"] if advice["id"] == "straggler"]
+    assert said and {advice["device"] for advice in said} == set(waits)
+    for advice in said:
+        assert {name: advice["figures"][name] for name in ("rank", "last", "timed", "doing")} == {"rank": 2, "last": 10, "timed": 10, "doing": "host-sleep"}
+        assert "rank 2" in advice["text"] and advice["figures"]["exposed_ns"] == waits[advice["device"]]["lost_ns"]
+    assert not [advice for advice in report("ranks-absent")["advice"] if advice["id"] == "straggler"]
