@@ -12,6 +12,7 @@
 #include "cause_rules.h"
 #include "doubt.h"
 #include "gap_view.h"
+#include "ns.h"
 #include "text.h"
 
 #define NOBODY SIZE_MAX
@@ -146,6 +147,15 @@ static int by_begin(const void *a, const void *b)
 	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
 }
 
+/* Rule 7 of CAUSES: once the next work was submitted, and the device had the time it takes to start it, the host is innocent. */
+static int64_t until(const struct gap_view *v, const struct finding *f)
+{
+	if (!v->submit || f->cause == CAUSE_device_dependency || f->cause == CAUSE_device_latency ||
+	    f->cause == CAUSE_device_contention)
+		return v->gap->end_ns;
+	return min64(v->gap->end_ns, sum64(v->submit->end_ns, sum64(gap_view_latency_ns(v), v->gap->end_error_ns)));
+}
+
 /* Clips to the gap and drops what is empty. Records that may be missing make everything an inference (rule 5). */
 static void clip(struct engine *g, const struct gap *gap, bool doubt)
 {
@@ -157,8 +167,7 @@ static void clip(struct engine *g, const struct gap *gap, bool doubt)
 
 		if (f->begin_ns < gap->begin_ns)
 			f->begin_ns = gap->begin_ns;
-		if (f->end_ns > gap->end_ns)
-			f->end_ns = gap->end_ns;
+		f->end_ns = min64(f->end_ns, until(&g->view, f));
 		if (f->end_ns <= f->begin_ns)
 			continue;
 		if (doubt)

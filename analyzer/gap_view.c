@@ -40,7 +40,8 @@ static void set_calls(struct gap_view *v, const struct thread_records *r)
 	}
 	v->calls = r->calls + begin;
 	v->n_calls = end - begin;
-	for (size_t i = after > begin ? after - begin : 0; v->submit && i < v->n_calls; i++) {
+	/* it may have begun before the gap: what the thread did behind it is no cause */
+	for (size_t i = 0; v->submit && i < v->n_calls; i++) {
 		if (v->calls[i] == v->submit)
 			v->n_calls = i + 1;
 	}
