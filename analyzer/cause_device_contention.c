@@ -47,12 +47,11 @@ void cause_device_contention(const struct gap_view *v, struct findings *out)
 	text_duration(usual, v->device->latency_ns);
 	if (other)
 		snprintf(f->words->evidence, sizeof(f->words->evidence),
-			 "ready for %s where a start takes %s (lower quartile of %u); process %u had the device before",
-			 late, usual, v->device->n_latencies, other->trace->header.pid);
+			 "ready for %s where a start takes %s (by %u starts); process %u had the device before", late,
+			 usual, v->device->n_latencies, other->trace->header.pid);
 	else
-		snprintf(
-			f->words->evidence, sizeof(f->words->evidence),
-			"ready for %s where a start takes %s (lower quartile of %u); nothing on record ran or was waited for: "
-			"an unrecorded process had the device",
-			late, usual, v->device->n_latencies);
+		snprintf(f->words->evidence, sizeof(f->words->evidence),
+			 "ready for %s where a start takes %s (by %u starts); nothing on record ran or was waited for: "
+			 "an unrecorded process had the device",
+			 late, usual, v->device->n_latencies);
 }

@@ -25,7 +25,7 @@ void cause_device_latency(const struct gap_view *v, struct findings *out)
 	chain_submitter(f, v, "its work was queued");
 	if (v->device->latency_ns)
 		snprintf(f->words->evidence, sizeof(f->words->evidence),
-			 "submitted %s before the gap; to start work takes this device %s (lower quartile of %u)",
+			 "submitted %s before the gap; to start work takes this device %s (by %u starts)",
 			 text_duration(early, v->gap->begin_ns - v->submit->end_ns),
 			 text_duration(usual, v->device->latency_ns), v->device->n_latencies);
 	else

@@ -7,6 +7,7 @@
 #include "alloc.h"
 #include "facts.h"
 #include "futex_looks.h"
+#include "latency.h"
 #include "ns.h"
 
 /* A damaged record may claim a call of hours: looking back for calls that reach into the gap stops after this many. */

@@ -76,7 +76,6 @@ int64_t gap_view_ready_ns(const struct gap_view *v);
 int64_t gap_view_ready_by_ns(const struct gap_view *v);
 
 /* What is still the device's own latency: LATENCY_TIMES what it takes in this run, or the allowance where that is not known. */
-#define LATENCY_TIMES 10
 int64_t gap_view_latency_ns(const struct gap_view *v);
 
 /* From when on the thread had something to save: its first copy from the device in the gap had returned, or such a copy was the device's last work

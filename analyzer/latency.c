@@ -14,6 +14,13 @@ int64_t latency_quartile(int64_t *seen, size_t n)
 	return n < FEW ? 0 : seen[n / 4];
 }
 
+int64_t latency_own(int64_t *seen, size_t n)
+{
+	int64_t quartile_ns = n ? latency_quartile(seen, n) : 0, least_ns = n ? max64(seen[0], LATENCY_NS) : 0;
+
+	return quartile_ns > LATENCY_TIMES * least_ns ? least_ns : quartile_ns;
+}
+
 /* Only where the device's clock says when. */
 static bool add_start(struct facts *out, const struct edge *edge, const struct firing *f)
 {

@@ -206,7 +206,7 @@ static bool set_latency(struct device_timeline *out, const struct builder *b, co
 		}
 	}
 	out->n_latencies = (uint32_t)n;
-	out->latency_ns = latency_quartile(seen, n);
+	out->latency_ns = latency_own(seen, n);
 	free(seen);
 	return ok;
 }

@@ -98,7 +98,7 @@ struct device_timeline {
 	int64_t compute_ns, comm_ns, memset_ns;
 	int64_t copy_ns[8]; /* by enum gst_copy_kind */
 	int64_t idle_ns, idle_error_ns, unresolved_ns; /* idle_error: the gaps' errors and what the first work's start may hide */
-	int64_t latency_ns; /* what it takes to start work that is ready, as seen in this run (lower quartile); 0: too seldom seen */
+	int64_t latency_ns; /* what it takes to start work that is ready, as seen in this run (latency.h); 0: too seldom seen */
 	uint32_t n_latencies;
 	struct estimate estimate; /* of unresolved_ns */
 	int64_t settled_ns; /* until then work from before the records begin may have run (front.h); INT64_MIN none */

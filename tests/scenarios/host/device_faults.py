@@ -3,6 +3,7 @@
 the simulated driver is told (SIMGPU_SLOW)."""
 
 import os
+import subprocess
 
 from faults import linked
 
@@ -150,6 +151,18 @@ def latency(place):
     return measured(place, plan)
 
 
+@about("device-contention")
+def contended(place):
+    """Another process, which nobody records, has the device for much of the time; not for all of it, or nobody knows what a start takes."""
+    shared = place.folder / "device"
+    command = [place.build / "host" / "hog_linked", int(place.draw(200, 2_000, 500)), place.whole(4, 40, 10), int(place.draw(1_000, 10_000, 2_000))]
+    hog = subprocess.Popen([str(word) for word in command], env={"LD_LIBRARY_PATH": str(place.build / "simgpu"), "SIMGPU_SHARED": str(shared)},
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    place.janitor.later("kill", hog.pid)
+    hog.stdout.readline()
+    return measured(place, plan_of(place, "contended", LAB_DEVICES=1, LAB_STREAMS=1, SIMGPU_DEVICES=1, SIMGPU_SHARED=shared))
+
+
 @about("host-compute", "host-sleep", "allocator")
 def feeders(place):
     """One thread for each."""
@@ -179,5 +192,5 @@ def reduce(place):
 
 
 FAULTS = {f.__name__.replace("_", "-"): f for f in (
-    sync, sync_other, launch, launch_measured, compute, compute_between, allocator, out_of_memory, module, lazy, compiler, comm, output, dependency, latency, feeders,
+    sync, sync_other, launch, launch_measured, compute, compute_between, allocator, out_of_memory, module, lazy, compiler, comm, output, dependency, latency, contended, feeders,
     copy, reduce)}

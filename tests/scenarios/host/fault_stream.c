@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fault_stream.c: the next kernel is queued while the device is still busy, and behind something that takes longer ($LAB_WAY): a host function in its own
  * stream or in one whose event it waits for, another device's kernel, a value that the host writes, or another stream, a host node of a graph.
- * The truth is from then to that something's end. Or behind nothing: then the device takes its own time ($SIMGPU_LATENCY_US). */
+ * The truth is from then to that something's end. Or behind nothing: then the device takes its own time ($SIMGPU_LATENCY_US), or has
+ * been taken by another process. */
 #include "work.h"
 
 #include <pthread.h>
@@ -197,5 +198,38 @@ static void act_latency(long step)
 	}
 }
 
+/* ---- contention: nothing to wait for, but another process has the device ($SIMGPU_SHARED) ------------------------------------- */
+
+static void open_contended(void)
+{
+	next = work_kernel(0, "shared__300us");
+	stream = work_stream(0, 0);
+}
+
+/* The step's own kernel waits as well. */
+static void ahead_contended(long step)
+{
+	static char name[32];
+	struct span s = span_begin("device-contention", "main", step);
+
+	snprintf(name, sizeof(name), "step__%ldus", lab_param("LAB_KERNEL_US", 2000));
+	s.until = name;
+	span_end(&s);
+}
+
+static void act_contended(long step)
+{
+	for (int i = 0; i < 10; i++) {
+		struct span s;
+
+		work_launch(0, next, stream);
+		s = span_begin("device-contention", "main", step);
+		s.until = "shared__300us";
+		CHECK(cuStreamSynchronize(stream));
+		span_end(&s);
+	}
+}
+
 const struct fault fault_dependency = { "dependency", open_stream, NULL, act_stream, close_stream };
 const struct fault fault_latency = { "latency", open_latency, NULL, act_latency, NULL };
+const struct fault fault_contended = { "contended", open_contended, ahead_contended, act_contended, NULL };
