@@ -280,6 +280,7 @@ enum err_kind device_phases_build(struct device_phases *out, const struct device
 		}
 	}
 	free(sums.place);
+	ok = ok && steps_usual_build(&out->usual, out->steps, out->n_steps);
 	if (ok) {
 		array_sort(out->phases, out->n_phases, sizeof(*out->phases), by_idle);
 		return ERR_NONE;
@@ -290,6 +291,7 @@ enum err_kind device_phases_build(struct device_phases *out, const struct device
 
 void device_phases_free(struct device_phases *p)
 {
+	steps_usual_free(&p->usual);
 	free(p->steps);
 	free(p->phases);
 	*p = (struct device_phases){ 0 };

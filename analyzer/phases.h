@@ -4,6 +4,7 @@
 
 #include "cause.h"
 #include "range_stacks.h"
+#include "steps_usual.h"
 
 struct phase {
 	uint32_t node; /* in range_stacks */
@@ -21,6 +22,7 @@ struct step_idle {
 struct device_phases {
 	const struct trace_steps *of;           /* the process that works most on the device; NULL: no steps */
 	struct step_idle *steps; size_t n_steps;
+	struct steps_usual usual;               /* and which of them take longer */
 	int64_t startup_ns, shutdown_ns;        /* idle before the first step, after the last */
 	struct phase *phases; size_t n_phases;  /* longest idle first; none where the run has no ranges */
 };

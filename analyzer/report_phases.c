@@ -7,6 +7,7 @@
 
 #include "alloc.h"
 #include "ns.h"
+#include "report_steps.h"
 #include "text.h"
 
 #define PATH_MAX_NAMES 64
@@ -68,6 +69,7 @@ void report_phases_json(struct json *j, const struct summary *s)
 		for (size_t k = 0; k < s->devices[i].phases.n_steps; k++)
 			step_json(j, &s->devices[i], k);
 	json_array_end(j);
+	report_steps_usual_json(j, s);
 	json_key_array(j, "phases");
 	for (size_t i = 0; i < s->n_devices; i++)
 		for (size_t k = 0; k < s->devices[i].phases.n_phases; k++)
@@ -177,8 +179,7 @@ static int percent(int64_t part, int64_t whole)
 	return (int)(whole > INT64_MAX / 100 ? part / (whole / 100) : part * 100 / whole);
 }
 
-/* "input-wait 80 %, host-compute 15 %" */
-static void mainly(char *buf, size_t size, const struct phase *p)
+void causes_mainly(char *buf, size_t size, int64_t idle_ns, const int64_t causes_ns[CAUSE_COUNT])
 {
 	bool said[CAUSE_COUNT] = { false };
 	size_t used = 0;
@@ -188,14 +189,13 @@ static void mainly(char *buf, size_t size, const struct phase *p)
 		int best = -1;
 
 		for (int i = 0; i < CAUSE_COUNT; i++)
-			if (!said[i] && p->causes_ns[i] > p->idle_ns / LEAST &&
-			    (best < 0 || p->causes_ns[i] > p->causes_ns[best]))
+			if (!said[i] && causes_ns[i] > idle_ns / LEAST && (best < 0 || causes_ns[i] > causes_ns[best]))
 				best = i;
 		if (best < 0 || used >= size)
 			return;
 		said[best] = true;
 		used += (size_t)snprintf(buf + used, size - used, "%s%s %d %%", used ? ", " : "", cause_name(best),
-					 percent(p->causes_ns[best], p->idle_ns));
+					 percent(causes_ns[best], idle_ns));
 	}
 }
 
@@ -209,7 +209,7 @@ static void phase_row(const struct page *p, const struct summary *s, const struc
 		snprintf(path, sizeof(path), "(step, in no range of it)");
 	else
 		range_path(path, sizeof(path), &s->ranges, phase->node);
-	mainly(why, sizeof(why), phase);
+	causes_mainly(why, sizeof(why), phase->idle_ns, phase->causes_ns);
 	fprintf(p->out, "  %-*s", NAME, text_clean(clean, sizeof(clean), path, NAME - 1));
 	fprintf(p->out, " %9s %8s  ", text_duration(time, phase->idle_ns),
 		text_percent(share, phase->idle_ns, idle_ns));
@@ -237,6 +237,8 @@ enum err_kind report_phases(const struct page *p, const struct summary *s, struc
 							       : "what repeats in its launches");
 		titled = true;
 		ok = steps_line(p, s, &s->devices[i]);
+		if (ok)
+			report_outliers(p, &s->devices[i]);
 	}
 	if (ok && all.n && all.idle_ns && !only_outside(&all)) {
 		page_ink(p, INK_TITLE, "%s  %-*s", titled ? "" : "\n", NAME, "idle in phase");
@@ -248,40 +250,4 @@ enum err_kind report_phases(const struct page *p, const struct summary *s, struc
 	}
 	free(all.at);
 	return ok ? ERR_NONE : err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
-}
-
-/* ---- every step ---------------------------------------------------------------------------------------------------------- */
-
-static void step_row(const struct page *p, const struct summary_device *d, const struct step_idle *s)
-{
-	char name[NAME + 4], at[TEXT_SHORT], length[TEXT_SHORT], idle[TEXT_SHORT], share[TEXT_SHORT], why[128];
-	int64_t whole = s->step->end_ns - s->step->begin_ns;
-	struct phase sums = { .idle_ns = s->idle_ns };
-
-	memcpy(sums.causes_ns, s->causes_ns, sizeof(sums.causes_ns));
-	mainly(why, sizeof(why), &sums);
-	fprintf(p->out, "  %-20s %9s %9s %9s %7s  ", step_name(name, 21, s->step),
-		text_duration(at, s->step->begin_ns - d->timeline->begin_ns), text_duration(length, whole),
-		text_duration(idle, s->idle_ns), text_percent(share, s->idle_ns, whole));
-	page_wrap(p, INK_DIM, 62, 62, why);
-}
-
-void report_steps(FILE *out, const struct summary *s, const struct report_style *style)
-{
-	const struct page p = { out, style };
-	bool any = false;
-
-	for (size_t i = 0; i < s->n_devices; i++) {
-		const struct summary_device *d = &s->devices[i];
-
-		if (!d->phases.n_steps)
-			continue;
-		page_ink(&p, INK_TITLE, "%sdevice %" PRIu32 "\n", any ? "\n" : "", d->number);
-		page_ink(&p, INK_DIM, "  %-20s %9s %9s %9s %7s  %s\n", "step", "at", "length", "idle", "", "mainly");
-		for (size_t k = 0; k < d->phases.n_steps; k++)
-			step_row(&p, d, &d->phases.steps[k]);
-		any = true;
-	}
-	if (!any)
-		fputs("no steps: neither NVTX ranges nor launches repeat (gpushim info)\n", out);
 }

@@ -5,8 +5,11 @@
 #include "json.h"
 #include "report_page.h"
 
-/* Keys `steps` and `phases`. */
+/* Keys `steps`, `steps_usual` and `phases`. */
 void report_phases_json(struct json *j, const struct summary *s);
 
 /* A line on the steps, the phases with the most idle time; nothing where there are none. */
 enum err_kind report_phases(const struct page *p, const struct summary *s, struct error *e);
+
+/* "input-wait 80 %, host-compute 15 %" */
+void causes_mainly(char *buf, size_t size, int64_t idle_ns, const int64_t causes_ns[CAUSE_COUNT]);

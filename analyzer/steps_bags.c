@@ -36,26 +36,29 @@ void bags_clear(struct token_bags *b)
 	b->n = 0;
 }
 
-void bags_share(struct token_bags *b, size_t begin, size_t end, uint32_t shared[BAGS])
+void bags_share(struct token_bags *b, size_t begin, size_t end, struct bag_share shared[BAGS])
 {
 	for (size_t k = 0; k < BAGS; k++)
-		shared[k] = 0;
+		shared[k] = (struct bag_share){ 0, 0 };
 	for (size_t i = begin; i < end; i++) {
 		uint32_t nth = b->seen[b->s->ids[i]]++;
 
 		for (size_t k = 0; k < BAGS; k++)
-			shared[k] += nth < b->counts[b->s->ids[i]][k];
+			if (nth < b->counts[b->s->ids[i]][k]) {
+				shared[k].tokens++;
+				shared[k].work += token_work(b->s, i);
+			}
 	}
 	for (size_t i = begin; i < end; i++)
 		b->seen[b->s->ids[i]] = 0;
 }
 
-static uint64_t launches(const struct step_tokens *s, size_t begin, size_t end)
+uint64_t bags_work(const struct token_bags *b, size_t begin, size_t end)
 {
 	uint64_t n = 0;
 
 	for (size_t i = begin; i < end; i++)
-		n += token_work(s, i);
+		n += token_work(b->s, i);
 	return n;
 }
 
@@ -73,37 +76,45 @@ size_t bags_take(struct token_bags *b, size_t begin, size_t end)
 	} else {
 		b->n++;
 	}
-	b->at[which] = (struct bag){ begin, end - begin, 1, launches(b->s, begin, end) };
+	b->at[which] = (struct bag){ begin, end - begin, bags_work(b, begin, end), 1, 0 };
+	b->at[which].launches = b->at[which].work;
 	for (size_t i = begin; i < end; i++)
 		b->counts[b->s->ids[i]][which]++;
 	return which;
 }
 
-bool bag_is_like(size_t shared, size_t a, size_t b)
+static bool most_of(uint64_t shared, uint64_t a, uint64_t b)
 {
 	return shared * 5 >= (a > b ? a : b) * 3;
 }
 
 size_t bags_add(struct token_bags *b, size_t begin, size_t end)
 {
-	uint32_t shared[BAGS];
+	uint64_t work = bags_work(b, begin, end);
+	struct bag_share shared[BAGS];
 	size_t best = 0;
 
 	bags_share(b, begin, end, shared);
 	for (size_t k = 1; k < b->n; k++) /* in parts of what either has */
-		if ((uint64_t)shared[k] * (b->at[best].length + (end - begin)) >
-		    (uint64_t)shared[best] * (b->at[k].length + (end - begin)))
+		if ((uint64_t)shared[k].tokens * (b->at[best].length + (end - begin)) >
+		    (uint64_t)shared[best].tokens * (b->at[k].length + (end - begin)))
 			best = k;
-	if (!b->n || !bag_is_like(shared[best], b->at[best].length, end - begin))
+	if (!b->n || !most_of(shared[best].tokens, b->at[best].length, end - begin) ||
+	    !most_of(shared[best].work, b->at[best].work, work))
 		return bags_take(b, begin, end);
 	b->at[best].members++;
-	b->at[best].launches += launches(b->s, begin, end);
+	b->at[best].launches += work;
 	return best;
 }
 
-bool bag_is_as_long(const struct bag *b, size_t length)
+static bool about_as_many(uint64_t a, uint64_t b, uint64_t spare)
 {
-	return length * 4 >= b->length * 3 && length * 4 <= b->length * 5 + 4;
+	return b * 4 >= a * 3 && b * 4 <= a * 5 + spare;
+}
+
+bool bag_is_as_long(const struct bag *b, size_t length, uint64_t work)
+{
+	return about_as_many(b->length, length, 4) && about_as_many(b->work, work, 0);
 }
 
 static const struct bag *typical(const struct token_bags *b)
@@ -116,7 +127,7 @@ static const struct bag *typical(const struct token_bags *b)
 	best = most;
 	for (size_t k = 0; k < b->n; k++)
 		if (b->at[k].members > 1 && b->at[k].launches * 2 >= most->launches && b->at[k].length > best->length &&
-		    !bag_is_as_long(most, b->at[k].length))
+		    !bag_is_as_long(most, b->at[k].length, b->at[k].work))
 			best = &b->at[k];
 	return best;
 }
@@ -132,7 +143,7 @@ struct bags_sum bags_sum(const struct token_bags *b)
 		if (b->at[k].members < 2)
 			continue;
 		sum.all += b->at[k].launches;
-		if (!bag_is_as_long(sum.typical, b->at[k].length))
+		if (!bag_is_as_long(sum.typical, b->at[k].length, b->at[k].work))
 			continue;
 		sum.alike += b->at[k].launches;
 		sum.members += b->at[k].members;

@@ -9,6 +9,7 @@
 
 struct bag {
 	size_t begin, length; /* the stretch it was made of */
+	uint64_t work;        /* … and the kernels it launches */
 	size_t members;       /* stretches like it */
 	uint64_t launches;    /* … and what they launch, all together */
 };
@@ -25,15 +26,18 @@ bool bags_begin(struct token_bags *b, const struct step_tokens *s);
 void bags_free(struct token_bags *b);
 void bags_clear(struct token_bags *b);
 
-/* How many of the tokens of [begin, end) each bag has too. */
-void bags_share(struct token_bags *b, size_t begin, size_t end, uint32_t shared[BAGS]);
+struct bag_share {
+	size_t tokens;
+	uint64_t work;
+};
+
+/* How much of [begin, end) each bag has too. */
+void bags_share(struct token_bags *b, size_t begin, size_t end, struct bag_share shared[BAGS]);
 /* Makes it a bag, in place of the one with fewest members where there are BAGS; which. */
 size_t bags_take(struct token_bags *b, size_t begin, size_t end);
 /* Puts the stretch into the bag most like it, or into one of its own; which. */
 size_t bags_add(struct token_bags *b, size_t begin, size_t end);
 
-/* Of what both have at least three in five. */
-bool bag_is_like(size_t shared, size_t a, size_t b);
 /* Launches of those whose stretches come again. Copies do not count: a checkpoint has many. */
 struct bags_sum {
 	const struct bag *typical; /* the one that explains most; one that is longer, with half as much or more, before it: evaluations are short. NULL: none */
@@ -41,5 +45,7 @@ struct bags_sum {
 	size_t members;            /* of those as long */
 };
 struct bags_sum bags_sum(const struct token_bags *b);
-/* Is a stretch so long as long as those? */
-bool bag_is_as_long(const struct bag *b, size_t length);
+/* The kernels that it launches. */
+uint64_t bags_work(const struct token_bags *b, size_t begin, size_t end);
+/* Is such a stretch about as long as those, and launches about as many kernels? */
+bool bag_is_as_long(const struct bag *b, size_t length, uint64_t work);

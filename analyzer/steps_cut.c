@@ -70,6 +70,14 @@ static size_t of_the_first(const struct step_tokens *s, const struct period *p)
 	return (i + p->length - p->example % p->length) % p->length;
 }
 
+/* Is a batch copied there? Behind a copy to the host, which ends an iteration, or a pause that is not short; not while the device works on another one. */
+static bool is_input(const struct step_tokens *s, const struct period *p, size_t i, int64_t usual, int64_t longest)
+{
+	uint8_t before = kind_at(s, p, i + p->length - 1);
+
+	return kind_at(s, p, i) == TOKEN_H2D && before != TOKEN_H2D && (before == TOKEN_D2H || usual >= longest / 10);
+}
+
 /* The first launch of an iteration, counted from the anchor. */
 static size_t first_launch(const struct step_tokens *s, const struct period *p, const int64_t *usual)
 {
@@ -78,8 +86,7 @@ static size_t first_launch(const struct step_tokens *s, const struct period *p, 
 	for (size_t i = 1; i < p->length; i++)
 		longest = usual[i] > usual[longest] ? i : longest;
 	for (size_t i = 0; i < p->length; i++)
-		if (kind_at(s, p, i) == TOKEN_H2D && kind_at(s, p, i + p->length - 1) != TOKEN_H2D &&
-		    usual[i] >= usual[longest] / 10 && (copy == SIZE_MAX || usual[i] > usual[copy]))
+		if (is_input(s, p, i, usual[i], usual[longest]) && (copy == SIZE_MAX || usual[i] > usual[copy]))
 			copy = i;
 	if (copy != SIZE_MAX)
 		return copy;

@@ -31,20 +31,21 @@ static size_t end_of(const struct loop *l, size_t i)
 static const struct bag *holds_one(struct loop *l, size_t begin, size_t end, size_t *shared)
 {
 	const struct bag *typical = bags_sum(&l->bags).typical, *best = NULL;
-	uint32_t all[BAGS];
+	uint64_t work = bags_work(&l->bags, begin, end);
+	struct bag_share all[BAGS];
 
 	bags_share(&l->bags, begin, end, all);
 	*shared = 0;
 	for (size_t k = 0; typical && k < l->bags.n; k++) {
 		const struct bag *b = &l->bags.at[k];
-		bool most = (uint64_t)all[k] * 5 >= b->length * 3;
-		bool as_many = (uint64_t)all[k] * 20 >= b->length * 7 && bag_is_as_long(b, end - begin);
+		bool most = (uint64_t)all[k].tokens * 5 >= b->length * 3 && all[k].work * 2 >= b->work;
+		bool as_many = (uint64_t)all[k].tokens * 20 >= b->length * 7 && bag_is_as_long(b, end - begin, work);
 
-		if (b->members < 2 || !bag_is_as_long(typical, b->length) || !(most || as_many))
+		if (b->members < 2 || !bag_is_as_long(typical, b->length, b->work) || !(most || as_many))
 			continue;
-		if (!best || (uint64_t)all[k] * best->length > *shared * b->length) {
+		if (!best || (uint64_t)all[k].tokens * best->length > *shared * b->length) {
 			best = b;
-			*shared = all[k];
+			*shared = all[k].tokens;
 		}
 	}
 	return best;

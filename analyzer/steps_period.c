@@ -204,7 +204,7 @@ static bool has_phases(const struct search *x, const struct candidate *c, const 
 		if (!anchor_is_at(&c->anchor, x->s, i))
 			continue;
 		if (last != SIZE_MAX) {
-			bool now = !bag_is_as_long(typical, i - last);
+			bool now = !bag_is_as_long(typical, i - last, bags_work(x->bags, last, i));
 
 			others += now;
 			runs += now && !other;
@@ -320,7 +320,7 @@ static bool is_a_part(const struct candidate *c, const struct candidate *of)
 	if (of->length <= c->length || of->length > LEVEL_RATIO * c->length)
 		return false;
 	if (c->members * 2 <= of->members * 3)
-		return of_share > share || (c->r->n * 2 > of->r->n * 3 && of_share + 5 >= share);
+		return of_share > share + 5 || (c->r->n * 2 > of->r->n * 3 && of_share + 5 >= share);
 	return c->turns && !c->inputs && !same_level(c, of) && of->most * 20 > of->alike * 17 && of_share + 5 >= share;
 }
 

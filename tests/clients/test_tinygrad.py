@@ -2,6 +2,7 @@
 """tinygrad trains a small network on the simulated driver: the recorder changes nothing, and the report agrees with the truth."""
 
 import pytest
+import step_truth
 import truth
 
 # What a step is, and how long a kernel takes: those of 3 us are done long before the next is launched.
@@ -29,7 +30,15 @@ def training(tinygrad, outcome):
 
 @pytest.mark.parametrize(("mode", "kernel_us"), MODES)
 def test_agrees(training, mode, kernel_us):
-    truth.agree(training(mode, 20, env={"SIMGPU_KERNEL_US": kernel_us}))
+    """Its steps, too, of which the first two are like no other: nothing but their copies before there is a graph."""
+    record = training(mode, 20, "--step-log", "steps.txt", env={"SIMGPU_KERNEL_US": kernel_us})
+
+    def checked():
+        run = record()
+        assert step_truth.check(run, run.folder / "steps.txt") == []
+        return run
+
+    truth.agree(checked)
 
 
 @pytest.mark.parametrize("mode", ["replay", "graph"])

@@ -55,14 +55,26 @@ def test_steps_and_phases(page):
 
 def test_each_step(page):
     text = page("nvtx-phases", options=["--steps"])
-    assert text == ("device 0 step at length idle mainly step 1 -360.0 us 1.0 ms 290.0 us 29.0 % unexplained 100 % "
-                    "step 2 640.0 us 1.0 ms 650.0 us 65.0 % unexplained 100 % step 3 1.6 ms 950.0 us 510.0 us 53.7 % unexplained 100 %")
+    assert text == ("device 0 steps by NVTX ranges step at length idle mainly step 1 -360.0 us 1.0 ms 290.0 us 29.0 % unexplained 100 % "
+                    "step 2 640.0 us 1.0 ms 650.0 us 65.0 % unexplained 100 % step 3 1.6 ms 950.0 us 510.0 us 53.7 % unexplained 100 % "
+                    "in a step median mean of its length idle 510.0 us 483.3 us 49.2 % unexplained 510.0 us 483.3 us 49.2 %")
 
 
 def test_a_step_without_length(page):
     text = page("nvtx-killed", options=["--steps"])
-    assert "step 2 2.4 ms 2.5 ms 1.5 ms 60.5 % sync-bubble 66 %, unexplained 33 %" in text and text.endswith("step 4 6.9 ms 0 ns 0 ns 0.0 %")
+    assert "step 2 2.4 ms 2.5 ms 1.5 ms 60.5 % sync-bubble 66 %, unexplained 33 %" in text and "step 4 6.9 ms 0 ns 0 ns 0.0 % in a step" in text
     assert "4 steps (step 1 to step 4), half of them within 2.4 ms" in page("nvtx-killed")
+
+
+def test_steps_without_ranges(page):
+    text = page("steps-by-launches")
+    assert ("steps and phases by what repeats in its launches 12 steps (step 0 to step 11), half of them within 1.0 ms; the device was idle in 37.6 % of "
+            "them, longest in step 7: 2.3 ms step 7 took 2.0 ms longer than half of them: module-load 2.0 ms longest gaps") in text
+    text = page("steps-by-launches", options=["--steps"])
+    assert text.startswith("device 0 steps by what repeats in the launches step at length idle mainly step 0 490.0 us 1.0 ms 295.0 us 29.5 % ")
+    assert "after step 4 5.5 ms 1.0 ms 370.0 us 37.0 %" in text and "step 7 8.5 ms 3.0 ms 2.3 ms 76.5 % module-load 87 %, sync-bubble 12 % step 8" in text
+    assert text.endswith("step 7 took 2.0 ms longer than half of them: module-load 2.0 ms")
+    assert "in a step median mean of its length idle 295.0 us 438.3 us 37.6 % module-load 0 ns 166.7 us 14.3 %" in text
 
 
 def test_no_steps(page):

@@ -535,6 +535,26 @@ static void what_waits_in_between(void **state)
 	end(p);
 }
 
+/* It takes its time between a batch's copy and the first kernel, more than between two batches. */
+static void the_batch_comes_first(void **state)
+{
+	struct program *p = begin(3);
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		step_begins(p);
+		copy(p, GST_COPY_H2D_PAGEABLE, 200000);
+		copy(p, GST_COPY_H2D_PAGEABLE, 256);
+		pause_us(p, 100000);
+		for (int k = 0; k < 9; k++)
+			launch(p, k % 2 ? "a" : "b");
+		item(p);
+		pause_us(p, 500);
+	}
+	assert_steps(p, 0, 0);
+	end(p);
+}
+
 /* ---- none ------------------------------------------------------------------------------------------------------------------ */
 
 static void random_launches(struct program *p, int kernels, int n, int more_of_one)
@@ -676,6 +696,7 @@ int main(void)
 		cmocka_unit_test(a_graph_is_replayed),
 		cmocka_unit_test(layers_are_no_steps),
 		cmocka_unit_test(what_waits_in_between),
+		cmocka_unit_test(the_batch_comes_first),
 		cmocka_unit_test(random_launches_have_none),
 		cmocka_unit_test(one_kernel_again_and_again_is_no_loop),
 		cmocka_unit_test(ranges_win),
