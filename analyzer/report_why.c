@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "doubt.h"
 #include "gap_view.h"
 #include "report_chain.h"
 #include "report_page.h"
 #include "report_stacks.h"
 #include "report_totals.h"
+#include "report_why_waits.h"
 #include "text.h"
 
 #define CALLS_SHOWN 24
@@ -55,9 +57,11 @@ static void op_line(const struct page *p, const char *label, const struct op *op
 
 	if (!op)
 		return;
-	fprintf(p->out, "  %-8s %s", label, text_clean(name, sizeof(name), op_name(op), 80));
+	fprintf(p->out, "  %-8s %s", label, text_clean(name, sizeof(name), op_name(op), 50));
 	if (op->class == OP_COPY || op->class == OP_MEMSET)
 		fprintf(p->out, " of %s", text_bytes(number, op_bytes(op)));
+	if (op->stream < op->trace->n_streams)
+		page_ink(p, INK_DIM, " in stream %u", op->trace->streams[op->stream].id);
 	if (op->unlinked) {
 		page_ink(p, INK_DIM, "\n           submitted: nobody knows by which call");
 	} else {
@@ -73,8 +77,10 @@ static void op_line(const struct page *p, const char *label, const struct op *op
 	fputc('\n', p->out);
 }
 
-static void head(const struct page *p, const struct summary_device *d, const struct gap *g, size_t number)
+static void head(const struct page *p, const struct summary *s, const struct summary_device *d,
+		 const struct gap_view *v, size_t number)
 {
+	const struct gap *g = v->gap;
 	char at[TEXT_SHORT], length[TEXT_SHORT], begin[TEXT_SHORT], end[TEXT_SHORT];
 
 	page_ink(p, INK_TITLE, "gap %zu of device %u: idle for %s", number, d->number,
@@ -85,6 +91,12 @@ static void head(const struct page *p, const struct summary_device *d, const str
 	fprintf(p->out, "  end      %" PRId64 " ns +- %s\n", g->end_ns, text_duration(end, g->end_error_ns));
 	op_line(p, "before", g->before);
 	op_line(p, "after", g->after);
+	why_host(p, v);
+	if (!doubt_about(d->timeline, g, doubt_from(d->timeline, s->threads.run)))
+		return;
+	fputs("  doubt    ", p->out);
+	page_wrap(p, INK_WARN, 11, 11,
+		  "records about it may be missing (gpushim info says which): all causes are inferences");
 }
 
 static void cause_lines(const struct page *p, const struct gap *g, const struct gap_cause *c, const struct held **last)
@@ -214,7 +226,8 @@ enum err_kind report_why(FILE *out, const struct summary *s, const struct report
 		gap_view_free(&view);
 		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
 	}
-	head(&p, d, g->gap, number);
+	head(&p, s, d, &view, number);
+	why_waits(&p, &view);
 	told = owners(&p, g);
 	calls(&p, &view);
 	advice(&p, g);
