@@ -77,14 +77,15 @@ static void leave_out_finished(struct stream_work *w)
 /* The recorder puts an edge into the stream in the program's own call, before it hands that to the driver: what the call submits stands
  * behind it. What it records behind, it records when the driver has returned: such an edge ends with the call at the earliest, and where
  * the counter is coarse at the same tick. */
-static int64_t own_edges(const struct facts *f, size_t at, size_t end, const struct call *c)
+static const struct order *own_edge(const struct facts *f, size_t at, size_t end, const struct call *c)
 {
-	int64_t from = INT64_MIN;
+	const struct order *own = NULL;
 
 	for (size_t last = at + OWN_EDGES; at < end && at < last && f->order[at].after_ns < c->end_ns; at++)
-		if (f->order[at].tid && f->order[at].tid == c->tid && f->order[at].begin_ns >= c->begin_ns)
-			from = max64(from, f->order[at].from_ns);
-	return from;
+		if (f->order[at].tid && f->order[at].tid == c->tid && f->order[at].begin_ns >= c->begin_ns &&
+		    (!own || f->order[at].from_ns >= own->from_ns))
+			own = &f->order[at];
+	return own;
 }
 
 /* An op starts after its call began, and after every edge recorded before that had fired. */
@@ -97,12 +98,15 @@ static void set_earliest_starts(struct stream_work *w, const struct facts *f)
 	for (size_t i = 0; i < w->n; i++) {
 		struct work *op = &w->ops[i];
 		int64_t entry = op->call->begin_ns;
+		const struct order *own;
 
 		/* entries rise along a stream but for races of threads; there a bound is used a little late. An edge of the same tick
 		 * stood there before if the call took longer than that tick. */
 		for (; at < end && f->order[at].after_ns <= entry && f->order[at].after_ns < op->call->end_ns; at++)
 			from = max64(from, f->order[at].from_ns);
-		from = max64(from, own_edges(f, at, end, op->call));
+		own = own_edge(f, at, end, op->call);
+		from = max64(from, own ? own->from_ns : INT64_MIN);
+		op->behind_ns = own && own->from_ns > INT64_MIN ? own->until_ns : 0;
 		op->earliest_start_ns = clamp64(max64(entry, from), entry, max64(entry, op->latest_end_ns));
 		op->earliest_start_ns = max64(op->earliest_start_ns, w->trace->from_ns);
 		op->latest_end_ns = max64(op->latest_end_ns, op->earliest_start_ns);

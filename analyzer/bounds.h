@@ -26,6 +26,7 @@ struct work { /* one submission */
 	const struct measured *measured; /* its four times are this one's, and stay so; NULL: bounded */
 	bool lost;        /* it should have been measured: when it ran is all unresolved */
 	uint32_t missing; /* operations of it that were not measured although others were; 0: it is none of these */
+	int64_t behind_ns; /* it stands right behind an edge, which had fired by then: 0 no such edge is known */
 	int64_t held_until_ns; /* a host function before it, or a wait for another device, may take until then; INT64_MIN none */
 };
 

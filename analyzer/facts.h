@@ -68,6 +68,7 @@ struct order {
 	uint32_t stream;
 	uint32_t tid; /* of the thread that recorded the edge; what it submits in the call around that stands behind it, too. 0 not known */
 	int64_t begin_ns, after_ns, from_ns; /* from_ns INT64_MIN: an event or wait of the program's, which orders nothing */
+	int64_t until_ns; /* the edge had fired by then */
 };
 
 struct wait { /* for an event: whose work the stream waits for from at_ns on */

@@ -46,7 +46,8 @@ bool facts_add_edge(struct facts_builder *b, const struct edge *edge, const stru
 		out->worst_edge_error_ns = f->error_ns;
 	if (!array_room(out->order, out->n_order, out->cap_order))
 		return false;
-	out->order[out->n_order++] = (struct order){ edge->stream, edge->tid, edge->begin_ns, edge->end_ns, first };
+	out->order[out->n_order++] =
+		(struct order){ edge->stream, edge->tid, edge->begin_ns, edge->end_ns, first, last };
 	if (!facts_add_finished(b, edge->stream, edge->covers, last, BOUNDARY_EDGE) || !add_edge_across(b, edge, last))
 		return false;
 	/* later than an event on an empty stream would have: it waited for the work before it */

@@ -48,14 +48,20 @@ static void lay(struct op *ops, size_t n, int64_t begin_ns, int64_t end_ns)
 		ops[i].end_ns = i + 1 < n ? ops[i + 1].begin_ns : end_ns;
 }
 
-/* By when the work had surely begun. On a stream that may have had other work, or that waited, not before it was over, for all that is known. */
+/* By when the work had surely begun. On a stream that may have had other work, or that waited, not before it was over, for all that is known; but
+ * right behind an edge that had fired. One on an empty stream fires before the work comes. */
 static int64_t begun_by(const struct stream_work *w, size_t i)
 {
 	const struct work *op = &w->ops[i];
-	bool free = !w->n_held && !w->opaque && !w->legacy && op->held_until_ns == INT64_MIN &&
+	bool free = !w->n_held && !w->legacy && op->held_until_ns == INT64_MIN &&
 		    (i == 0 || w->ops[i - 1].latest_end_ns <= op->earliest_start_ns);
+	int64_t by_ns = op->latest_end_ns;
 
-	return free ? min64(op->latest_start_ns, op->latest_end_ns) : op->latest_end_ns;
+	if (free)
+		by_ns = min64(by_ns, op->latest_start_ns);
+	if (op->behind_ns)
+		by_ns = min64(by_ns, max64(op->behind_ns + EVENT_NS, op->call->end_ns + w->facts->latency_ns));
+	return w->opaque ? op->latest_end_ns : max64(by_ns, op->earliest_start_ns);
 }
 
 /* A stream's work, in parts between the instants at which its end is known. first: of each submission, its first op; then the end. */

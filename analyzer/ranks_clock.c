@@ -16,7 +16,7 @@
 
 #define SAME_BOOT_NS 1000000000 /* of one host's name: the wall clock is set now and then, by less than that */
 #define TURNS 16                /* from the reference over others: each step adds its error */
-#define ERROR_NS 1000           /* ends that are known so well are good in any case; else those as good as most: */
+#define ERROR_NS 1000 /* ends that are known so well are good in any case; else those as good as most on that clock: */
 #define ERROR_OF_MEDIAN 2
 
 /* ---- which there are -------------------------------------------------------------------------------- */
@@ -69,10 +69,10 @@ static int64_t end_error(const struct rank_part *p)
 
 struct aligner {
 	struct ranks *r;
-	int64_t error_max_ns;
-	struct fit *fits;     /* like clocks: to the reference's */
-	size_t *uses;         /* … and how many parts of collectives */
-	struct point *points; /* of a turn */
+	int64_t *error_max_ns; /* like clocks */
+	struct fit *fits;      /* like clocks: to the reference's */
+	uint64_t *uses;        /* … and how many parts of collectives */
+	struct point *points;  /* of a turn */
 	size_t n_points, cap_points;
 	int64_t *ends;      /* room for the ends of one collective, */
 	struct away *aways; /* and for all of them together */
@@ -89,14 +89,14 @@ struct away { /* an end, from what the others say */
 	int64_t ns;
 };
 
-static bool counts(const struct aligner *a, const struct rank_part *p)
-{
-	return end_error(p) <= a->error_max_ns;
-}
-
 static uint32_t clock_of(const struct aligner *a, const struct rank_part *p)
 {
 	return a->r->members[p->member].clock;
+}
+
+static bool counts(const struct aligner *a, const struct rank_part *p)
+{
+	return end_error(p) <= a->error_max_ns[clock_of(a, p)];
 }
 
 /* The collectives of which not all ranks are there tell as much about the others. But a number that one rank has twice is none. */
@@ -110,21 +110,53 @@ static bool usable(const struct ranks *r, const struct rank_collective *c)
 	return true;
 }
 
+static int by_clock_away(const void *a, const void *b)
+{
+	const struct away *x = a, *y = b;
+
+	return (x->clock > y->clock) - (x->clock < y->clock);
+}
+
+/* Those of each clock that `percent` are not beyond. False: no memory. */
+static bool percentiles(struct aligner *a, unsigned percent, int64_t *out, uint64_t *count)
+{
+	int64_t *values = array_new(a->n_aways, sizeof(*values));
+
+	if (!values)
+		return false;
+	array_sort(a->aways, a->n_aways, sizeof(*a->aways), by_clock_away);
+	for (size_t i = 0, n; i < a->n_aways; i += n) {
+		for (n = 0; i + n < a->n_aways && a->aways[i + n].clock == a->aways[i].clock; n++)
+			values[n] = a->aways[i + n].ns;
+		out[a->aways[i].clock] = fit_percentile(values, n, percent);
+		count[a->aways[i].clock] = n;
+	}
+	free(values);
+	a->n_aways = 0;
+	return true;
+}
+
+static bool add_away(struct aligner *a, uint32_t clock, int64_t ns)
+{
+	if (!array_room(a->aways, a->n_aways, a->cap_aways))
+		return false;
+	a->aways[a->n_aways++] = (struct away){ clock, ns };
+	return true;
+}
+
 static bool set_error_max(struct aligner *a)
 {
-	int64_t *errors = array_new(a->r->n_parts, sizeof(*errors));
-	size_t n = 0;
-
-	if (!errors)
-		return false;
 	for (size_t i = 0; i < a->r->n_collectives; i++) {
 		const struct rank_collective *c = &a->r->collectives[i];
 
 		for (size_t k = c->first; usable(a->r, c) && k < c->first + c->n; k++)
-			errors[n++] = end_error(&a->r->parts[k]);
+			if (!add_away(a, clock_of(a, &a->r->parts[k]), end_error(&a->r->parts[k])))
+				return false;
 	}
-	a->error_max_ns = max64(ERROR_NS, min64(fit_percentile(errors, n, 50), INT64_MAX / 4) * ERROR_OF_MEDIAN);
-	free(errors);
+	if (!percentiles(a, 50, a->error_max_ns, a->uses))
+		return false;
+	for (size_t i = 0; i < a->r->n_clocks; i++)
+		a->error_max_ns[i] = max64(ERROR_NS, min64(a->error_max_ns[i], INT64_MAX / 4) * ERROR_OF_MEDIAN);
 	return true;
 }
 
@@ -224,6 +256,7 @@ static uint32_t choose_reference(struct aligner *a)
 	struct ranks *r = a->r;
 	uint32_t best = 0;
 
+	memset(a->uses, 0, r->n_clocks * sizeof(*a->uses));
 	for (size_t i = 0; i < r->n_parts; i++)
 		a->uses[clock_of(a, &r->parts[i])]++;
 	for (size_t i = 0; i < r->n_collectives; i++) {
@@ -273,9 +306,8 @@ static bool add_aways(struct aligner *a, const struct rank_collective *c)
 		/* the middle of the list without this one: it is shifted by one place where this one is before it */
 		low = a->ends[(n - 2) / 2 + (own <= a->ends[(n - 2) / 2])];
 		high = a->ends[(n - 1) / 2 + (own <= a->ends[(n - 1) / 2])];
-		if (!array_room(a->aways, a->n_aways, a->cap_aways))
+		if (!add_away(a, clock_of(a, p), llabs(own - middle64(low, high))))
 			return false;
-		a->aways[a->n_aways++] = (struct away){ clock_of(a, p), llabs(own - middle64(low, high)) };
 	}
 	return true;
 }
@@ -302,17 +334,9 @@ static void count_violations(struct aligner *a, const struct rank_collective *c)
 	}
 }
 
-static int by_clock_too(const void *a, const void *b)
-{
-	const struct away *x = a, *y = b;
-
-	return (x->clock > y->clock) - (x->clock < y->clock);
-}
-
 static bool judge(struct aligner *a)
 {
 	struct ranks *r = a->r;
-	int64_t *values;
 
 	for (size_t i = 0; i < r->n_collectives; i++) {
 		if (!usable(r, &r->collectives[i]))
@@ -321,19 +345,13 @@ static bool judge(struct aligner *a)
 			return false;
 		count_violations(a, &r->collectives[i]);
 	}
-	values = array_new(a->n_aways, sizeof(*values));
-	if (!values)
+	memset(a->uses, 0, r->n_clocks * sizeof(*a->uses));
+	if (!percentiles(a, 99, a->error_max_ns, a->uses))
 		return false;
-	array_sort(a->aways, a->n_aways, sizeof(*a->aways), by_clock_too);
-	for (size_t i = 0, n; i < a->n_aways; i += n) {
-		struct rank_clock *c = &r->clocks[a->aways[i].clock];
-
-		for (n = 0; i + n < a->n_aways && a->aways[i + n].clock == a->aways[i].clock; n++)
-			values[n] = a->aways[i + n].ns;
-		c->matches = n;
-		c->residual_p99_ns = fit_percentile(values, n, 99);
+	for (size_t i = 0; i < r->n_clocks; i++) {
+		r->clocks[i].matches = a->uses[i];
+		r->clocks[i].residual_p99_ns = a->uses[i] ? a->error_max_ns[i] : 0;
 	}
-	free(values);
 	return true;
 }
 
@@ -370,13 +388,15 @@ bool ranks_align(struct ranks *r)
 	struct aligner a = { .r = r,
 			     .fits = array_new(r->n_clocks, sizeof(*a.fits)),
 			     .uses = array_new(r->n_clocks, sizeof(*a.uses)),
-			     .ends = array_new(r->n_parts, sizeof(*a.ends)) };
-	bool ok = a.fits && a.uses && a.ends && align(&a);
+			     .ends = array_new(r->n_parts, sizeof(*a.ends)),
+			     .error_max_ns = array_new(r->n_clocks, sizeof(*a.error_max_ns)) };
+	bool ok = a.fits && a.uses && a.ends && a.error_max_ns && align(&a);
 
 	free(a.fits);
 	free(a.uses);
 	free(a.points);
 	free(a.ends);
+	free(a.error_max_ns);
 	free(a.aways);
 	return ok;
 }

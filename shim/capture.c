@@ -7,6 +7,7 @@
 #include "gate.h"
 #include "graph.h"
 #include "names.h"
+#include "nccl_copy.h"
 #include "stream.h"
 
 /* The driver stages this much pageable memory without waiting (CUDA driver API, "API synchronization behavior"). */
@@ -74,12 +75,28 @@ static inline void describe_kernel(struct call *c, CUfunction f, uint64_t grid_x
 	c->record.args[1] = grid_z | block_threads << 32;
 }
 
+/* A kernel that NCCL launches waits on the device until the last rank has come: it has edges of its own, as a host function has. They do not
+ * part it from its neighbours: it is no programmatic one. In the legacy default stream they would have other streams wait for them. */
+static inline void submit_kernel(struct call *c, CUstream handle, uint32_t large)
+{
+	struct stream *s = NULL;
+	bool marked;
+
+	if (__builtin_expect(nccl_inside != NULL, 0) && settings.level >= GST_LEVEL_EDGES && large != EDGE_PROGRAMMATIC)
+		s = stream_get(c->thread, handle);
+	marked = s && s->kind != GST_STREAM_LEGACY && !edge_parts(s) && !being_captured(s) && edge_pair_take(s);
+	if (marked)
+		edge_record(c->thread, s, GST_EDGE_CLASS, stream_covers(s));
+	if (submit(c, handle, large) && marked && !c->edge_after)
+		c->edge_after = GST_EDGE_CLASS;
+}
+
 void launch_kernel(struct call *c, CUstream s, CUfunction f, uint64_t grid_x, uint64_t grid_y, uint64_t grid_z,
 		   uint64_t block_threads)
 {
 	if (!c->thread)
 		return;
-	submit(c, s, 0);
+	submit_kernel(c, s, 0);
 	describe_kernel(c, f, grid_x, grid_y, grid_z, block_threads);
 }
 
@@ -101,8 +118,8 @@ void launch_config(struct call *c, const CUlaunchConfig *config, CUfunction f, b
 {
 	if (!c->thread || !config)
 		return;
-	submit(c, ptsz ? per_thread(config->hStream) : config->hStream,
-	       is_programmatic(config) ? EDGE_PROGRAMMATIC : 0);
+	submit_kernel(c, ptsz ? per_thread(config->hStream) : config->hStream,
+		      is_programmatic(config) ? EDGE_PROGRAMMATIC : 0);
 	describe_kernel(c, f, config->gridDimX, config->gridDimY, config->gridDimZ,
 			config->blockDimX * config->blockDimY * config->blockDimZ);
 }

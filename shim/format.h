@@ -347,7 +347,7 @@ _Static_assert(sizeof(struct gst_edge) == 64, "edge");
 enum gst_edge_kind {
 	GST_EDGE_BLOCK = 1,  /* before the host blocks */
 	GST_EDGE_START = 2,  /* on a stream known empty: a clock anchor and a lower bound on the next start */
-	GST_EDGE_CLASS = 3,  /* between a large copy and other work */
+	GST_EDGE_CLASS = 3,  /* between a large copy, or a kernel that NCCL launched, and other work */
 	GST_EDGE_HOSTFN_BEFORE = 4,
 	GST_EDGE_HOSTFN_AFTER = 5, /* covers the host function itself */
 	GST_EDGE_BURST_BEFORE = 6, /* right before a submission of a burst: covers all but it */

@@ -11,8 +11,9 @@ from clock_skew import Skew, is_counter, skewed, start_ns
 from machine import once_in
 from nccl_ranks import Ranks, library_path
 
-RANKS, STEPS, LATE = 8, 40, 3
+RANKS, STEPS, LATE = 8, 30, 3
 TRIES = 3
+OFTEN = 0.6  # the late rank must be late
 AT_ONCE = 0.9  # of the ends, on the device itself: a process that had no CPU for 3 ms ends its kernel late
 
 
@@ -60,6 +61,10 @@ class Case:
             at_once += sum(op["end_ns"] - first < 1000 for op in step)
         return at_once / (RANKS * STEPS)
 
+    def came_last(self):
+        """How often the late rank did, on the simulated devices."""
+        return sum(step[LATE]["start_ns"] == max(op["start_ns"] for op in step) for step in zip(*self.ops)) / STEPS
+
     def wait_ns(self):
         """By rank, what the simulated devices say: each duration less the shortest of all."""
         waits = [0] * RANKS
@@ -69,24 +74,34 @@ class Case:
         return waits
 
 
-def recorded(recorder, gpushim, how, level="cupti"):
-    def check():
-        case = Case(recorder, gpushim, how, level)
-        assert case.ends_at_once() >= AT_ONCE, "the simulated devices did not end their collectives at once"
-        return case
-    return once_in(TRIES, check)
+class Cases:
+    """Each recorded once, and again where what a test looks for in it was spoilt."""
+
+    def __init__(self, recorder, gpushim):
+        self.recorder, self.gpushim, self.made = recorder, gpushim, {}
+
+    def get(self, how, level):
+        if (how, level) not in self.made:
+            case = Case(self.recorder, self.gpushim, how, level)
+            assert case.ends_at_once() >= AT_ONCE, "the simulated devices did not end their collectives at once"
+            assert case.came_last() >= OFTEN, "others came late as well: they had no CPU"
+            self.made[how, level] = case
+        return self.made[how, level]
+
+    def check(self, how, level, right):
+        """right(case), once."""
+        def once():
+            try:
+                right(self.get(how, level))
+            except AssertionError:
+                self.made.pop((how, level), None)
+                raise
+        once_in(TRIES, once)
 
 
 @pytest.fixture(scope="module")
 def cases(recorder, gpushim):
-    made = {}
-
-    def get(how, level="cupti"):
-        if (how, level) not in made:
-            made[how, level] = recorded(recorder, gpushim, how, level)
-        return made[how, level]
-
-    return get
+    return Cases(recorder, gpushim)
 
 
 def misalignment(case):
@@ -109,61 +124,76 @@ def misalignment(case):
 @pytest.mark.parametrize("how, level, limit_ns", [("sleep", "cupti", 5000), ("read", "cupti", 5000), ("compute", "cupti", 5000), ("sleep", "edges", 30000)])
 def test_alignment(cases, how, level, limit_ns):
     """Measured ends are good to 5 us. At edges the device's own clock is known to some 10 us in so short a run (clock_error_ns)."""
-    case = cases(how, level)
-    errors = misalignment(case)
-    assert errors[len(errors) * 99 // 100] <= limit_ns, errors[-20:]
-    clocks = case.abroad["ranks"]["clocks"]
-    assert sum(clock["matches"] for clock in clocks) >= RANKS * STEPS // 2
-    assert all(clock["violations"] == 0 for clock in clocks)
-    assert case.abroad["run"]["processes"] == RANKS and case.abroad["run"]["runs"] == 1
+    def right(case):
+        errors = misalignment(case)
+        assert errors[len(errors) * 99 // 100] <= limit_ns, errors[-20:]
+        clocks = case.abroad["ranks"]["clocks"]
+        assert sum(clock["matches"] for clock in clocks) >= RANKS * STEPS // 2
+        assert all(clock["violations"] == 0 for clock in clocks)
+        assert case.abroad["run"]["processes"] == RANKS and case.abroad["run"]["runs"] == 1
+    cases.check(how, level, right)
 
 
-@pytest.mark.parametrize("how", ["sleep", "read", "compute"])
-def test_wait_and_transfer(cases, how):
-    """What the devices say, of eight hosts as of one: durations need no alignment, and the sums are exact."""
-    case = cases(how)
-    for made in (case.at_home, case.abroad):
-        for device in made["devices"]:
-            assert sum(device["comm"].values()) == device["comm_exposed_ns"]
-            assert device["comm"]["comm-unsplit"] == 0
-            assert device["comm"]["comm-wait"] == pytest.approx(case.wait_ns()[device["rank"]], rel=0.002, abs=100_000)
-        assert sorted(device["rank"] for device in made["devices"]) == list(range(RANKS))
-        assert {(one["rank"], one["collectives"], one["timed"]) for one in made["ranks"]["ranks"]} == {(n, STEPS, STEPS) for n in range(RANKS)}
-    assert {one["host"] for one in case.abroad["ranks"]["ranks"]} == {f"node{n}" for n in range(RANKS)}
+def check_split(case, made, level):
+    for device in made["devices"]:
+        assert sum(device["comm"].values()) == device["comm_exposed_ns"]
+        truth, wait, unsplit = case.wait_ns()[device["rank"]], device["comm"]["comm-wait"], device["comm"]["comm-unsplit"]
+        if level == "cupti":
+            assert unsplit == 0 and wait == pytest.approx(truth, rel=0.002, abs=100_000)
+        else:
+            assert wait <= truth * 1.05 + 2_000_000 and wait + unsplit >= truth * 0.95 - 2_000_000
+    assert sum(device["comm"]["comm-wait"] for device in made["devices"]) >= sum(case.wait_ns()) // 2
+    assert sorted(device["rank"] for device in made["devices"]) == list(range(RANKS))
+    assert {(one["rank"], one["collectives"]) for one in made["ranks"]["ranks"]} == {(n, STEPS) for n in range(RANKS)}
+    assert all(one["timed"] >= STEPS * (1 if level == "cupti" else 0.5) for one in made["ranks"]["ranks"])
 
 
+@pytest.mark.parametrize("how, level", [("sleep", "cupti"), ("read", "cupti"), ("compute", "cupti"), ("sleep", "edges"), ("compute", "edges")])
+def test_wait_and_transfer(cases, how, level):
+    """What the devices say, of eight hosts as of one: durations need no alignment, and the sums are exact. At edges each kernel of NCCL's has
+    its own: begins and ends are known to some 10 us, but for launches during which the thread had no CPU; those collectives stay unsplit."""
+    def right(case):
+        check_split(case, case.at_home, level)
+        check_split(case, case.abroad, level)
+        assert {one["host"] for one in case.abroad["ranks"]["ranks"]} == {f"node{n}" for n in range(RANKS)}
+    cases.check(how, level, right)
+
+
+@pytest.mark.parametrize("level", ["cupti", "edges"])
 @pytest.mark.parametrize("how, cause, words", [("sleep", "host-sleep", "nanosleep"), ("read", "input-wait", "read pipe"), ("compute", "compute", None)])
-def test_straggler(cases, how, cause, words):
-    case = cases(how)
-    for made in (case.at_home, case.abroad):
-        straggler = made["ranks"]["stragglers"][0]
-        assert (straggler["rank"], straggler["cause"]) == (LATE, cause), made["ranks"]["stragglers"]
-        assert straggler["share"] >= 0.5
-        waited = sum(device["comm"]["comm-wait"] for device in made["devices"])
-        assert straggler["cost_ns"] >= waited / 2
-        assert straggler["excess_ns"] >= straggler["late_ns"] * 0.6
-        assert words is None or any(words in text for text in straggler["evidence"]), straggler
-    assert case.abroad["ranks"]["stragglers"][0]["host"] == f"node{LATE}"
+def test_straggler(cases, how, cause, words, level):
+    def right(case):
+        for made in (case.at_home, case.abroad):
+            assert made["ranks"]["stragglers"], made["ranks"]["ranks"]
+            straggler = made["ranks"]["stragglers"][0]
+            assert (straggler["rank"], straggler["cause"]) == (LATE, cause), made["ranks"]["stragglers"]
+            assert straggler["share"] >= 0.5
+            assert straggler["cost_ns"] >= sum(device["comm"]["comm-wait"] for device in made["devices"]) * 0.4
+            assert straggler["excess_ns"] >= straggler["late_ns"] * 0.6
+            assert words is None or any(words in text for text in straggler["evidence"]), straggler
+        assert case.abroad["ranks"]["stragglers"][0]["host"] == f"node{LATE}"
+    cases.check(how, level, right)
 
 
 def test_text(cases):
-    case = cases("sleep")
-    done = case.run.recorder.gpushim("report", *case.hosts)
-    text = " ".join(done.stdout.split())
-    assert f"rank {LATE} (node{LATE}, device {LATE}) came last to" in text
-    assert "host-sleep: idle for" in text and "the clocks of 8 hosts are aligned on" in text
-    assert "8 processes on node" in text and "and 7 more, recorded for" in text
+    def right(case):
+        done = case.run.recorder.gpushim("report", *case.hosts)
+        text = " ".join(done.stdout.split())
+        assert f"rank {LATE} (node{LATE}, device {LATE}) came last to" in text
+        assert "host-sleep: idle for" in text and "the clocks of 8 hosts are aligned on" in text
+        assert "8 processes on node" in text and "and 7 more, recorded for" in text
+    cases.check("sleep", "cupti", right)
 
 
 def test_a_rank_is_missing(cases):
     """Without one of the eight nothing says how long the shortest took; the clocks are aligned all the same."""
-    case = cases("sleep")
-    folder = case.run.folder / "seven"
-    folder.mkdir()
-    for path in [*case.hosts[0].iterdir(), *case.hosts[1].iterdir()]:
-        if not path.name.endswith(f"-{case.run.ranks[LATE].pid}.gst"):
-            shutil.copy(path, folder)
-    made = case.report(folder)
-    assert made["ranks"]["aligned"] and len(made["ranks"]["clocks"]) == RANKS - 1 and not made["ranks"]["stragglers"]
-    for device in made["devices"]:
-        assert device["comm"]["comm-unsplit"] == device["comm_exposed_ns"] > 0
+    def right(case):
+        folder = case.run.recorder.new_folder()
+        for path in [*case.hosts[0].iterdir(), *case.hosts[1].iterdir()]:
+            if not path.name.endswith(f"-{case.run.ranks[LATE].pid}.gst"):
+                shutil.copy(path, folder)
+        made = case.report(folder)
+        assert made["ranks"]["aligned"] and len(made["ranks"]["clocks"]) == RANKS - 1 and not made["ranks"]["stragglers"]
+        for device in made["devices"]:
+            assert device["comm"]["comm-unsplit"] == device["comm_exposed_ns"] > 0
+    cases.check("sleep", "cupti", right)

@@ -8,6 +8,7 @@
 
 #include "shim/edge.c" /* its count of edges is set here */
 #include "shim/names.h"
+#include "shim/nccl_copy.h"
 #include "tests/unit/shim_driver.h"
 
 /* One launch, as the program would make it, without a helper thread. */
@@ -210,6 +211,47 @@ static void host_functions_have_few_edges(void **state)
 	assert_int_equal(driver.n_recorded, 2);
 	run_host_function(STREAM_B); /* each stream has its own */
 	assert_int_equal(recorded_on(STREAM_B), 2);
+}
+
+static void launch_by_nccl(CUstream handle, bool programmatic)
+{
+	CUlaunchAttribute serial = { .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+				     .value.programmaticStreamSerializationAllowed = 1 };
+	CUlaunchConfig config = { .hStream = handle, .attrs = &serial, .numAttrs = programmatic };
+	struct call c;
+
+	nccl_inside = nccl_copies;
+	call_enter(&c, HOOK_cuLaunchKernelEx, GST_FAMILY_LAUNCH);
+	launch_config(&c, &config, NULL, false);
+	fake_record(NULL, handle);
+	call_exit(&c, CUDA_SUCCESS);
+	nccl_inside = NULL;
+}
+
+/* A collective's kernel: an edge before it and one behind it, or none; like host functions, and never in the legacy default stream. */
+static void what_nccl_launches_has_edges_of_its_own(void **state)
+{
+	struct stream *a = launch(STREAM_A);
+
+	(void)state;
+	launch(STREAM_B);
+	launch(NULL);
+	forget_recorded();
+	launch_by_nccl(STREAM_A, false);
+	assert_int_equal(driver.n_recorded, 3);
+	assert_non_null(driver.recorded[0].event);
+	assert_null(driver.recorded[1].event); /* the kernel is between them */
+	assert_non_null(driver.recorded[2].event);
+	assert_int_equal(a->marked, 2);
+	a->pairs_until = clock_ticks() + clock_ticks_in(60000000000);
+	forget_recorded();
+	launch_by_nccl(STREAM_A, false);
+	launch_by_nccl(STREAM_B, true);
+	launch_by_nccl(NULL, false);
+	assert_int_equal(driver.n_recorded, 3); /* the kernels */
+	settings.level = GST_LEVEL_HOST;
+	launch_by_nccl(STREAM_B, false);
+	assert_int_equal(driver.n_recorded, 4);
 }
 
 /* Nobody sees that its thread went: the wait has an end, edges stop and are counted, and go on when it comes back after all. */
@@ -654,6 +696,7 @@ int main(void)
 		cmocka_unit_test_setup(large_copies_get_edges_of_their_own, set_up),
 		cmocka_unit_test_setup(copies_that_alternate_with_kernels_have_few_edges, set_up),
 		cmocka_unit_test_setup(host_functions_have_few_edges, set_up),
+		cmocka_unit_test_setup(what_nccl_launches_has_edges_of_its_own, set_up),
 		cmocka_unit_test_setup(a_call_of_ours_that_does_not_return, set_up),
 		cmocka_unit_test_setup(pool_is_bounded_and_skips_are_counted, set_up),
 		cmocka_unit_test_setup(one_query_for_each_stream_that_is_busy, set_up),

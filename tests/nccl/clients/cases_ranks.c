@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 enum {
-	LATE_US = 6000,
+	LATE_US = 10000,
 	GRADIENTS =
 		20000000, /* they take 2.8 ms among eight: time enough for each process to notice that all have come */
 	TOUCHED = 262144  /* … of which the stand-in moves 1 MiB */
 };
 
-/* A loader, as a process of its own: a batch every LATE_US. It ends with whoever reads. */
+/* A loader, as a process of its own, that takes longer for a batch than a step takes otherwise. It ends with whoever reads. */
 static int loader(void)
 {
 	int ends[2];
@@ -24,7 +24,7 @@ static int loader(void)
 	if (fork() == 0) {
 		close(ends[0]);
 		do {
-			usleep(LATE_US);
+			usleep(2 * LATE_US);
 		} while (write(ends[1], "batch", 5) == 5);
 		_exit(0);
 	}
@@ -38,7 +38,7 @@ static void be_late(struct client *c, CUstream stream, int batches)
 	char batch[5];
 
 	if (!strcmp(c->how, "compute"))
-		kernel(c, "longer__6000us", stream);
+		kernel(c, "longer__10000us", stream);
 	else if (batches >= 0)
 		CHECK(sizeof(batch), read(batches, batch, sizeof(batch)));
 	else
