@@ -345,8 +345,8 @@ check: tests static $(BUILD)/setup-test $(BUILD)/setup-clients $(BUILD)/setup-ht
 SEEDS ?= 21-40
 JOBS  ?= 1
 scenarios: tests ## how often a cause is right, by programs with known faults; SEEDS=21-40 (as root; some 40 minutes; goes on where it was cut)
-	$(Q)BUILD=$(BUILD) $(PYTHON) tests/scenarios/lab/run_scenarios.py --seeds $(SEEDS) --jobs $(JOBS) --json $(BUILD)/matrix.json \
-		--markdown $(BUILD)/MATRIX.md
+	$(Q)BUILD=$(BUILD) $(PYTHON) tests/scenarios/lab/run_scenarios.py --seeds $(SEEDS) --jobs $(JOBS) --json tests/scenarios/matrix.json \
+		--markdown tests/scenarios/MATRIX.md
 
 # On all CPUs, unless make was told on how many: who wants to see it has not built anything yet.
 demo: ## record a real training script and print its report

@@ -139,8 +139,8 @@ class Score:
             self.wrong += ns * (given not in REST)
             left -= ns
         for given in fine:
-            self.matrix[cause, given] += min(right, said[given])
-            right -= min(right, said[given])
+            self.matrix[cause, given] += min(right, said.get(given, 0))
+            right -= min(right, said.get(given, 0))
         self.matrix[cause, NONE] += left
 
     def count_own(self, span, true, right):

@@ -10,7 +10,7 @@ import score
 
 PROBED = {"overall": 0.95, "cause": 0.90, "mixture": 0.90, "unexplained": 0.03, "wrong": 0.02, "control": 0.01}
 BLIND = {"overall": 0.70, "wrong": 0.05}
-ENOUGH_NS = 1_000_000  # a cause that was true for less of the time is not judged
+ENOUGH_NS = 20_000_000  # a cause that was true for less of the time is not judged
 
 
 class Total:

@@ -126,7 +126,8 @@ class Kept:
             made = json.loads(self.file(name, seed, how).read_text())
         except (OSError, ValueError):
             return None
-        return made if made.get("print") == self.print and "failed" not in made else None
+        again = "failed" in made or "others had" in made.get("left_out", "")
+        return made if made.get("print") == self.print and not again else None
 
     def put(self, name, seed, how, made):
         made = {"print": self.print, "scenario": name, "seed": seed, "how": how, **made}

@@ -79,5 +79,5 @@ def document(answers, about):
              "Programs on the simulated driver that leave their device idle for causes they write down themselves; each run's lengths, workers,\n"
              "streams and devices are its seed's. Rules were tuned on seeds 1–20. `loop` is what the program needs between a fault and the device's\n"
              f"work: {', '.join(score.LOOP)} are right there. Bold is right; `none`: in no gap of the report. How it is scored: "
-             "[README.md](README.md).\n")
+             "[lab/README.md](lab/README.md).\n")
     return "\n".join([first, *map(told, answers)])

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The laboratory in short: a few of its scenarios, with a seed each, held to what all of them are held to by `make scenarios`, with some room for a
+machine that is busy elsewhere. What it says at length is in MATRIX.md."""
+
+import json
+import os
+import subprocess
+
+import faults
+import lab
+import matrix
+import pytest
+import runs
+import score
+from machine import once_in
+from scenarios import all_scenarios
+from watching import why_not
+
+STEPS = 10
+MS = 1_000_000
+SCENARIOS = all_scenarios()
+
+
+def run(build, disk, name, how, seed=3):
+    """Its record."""
+    made = runs.run(build, SCENARIOS[name], seed, how, disk / f"{name}-{how}", STEPS)
+    assert "true" in made or "left_out" in made, made
+    return {"scenario": name, "seed": seed, **made}
+
+
+def check(build, disk, names, how, right, wrong):
+    def attempt():
+        answer = matrix.Answer([run(build, disk, name, how) for name in names], SCENARIOS, how)
+        if not answer.scenarios:
+            pytest.skip(str([made["left_out"] for made in answer.left_out]))
+        told = {name: (total.share("right"), total.share("wrong")) for name, total in answer.scenarios.items()}
+        assert all(total.true > 20 * MS for total in answer.scenarios.values()), "the fault did not happen"
+        assert min(share for share, _ in told.values()) >= right and answer.mean("wrong") <= wrong, told
+    once_in(3, attempt)
+
+
+@pytest.fixture(scope="module")
+def probes(build):
+    if reason := why_not(build, "ebpf"):
+        pytest.skip(f"--host ebpf: {reason}")
+
+
+@pytest.mark.parametrize("names", [("sleep", "lock", "decode"), ("two-in-a-gap", "three-in-turns")])
+def test_with_probes(build, disk, probes, names):
+    check(build, disk, names, "ebpf", right=0.9, wrong=0.05)
+
+
+def test_without_probes(build, disk):
+    """By the recorder's own looks and the thread's accounts: a read, mapped pages, a futex whose holder computes, one behind a loader, no CPU."""
+    check(build, disk, ("read", "mmap", "fuse", "lock", "worker-read", "contention"), "none", right=0.7, wrong=0.1)
+
+
+@pytest.mark.parametrize("name", ["plain", "streams", "copied-beside"])
+def test_controls(build, disk, name):
+    def attempt():
+        made = run(build, disk, name, "none")
+        if "left_out" in made:
+            pytest.skip(made["left_out"])
+        assert made["control"]["share"] <= matrix.PROBED["control"], made["control"]["claimed"]
+    once_in(3, attempt)
+
+
+# ---- what a seed draws ------------------------------------------------------------------------------------------------------------------------
+
+def spans_of(build, folder, fault, seed, steps, **env):
+    folder.mkdir(exist_ok=True)
+    settings = {**os.environ, "LD_LIBRARY_PATH": str(build / "simgpu"), "SEED": str(seed), "LAB_STEPS": str(steps), "LAB_SHORT": "20000",
+                "LAB_LONG": "20000000", "LAB_TRUTH": str(folder / f"spans-{seed}-{len(list(folder.iterdir()))}"),
+                "SIMGPU_LOG": str(folder / "truth.json"), **env}
+    done = subprocess.run([str(build / "host/faults_linked"), fault, str(steps)], env=settings, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return score.read_spans(settings["LAB_TRUTH"]), score.true_gaps(folder / "truth.json")
+
+
+def asked(build, tmp_path, seed):
+    """What the steps' lengths are at least."""
+    return [span.end - span.begin for span in spans_of(build, tmp_path, "sleep", seed, 12)[0] if span.role == "main"]
+
+
+def test_lengths_are_of_all_three_decades(build, tmp_path):
+    """Each of twelve steps has its own twelfth of the logarithm: none is shorter than that begins."""
+    lengths = asked(build, tmp_path, 1)
+    assert all(length >= 20_000 * 1000 ** (twelfth / 12) for twelfth, length in enumerate(sorted(lengths)))
+    assert sorted(lengths)[5] < 20_000 * 1000 ** 0.75, "half of them are short"
+
+
+def test_the_order_is_the_seeds(build, tmp_path):
+    def order(seed):
+        lengths = asked(build, tmp_path, seed)
+        return sorted(range(12), key=lengths.__getitem__)
+
+    def attempt():  # the shortest differ by less than a busy machine adds
+        assert order(1)[4:] == order(1)[4:] != order(2)[4:]
+    once_in(3, attempt)
+
+
+def test_a_mixture_in_a_gap_has_all_of_them_in_each(build, tmp_path):
+    spans, gaps = spans_of(build, tmp_path, "sleep+lock+worker", 5, 6, LAB_MIX="gap")
+    main = [span for span in spans if span.role == "main"]
+    for step in range(6):
+        own = [span for span in main if span.step == step]
+        assert {span.cause for span in own} == {"host-sleep", "host-lock", "input-preprocess"}
+        around = [gap for gap in gaps if gap[0] <= min(span.begin for span in own) and max(span.end for span in own) <= gap[1]]
+        assert len(around) == 1
+    orders = {tuple(span.cause for span in sorted(main, key=lambda span: span.begin) if span.step == step) for step in range(6)}
+    assert len(orders) > 1
+
+
+def test_a_mixture_in_turns_has_one_in_each(build, tmp_path):
+    spans, _ = spans_of(build, tmp_path, "sleep+lock", 5, 8)
+    main = sorted((span for span in spans if span.role == "main"), key=lambda span: span.begin)
+    assert [span.step for span in main] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert all({main[i].cause, main[i + 1].cause} == {"host-sleep", "host-lock"} for i in range(0, 8, 2))
+
+
+def test_several_devices_and_streams(build, disk, probes):
+    """All of them are scored."""
+    def plan(place):
+        made = faults.linked(place, "sleep")
+        made.env.update(LAB_DEVICES=2, SIMGPU_DEVICES=2, LAB_STREAMS=3)
+        return made
+
+    def attempt():
+        result, report, _, _, _ = runs.once(build, SCENARIOS["sleep"].__class__("sleep", plan, "cause", "host"), 1, "ebpf", disk / "two", STEPS)
+        slept = json.loads((disk / "two/spans.jsonl").read_text().splitlines()[0])
+        assert len(report["devices"]) == 2 and slept["cause"] == "host-sleep"
+        assert result.share("right") > 0.9 and result.own > 1.9 * sum(
+            span.end - span.begin for span in score.read_spans(disk / "two/spans.jsonl") if span.role == "main" and span.end - span.begin > MS)
+    once_in(3, attempt)
+
+
+def test_a_report_that_does_not_add_up_is_told(build, disk, monkeypatch):
+    real = lab.report
+
+    def forged(*args):
+        made = real(*args)
+        made["devices"][0]["causes"]["host-sleep"] += 1
+        return made
+    monkeypatch.setattr(lab, "report", forged)
+    made = runs.run(build, SCENARIOS["sleep"], 1, "none", disk / "forged", 3)
+    assert "idle and its causes" in made["unsound"]
+    answer = matrix.Answer([{"scenario": "sleep", "seed": 1, **made}], SCENARIOS, "none")
+    assert any("idle and its causes" in line for line in answer.complaints())
