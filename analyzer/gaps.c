@@ -235,17 +235,27 @@ static int64_t hidden_lead(const struct sweep *w, const struct region *r)
 	return runs_on(w, r) ? 0 : r->latest_begin_ns - r->begin_ns;
 }
 
+/* Behind the last work's latest start, and when all may be over: idle time that lies inside the work itself, between a graph's nodes or where it
+ * stands still. */
+static int64_t idle_inside(const struct sweep *w, const struct region *r, int64_t from_ns)
+{
+	size_t at = 0;
+
+	return sum64(r->slack_ns, intervals_within(&w->d->stalled, &at, from_ns, r->end_ns));
+}
+
 /* What of a region may be idle without being stated so far. At a gap's end the claimed half and its error cover the whole
  * distance; after the last work there is no gap, and behind the last start no idle time but what lies inside the work itself. */
 static int64_t unstated(struct sweep *w, size_t i, int64_t holes_ns, int64_t unresolved_ns)
 {
 	const struct region *r = &w->regions[i];
 	int64_t stated = holes_ns + unresolved_ns + r->latest_begin_ns - r->begin_ns;
+	int64_t last_ns = min64(r->end_ns, max64(r->earliest_end_ns, r->last_latest_start_ns));
 
 	if (i + 1 < w->n_regions)
 		stated += r->end_ns - r->earliest_end_ns;
 	else
-		stated += max64(0, r->end_ns - max64(r->earliest_end_ns, r->last_latest_start_ns) - r->slack_ns);
+		stated += max64(0, r->end_ns - last_ns - idle_inside(w, r, last_ns));
 	stated += intervals_within(&w->busy, &w->at_busy, r->begin_ns, r->end_ns);
 	return max64(0, r->end_ns - r->begin_ns - stated);
 }
