@@ -13,9 +13,7 @@
 #include "summary_reference.h"
 #include "summary_sound.h"
 
-#ifndef LAST_SEED
-#define LAST_SEED 24
-#endif
+#define RUNS 24
 #define STRIDE 29 /* bytes from one flip to the next */
 #define CUTS 40   /* of each file */
 
@@ -145,7 +143,7 @@ static void all(void (*damage)(struct machine *m))
 	uint64_t first = only ? strtoull(only, NULL, 10) : 1;
 
 	memset(&seen, 0, sizeof(seen));
-	for (uint64_t seed = first; seed <= (only ? first : LAST_SEED); seed++) {
+	for (uint64_t seed = first; seed <= (only ? first : RUNS); seed++) {
 		uint32_t processes = 1 + (uint32_t)seed % 2;
 		struct machine *m = machine_run(seed, processes, (uint32_t)(seed / 2) % (processes + 1), seed % 5 == 0);
 
