@@ -199,7 +199,7 @@ def reported(report):
 
 
 def judge(true, also, said, probed):
-    if said == true or said in also or (said == "input-wait" and not probed and true in INPUT):
+    if said == true or said in also or (said == "input-wait" and not probed and {true, *also} & set(INPUT)):
         return "right"
     return "rest" if said in ("unexplained", NONE, "input-wait") else "wrong"
 
@@ -220,16 +220,31 @@ class Gap:
                     self.excused += high - low
 
     def judged(self, probed):
-        """(line, name, gap's number, begin, end, verdict). Probes add up short waits for a CPU: how long they were they know, and not when; so
-        much of a missing CPU as was missed where it was is not looked at where it is said to be."""
+        """(line, name, gap's number, begin, end, verdict). How long a thread was without a CPU is known from its own accounts, or from
+        probes that add up short waits, and not when in the gap: what was missed where it was is found where it is said to be."""
+        missed, wrong = [], []
         for line, name, number, low, high in self.looked_at:
             verdict = judge(line["cause"], line.get("also", ()), name, probed)
-            if verdict == "wrong" and name in QUEUED and self.excused > 0:
-                misplaced = min(self.excused, high - low)
-                self.excused -= misplaced
-                low += misplaced
-            if low < high:
+            if verdict != "right" and line["cause"] in QUEUED:
+                missed.append([line, name, number, low, high, verdict])
+            elif verdict == "wrong" and name in QUEUED:
+                wrong.append([line, name, number, low, high, verdict])
+            else:
                 yield line, name, number, low, high, verdict
+        for claim in wrong:
+            claim[3] += self.excuse(claim[4] - claim[3])
+            for other in missed:
+                found = min(claim[4] - claim[3], other[4] - other[3]) if claim[1] == other[0]["cause"] else 0
+                claim[3] += found
+                other[3] += found
+                if found:
+                    yield other[0], claim[1], claim[2], other[3] - found, other[3], "right"
+        yield from (tuple(rest) for rest in missed + wrong if rest[3] < rest[4])
+
+    def excuse(self, ns):
+        taken = min(self.excused, ns)
+        self.excused -= taken
+        return taken
 
 
 def compare(folder, report, probed):

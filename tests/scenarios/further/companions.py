@@ -52,9 +52,8 @@ def feeder(fifo, size):
         time.sleep(draws.ns(0.1, 60) / 1e9)
 
 
-def ask(port, lane, count):
+def ask(peer, lane, count):
     draws = Draws(lane)
-    peer = socket.create_connection(("127.0.0.1", port))
     peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for number in range(count):
         time.sleep(draws.ns(0.05, 40) / 1e9)
@@ -71,7 +70,8 @@ def balancer(folder, count):
     while not port.exists():
         time.sleep(0.01)
     number, executors = map(int, port.read_text().split())
-    asking = [threading.Thread(target=ask, args=(number, 40 + lane, int(count))) for lane in range(executors)]
+    peers = [socket.create_connection(("127.0.0.1", number)) for _ in range(executors)]  # in the executors' order
+    asking = [threading.Thread(target=ask, args=(peer, 40 + lane, int(count))) for lane, peer in enumerate(peers)]
     for thread in asking:
         thread.start()
     for thread in asking:

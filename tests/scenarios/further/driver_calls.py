@@ -9,7 +9,8 @@ GLUE = {"also": ["sync-bubble", "launch-bound"]}  # what Python does between two
 
 
 class Device:
-    """truth: of the thread that waits for the device. A call that waits is a sync-bubble until it returns; what comes then is the program's."""
+    """truth: of the thread that has the device. A call that waits, allocates or loads is what the device is idle for until it returns; what
+    comes then is the program's."""
 
     def __init__(self):
         self.truth = None
@@ -26,6 +27,13 @@ class Device:
         self.launch_kernel.argtypes = [c_void_p] + 7 * [c_uint] + [c_void_p] * 3
         self.scalar = ctypes.create_string_buffer(4)
 
+    def during(self, cause, name, *args):
+        if self.truth:
+            self.truth.phase(cause)
+        self.call(name, *args)
+        if self.truth:
+            self.truth.phase("host-compute", **GLUE)
+
     def call(self, name, *args):
         result = getattr(self.lib, name)(*args)
         if result != 0:
@@ -34,10 +42,10 @@ class Device:
     def load(self, *names):
         """A kernel's name says how long it takes: "gemm__300us"."""
         module, functions = c_void_p(), []
-        self.call("cuModuleLoadData", byref(module), c_char_p(b"kernels"))
+        self.during("module-load", "cuModuleLoadData", byref(module), c_char_p(b"kernels"))
         for name in names:
             functions.append(c_void_p())
-            self.call("cuModuleGetFunction", byref(functions[-1]), module, c_char_p(name.encode()))
+            self.during("module-load", "cuModuleGetFunction", byref(functions[-1]), module, c_char_p(name.encode()))
         return functions
 
     def launch(self, function):
@@ -46,32 +54,25 @@ class Device:
 
     def alloc(self, size):
         pointer = c_uint64()
-        self.call("cuMemAlloc_v2", byref(pointer), c_size_t(size))
+        self.during("allocator", "cuMemAlloc_v2", byref(pointer), c_size_t(size))
         return pointer
 
     def free(self, pointer):
-        self.call("cuMemFree_v2", pointer)
+        self.during("allocator", "cuMemFree_v2", pointer)
 
     def to_device(self, pointer, data, size):
         self.call("cuMemcpyHtoDAsync_v2", pointer, data, c_size_t(size), self.stream)
 
     def to_host(self, buffer, pointer, size):
         """Blocks: the memory is pageable."""
-        self.wait("cuMemcpyDtoHAsync_v2", buffer, pointer, c_size_t(size), self.stream)
+        self.during("sync-bubble", "cuMemcpyDtoHAsync_v2", buffer, pointer, c_size_t(size), self.stream)
 
     def item(self, pointer):
         self.to_host(self.scalar, pointer, 4)
         return self.scalar.raw[0]
 
     def synchronize(self):
-        self.wait("cuStreamSynchronize", self.stream)
-
-    def wait(self, name, *args):
-        if self.truth:
-            self.truth.phase("sync-bubble")
-        self.call(name, *args)
-        if self.truth:
-            self.truth.phase("host-compute", **GLUE)
+        self.during("sync-bubble", "cuStreamSynchronize", self.stream)
 
     def close(self):
         self.call("cuStreamDestroy_v2", self.stream)

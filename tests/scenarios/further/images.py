@@ -26,7 +26,7 @@ import sys
 import zlib
 
 from driver_calls import GLUE, Device
-from phases import READER, Draws, Truth, now, open_log
+from phases import Draws, Truth, now, open_log, write
 
 FUSE = 0x65735546
 PLACES = 2
@@ -66,6 +66,7 @@ class Loader:
         truth = Truth("worker")
         direct = os.O_DIRECT if self.cause == "input-storage" else 0
         file, room = os.open(self.path, os.O_RDONLY | direct), mmap.mmap(-1, 16 << 20)
+        room.write(bytes(len(room)))  # so that no page is missing while it reads
         for index in range(first, self.steps, workers):
             place, sent = free.get(), len(truth.lines)
             size, offset = self.reads[index], self.offsets[index]
@@ -129,8 +130,7 @@ class Training:
         if index % self.measure_every == 1:
             truth.phase("host-compute")
             truth.compute(self.draws.ns(0.1, 25))
-        truth.phase("output-io", on=READER)
-        os.write(self.log, f"step {index} loss {self.checksum:08x} {'.' * self.line}\n".encode())
+        write(self.log, truth, f"step {index} loss {self.checksum:08x} {'.' * self.line}\n")
         if index % self.save_every == self.save_every - 1:
             self.save(truth)
         truth.phase("host-compute", **GLUE)  # back to the loop

@@ -22,6 +22,13 @@ def open_log():
     return os.open(path, os.O_WRONLY) if path else 1
 
 
+def write(log, truth, text):
+    data = text.encode()
+    truth.phase("output-io", on=READER)
+    os.write(log, data)
+    truth.phase("host-compute", also=["sync-bubble", "launch-bound"])
+
+
 class Draws(random.Random):
     """Of $SEED; another sequence for each lane."""
 

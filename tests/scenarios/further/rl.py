@@ -15,8 +15,8 @@ shapes; a thread turns the metrics into text meanwhile. In a container that may 
   host-lock         the thread that writes metrics is in json.dumps, a single call that keeps the GIL; the loop is back from cuStreamSynchronize
                     and may not go on: the part of the call that overlaps json.dumps, both by the clock (the device's own end limits it further);
                     likewise while it looks whether the text is made, between sleeps
-  memory-stall      the replay memory, put away while the device was busy, comes back from swap page by page: where at least half of the pages
-                    that were asked for were major faults of this thread
+  memory-stall      the replay memory, put away while the device was busy (or a little longer), comes back from swap page by page: where at least
+                    half of the pages that were asked for were major faults of this thread
   sync-bubble       reading the actions back, until the call returns (driver_calls.py)
   output-io         metrics, to a pipe whose reader is slow"""
 
@@ -34,7 +34,7 @@ import threading
 import time
 
 from driver_calls import GLUE, Device
-from phases import READER, Draws, Truth, now, open_log, throttled_ns
+from phases import Draws, Truth, now, open_log, throttled_ns, write
 
 REPLAY = 8 << 20
 PAGE = 4096
@@ -134,12 +134,15 @@ class Replay:
         self.address = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(self.memory)))
         self.group = os.environ.get("LAB_MEMORY")
 
-    def put_away(self):
-        """Written to the swap; then the group has room for all but these pages, for a moment."""
+    def put_away(self, truth):
+        """Written to the swap; then the group has room for all but these pages, for a moment: reclaim, by this thread."""
         if not self.group:
             return
+        truth.phase("memory-stall", also=["host-compute"])
         self.libc.madvise(self.address, ctypes.c_size_t(REPLAY), MADV_PAGEOUT)
+        truth.phase("host-sleep")
         time.sleep(0.005)
+        truth.phase("memory-stall", also=["host-compute", "output-io"])
         there = ctypes.create_string_buffer(REPLAY // PAGE)  # by page: written to the swap, and not let go of yet
         self.libc.mincore(self.address, ctypes.c_size_t(REPLAY), there)
         with open(f"{self.group}/memory.usage_in_bytes") as file:
@@ -175,8 +178,7 @@ class Agent:
         self.device.launch(self.policy)
         self.total += self.device.item(self.actions)
 
-    def grow(self, truth):
-        truth.phase("allocator")
+    def grow(self):
         buffers = [self.device.alloc(self.buffer_bytes) for _ in range(self.draws.randint(2, 40))]
         for buffer in buffers:
             self.device.free(buffer)
@@ -188,8 +190,7 @@ class Agent:
         end, without = now(), now() - begin - (children_ns() - ran)
         truth.span("main", "module-load", begin, end, also=missing_cpu(without, throttled_ns() - throttled, end - begin))
 
-    def load(self, truth, modules):
-        truth.phase("module-load")
+    def load(self, modules):
         for number in range(modules):
             self.device.load(f"shape{number}__20us")
 
@@ -212,7 +213,7 @@ class Agent:
         truth.phase("host-compute", **GLUE)
         for _ in range(REST):
             self.device.launch(self.rest)
-        self.replay.put_away()
+        self.replay.put_away(truth)
         self.device.synchronize()
         self.total += self.replay.sample(truth, self.draws.sample(range(REPLAY // PAGE), int(2 ** self.draws.uniform(2, 9))))
 
@@ -238,16 +239,15 @@ class Agent:
         elif what == 3:
             self.learn_with_metrics(truth)
         elif what == 4:
-            self.grow(truth)
+            self.grow()
         elif what == 5:
             self.remember(truth)
         elif number % 12 == 6:
-            self.load(truth, draws.randint(1, 40))
+            self.load(draws.randint(1, 40))
         if number == 12:
             self.compile(truth)
         if number % 3 == 2:
-            truth.phase("output-io", on=READER)
-            os.write(self.log, f"episode {number} return {self.total} {'.' * self.line}\n".encode())
+            write(self.log, truth, f"episode {number} return {self.total} {'.' * self.line}\n")
         truth.phase("host-compute", **GLUE)
 
     def close(self):

@@ -76,3 +76,10 @@ def test_a_missing_cpu_that_the_trace_does_not_have_is_not_looked_at(answer):
     got = answer(spans, [("host-compute", 1000, 5000)], waits={THREAD: [[2000, 2400]]})
     assert got.wrong == {"cpu-contention": 400}
     assert got.excused == 600
+
+
+def test_how_long_a_cpu_was_missing_counts_and_not_when(answer):
+    spans = [span("host-compute", 900, 2000), span("cpu-contention", 2000, 3000), span("host-compute", 3000, 5000)]
+    got = answer(spans, [("host-compute", 1000, 4200), ("cpu-contention", 4200, 5000)])
+    assert got.right == {"host-compute": 2200, "cpu-contention": 800}
+    assert got.wrong == {"cpu-contention": 200}
