@@ -151,12 +151,64 @@ static void add_stalls(struct read_use *out, const struct advisor *a, const stru
 	}
 }
 
+/* ---- a mapped file's pages ---------------------------------------------------------------------------------------------- */
+
+#define MAPPED 64 /* files; those that come later are not told of */
+
+struct mapped {
+	uint64_t inode;
+	uint32_t dev;
+};
+
+static bool is_mapped(const struct mapped *files, size_t n, uint64_t inode, uint32_t dev)
+{
+	for (size_t i = 0; i < n; i++)
+		if (files[i].inode == inode && files[i].dev == dev)
+			return true;
+	return false;
+}
+
+/* Whose faults somebody waited for. */
+static size_t find_mapped(struct mapped files[MAPPED], const struct advisor *a, const struct host_trace *h)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->n_tasks; i++)
+		for (size_t k = host_wait_after(&h->tasks[i], a->recovery->begin_ns); k < h->tasks[i].n_waits; k++) {
+			const struct host_wait *w = &h->tasks[i].waits[k];
+
+			if (w->out_ns >= a->recovery->end_ns)
+				break;
+			if (n < MAPPED && w->what.inode && !w->what.bytes && reads_data(h, &w->what) &&
+			    !is_mapped(files, n, w->what.inode, w->what.dev))
+				files[n++] = (struct mapped){ w->what.inode, w->what.dev };
+		}
+	return n;
+}
+
+/* A fault does not say how much is read: the disk's requests do. */
+static void add_requests(struct read_use *out, const struct advisor *a, const struct host_trace *h)
+{
+	struct mapped files[MAPPED];
+	size_t n = find_mapped(files, a, h);
+
+	for (size_t i = 0; n && i < h->n_requests; i++) {
+		const struct host_request *r = &h->requests[i];
+
+		if (!(r->flags & GST_REQUEST_WRITE) && seen_part(a, r->done_ns, r->done_ns + 1) > 0 &&
+		    is_mapped(files, n, r->inode, r->file_dev))
+			add_bytes(out, r->bytes);
+	}
+}
+
+/* ---- all of them -------------------------------------------------------------------------------------------------------- */
+
 void seen_reads(const struct advisor *a, struct read_use *out)
 {
 	const struct run *run = a->summary->run;
 
 	*out = (struct read_use){ 0 };
-	for (size_t i = 0; i < run->n_hosts; i++)
+	for (size_t i = 0; i < run->n_hosts; i++) {
 		for (size_t k = 0; k < run->hosts[i]->n_tasks; k++) {
 			const struct host_task *task = &run->hosts[i]->tasks[k];
 			uint64_t before;
@@ -168,4 +220,6 @@ void seen_reads(const struct advisor *a, struct read_use *out)
 			add_stalls(out, a, run->hosts[i], task);
 			out->readers += out->n > before;
 		}
+		add_requests(out, a, run->hosts[i]);
+	}
 }

@@ -196,9 +196,11 @@ bool advise_storage(struct advisor *a, struct advice *out)
 		return false;
 	seen_file(a, out, CAUSE_input_storage);
 	figure_count(out, "reads", use.n);
-	figure_bytes(out, "read_bytes", use.bytes);
 	figure_ns(out, "read_ns", use.ns);
-	figure_rate(out, "bytes_per_s", use.bytes, use.ns);
+	if (use.bytes) {
+		figure_bytes(out, "read_bytes", use.bytes);
+		figure_rate(out, "bytes_per_s", use.bytes, use.ns);
+	}
 	if (use.readers > 1)
 		figure_count(out, "readers", use.readers);
 	seen_cause(a, out, CAUSE_input_storage);

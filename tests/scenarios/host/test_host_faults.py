@@ -6,6 +6,7 @@ repeated."""
 import os
 import re
 
+import advised
 import lab
 import pytest
 import run_queue
@@ -41,9 +42,11 @@ OBSERVED = {}  # by fault, of this module's tests so far
 
 def observe(build, disk, name):
     def check():
-        OBSERVED[name] = result = run(build, disk, name, "ebpf")[0]
+        result, report, *_ = run(build, disk, name, "ebpf")
+        OBSERVED[name] = result
         assert result.own > 0, "the fault did not happen"
         assert list(lab.complaints(name, result, "ebpf")) == [], lab.row(name, result)
+        advised.check(name, report, STEPS)
     once_in(TRIES, check)
 
 
