@@ -5,7 +5,7 @@ the simulated driver is told (SIMGPU_SLOW)."""
 import os
 import subprocess
 
-from faults import linked
+from faults import linked, python
 
 SHORTEST_NS = 100_000  # gaps that are scored where nothing shorter is said
 
@@ -59,22 +59,23 @@ def sync_other(place):
     return plan_of(place, "sync-other", LAB_WAY=4 if place.whole(0, 1, 0) else 2, LAB_DEVICES=1, SIMGPU_DEVICES=2)
 
 
-def launches(place, gap_ns=SHORTEST_NS):
+def launches(place, launches_each, gap_ns=SHORTEST_NS):
     cost = place.draw(4_000, 60_000, 10_000)
-    return plan_of(place, "launch", gap_ns, LAB_REALTIME=1, LAB_DEVICES=1, LAB_TINY_US=max(1, int(cost / 1000 * place.draw(0.1, 0.7, 0.4))), LAB_LANES=place.whole(1, 4, 1),
-                   LAB_EAGER_NS=int(place.draw(100, 3_000, 500)), LAB_LAUNCHES=2000, SIMGPU_LAUNCH_NS=int(cost))
+    tiny = max(1, int(cost / 1000 * place.draw(0.1, 0.7, 0.4)))
+    return plan_of(place, "launch", gap_ns, LAB_REALTIME=1, LAB_DEVICES=1, LAB_TINY_US=tiny, LAB_LANES=place.whole(1, 4, 1),
+                   LAB_EAGER_NS=int(place.draw(100, 3_000, 500)), LAB_LAUNCHES=launches_each, SIMGPU_LAUNCH_NS=int(cost))
 
 
 @about("launch-bound")
 def launch(place):
-    plan = launches(place)
+    plan = launches(place, 2_000)
     plan.level, plan.score = "bursts", "bursts"
     return plan
 
 
 @about("launch-bound")
 def launch_measured(place):
-    return measured(place, launches(place, 2_000))
+    return measured(place, launches(place, 200, 2_000))
 
 
 @about("host-compute")
@@ -85,6 +86,13 @@ def compute(place):
 @about("host-compute")
 def compute_between(place):
     return plan_of(place, "compute-between")
+
+
+@about("host-compute")
+def python_compute(place):
+    plan = python(place, "compute")
+    plan.gap_ns = SHORTEST_NS
+    return plan
 
 
 # ---- calls that take long ---------------------------------------------------------------------------------------------------------------------
@@ -192,5 +200,19 @@ def reduce(place):
 
 
 FAULTS = {f.__name__.replace("_", "-"): f for f in (
-    sync, sync_other, launch, launch_measured, compute, compute_between, allocator, out_of_memory, module, lazy, compiler, comm, output, dependency, latency, contended, feeders,
+    sync, sync_other, launch, launch_measured, compute, compute_between, python_compute, allocator, out_of_memory, module, lazy, compiler, comm, output, dependency, latency, contended, feeders,
     copy, reduce)}
+
+
+# ---- nothing is wrong with these ---------------------------------------------------------------------------------------------------------------
+
+def queued(place):
+    """What sync does, without waiting."""
+    return plan_of(place, "queued", LAB_DEVICES=1, LAB_LAYER_US=int(place.draw(30, 1_000, 100)), LAB_ROUNDS=40)
+
+
+def beside(place):
+    return plan_of(place, "beside", LAB_DEVICES=1)
+
+
+CONTROLS = {"queued": queued, "beside": beside}

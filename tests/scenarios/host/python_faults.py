@@ -4,6 +4,7 @@
 workers of multiprocessing. The truth is written as lab.h says, the lengths are the
 seed's (lab_random.c).
 
+    compute the main thread computes in Python after each step
     gil     another thread computes in Python without a pause: the main thread waits for the GIL in each step
     decode  a worker of multiprocessing computes; a thread takes its batches from a queue and hands them to the main thread
     read    … reads a file"""
@@ -120,6 +121,21 @@ class Training:
         self.device.synchronize()
 
 
+# ---- compute -------------------------------------------------------------------------------------------------------------------------------
+
+def compute(steps):
+    """The interpreter's own code: what a user's Python between two launches is."""
+    training, lengths = Training(), Lengths(steps, 8 * MS)
+    training.truth.kept = []
+    for step in range(steps):
+        training.step()
+        with training.truth.span("host-compute", "main", step):
+            compute_cpu(lengths.ns[step])
+    training.step()
+    training.truth.write_kept()
+    print("\n".join(f"step {step}" for step in range(steps)))
+
+
 # ---- gil ----------------------------------------------------------------------------------------------------------------------------------
 
 def compute_always(truth, over):
@@ -132,8 +148,8 @@ def compute_always(truth, over):
 
 
 def gil(steps):
-    """Whoever wants the GIL waits for the interpreter's switch interval, 5 ms without a seed, after each call that gave it back: the launch, the one that waits for the device, and a look at the
-    kernel's counts (schedstat)."""
+    """Whoever wants the GIL waits for the interpreter's switch interval, 5 ms without a seed, after each call that gave it back: the launch, the one that
+    waits for the device, and a look at the kernel's counts (schedstat)."""
     training, over = Training(), threading.Event()
     if "SEED" in os.environ:
         sys.setswitchinterval(0.0005 * 40 ** random.Random(os.environ["SEED"]).random())
@@ -251,4 +267,4 @@ def read(steps):
 
 
 if __name__ == "__main__":
-    {"gil": gil, "decode": decode, "read": read}[sys.argv[1]](int(sys.argv[2]))
+    {"compute": compute, "gil": gil, "decode": decode, "read": read}[sys.argv[1]](int(sys.argv[2]))

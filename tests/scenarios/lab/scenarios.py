@@ -45,21 +45,22 @@ def further():
 
 
 def device_suite():
-    """{name: plan}, and what each is about: plan.causes, where it says so."""
+    """{name: plan} of the faults, and what each is about: plan.causes, where it says so; of the controls."""
     try:
         import device_faults
     except ModuleNotFoundError as missing:
         if missing.name != "device_faults":
             raise
-        return {}
-    return device_faults.FAULTS
+        return {}, {}
+    return device_faults.FAULTS, device_faults.CONTROLS
 
 
 def all_scenarios():
+    device, healthy = device_suite()
     made = [Scenario(name, faults.WITH_SEEDS[name], "cause", "host", (cause,)) for name, cause in HOST.items()]
-    made += [Scenario(name, plan, "cause", "device", tuple(getattr(plan, "causes", ()))) for name, plan in device_suite().items()]
+    made += [Scenario(name, plan, "cause", "device", tuple(getattr(plan, "causes", ()))) for name, plan in device.items()]
     made += [Scenario(name, plan, "mixture", "mixtures") for name, plan in mixtures.MIXTURES.items()]
-    made += [Scenario(name, plan, "control", "controls") for name, plan in controls.CONTROLS.items()]
+    made += [Scenario(name, plan, "control", "controls") for name, plan in (controls.CONTROLS | healthy).items()]
     made += [Scenario(name, plan, kind, "further", tuple(causes)) for name, (plan, causes, kind) in further().items()]
     found = {scenario.name: scenario for scenario in made}
     assert len(found) == len(made), "two scenarios of one name"
