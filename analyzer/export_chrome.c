@@ -244,6 +244,8 @@ enum err_kind export_chrome(FILE *out, const struct summary *s, bool all, uint64
 			nccl_calls(&x, i);
 		for (size_t i = 0; i < s->run->n_traces; i++)
 			nvtx_ranges(&x, i);
+		for (size_t i = 0; i < s->run->n_traces; i++)
+			launch_steps(&x, i);
 		fputs("\n]}\n", out);
 	}
 	*left_out = x.left_out;

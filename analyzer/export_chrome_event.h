@@ -13,6 +13,7 @@
 #define TID_UNRESOLVED 4000001u
 #define TID_HOSTFN 4000002u
 #define TID_UNDRAWN 4000003u
+#define TID_STEPS 4000004u
 #define TID_NCCL 5000000u
 #define TID_NVTX 10000000u
 #define TID_LANES 4100000u
@@ -65,3 +66,6 @@ void device_idle(struct chrome *x, size_t device);
 
 /* export_chrome_memory.c: a device's memory. */
 void device_memory(struct chrome *x, size_t device);
+
+/* export_chrome_steps.c: its steps, where nothing but launches tells them. */
+void launch_steps(struct chrome *x, size_t process);

@@ -293,6 +293,18 @@ def test_collectives_are_named_as_kineto_names_them(files):
     assert not [e for e in events if e["name"] == "ncclCommCuDevice"]
 
 
+def test_steps_by_launches_have_a_track(files):
+    """Each from its first submission on; no name is ProfilerStep#, of which some readers leave out what is after the last."""
+    steps = slices(files["steps-by-launches"], "user_annotation")
+    names = [e["name"] for e in steps]
+    whole = [*(f"step {n}" for n in range(5)), "after step 4", *(f"step {n}" for n in range(5, 12))]
+    assert names == [name for name in whole if name in names] and {"after step 4", "step 7"} <= set(names), "those near the longest gaps"
+    assert len({e["tid"] for e in steps}) == 1 and steps[0]["args"]["by"] == "launches"
+    copies = [e for e in slices(files["steps-by-launches"], "cuda_driver") if e["name"].startswith("cuMemcpy")]
+    assert {e["ts"] for e in steps} <= {e["ts"] for e in copies}
+    assert not [e for e in slices(files["nvtx-phases"]) if e["args"].get("by") == "launches"], "the ranges are there themselves"
+
+
 def test_ranges_are_annotations_beside_the_calls(files):
     """What the program says through NVTX, as Kineto calls it: on the thread's own track, with what it is about; a mark lasts no time."""
     events = slices(files["nvtx-other-thread"], "user_annotation")
