@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* export_chrome_steps.c: the steps that a process's launches tell, on a track of their own; those of ranges are there as ranges. They are not called
- * ProfilerStep#: of a trace with such names HolisticTraceAnalysis leaves out all that comes after the last one's begin. */
+/* export_chrome_steps.c: the steps that a process's launches tell, on a track of their own; those of ranges are there as ranges. They are
+ * not called ProfilerStep#: of a trace with such names HolisticTraceAnalysis leaves out all that comes after the last one's begin. */
 #include "export_chrome_event.h"
 #include "phases.h"
 

@@ -139,7 +139,8 @@ struct walk {
 
 static bool is_step(const struct walk *w, const struct range *r)
 {
-	return w->steps && w->steps->like && w->steps->encloses && r->tid == w->steps->tid && range_is_like(r, w->steps->like);
+	return w->steps && w->steps->like && w->steps->encloses && r->tid == w->steps->tid &&
+	       range_is_like(r, w->steps->like);
 }
 
 /* The path of what is open, from the i-th on anew. */

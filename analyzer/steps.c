@@ -58,7 +58,8 @@ static uint32_t enter(struct around *a, const struct range *r)
 	return (uint32_t)(begun - a->ended);
 }
 
-/* A started one whose end is not known lies in nobody's way: any thread could have ended it. A pushed one's own thread would have (range_ends.h). */
+/* A started one whose end is not known lies in nobody's way: any thread could have ended it. A pushed one's own thread would have
+ * (range_ends.h). */
 static void add_to(struct group *g, const struct range *r, uint32_t depth)
 {
 	g->overlaps |= g->n && r->begin_ns < g->end_ns;

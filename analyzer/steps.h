@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* steps.h: the iterations of a training loop, as the program's NVTX ranges show them; where they show none, as its launches do (steps_launches.h).
+/* steps.h: the iterations of a training loop, as the program's NVTX ranges show them; where they show none, as its launches do
+ * (steps_launches.h).
  *
  * A step is a range that repeats: one called step, iteration, ProfilerStep#, …, else the outermost one that comes again and again. Where
- * nothing encloses an iteration (forward, backward and optimizer stand side by side), the first of them marks its begin. Steps follow
- * each other without a gap: each lasts until the next begins, so that what happens between two ranges is in the one before. */
+ * nothing encloses an iteration (forward, backward and optimizer stand side by side), the first of them marks its begin. Steps follow each
+ * other without a gap: each lasts until the next begins, so that what happens between two ranges is in the one before. */
 #pragma once
 
 #include "run.h"

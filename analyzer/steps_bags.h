@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* steps_bags.h: stretches of a sequence of tokens as bags (multisets), and how much another stretch has in common with each. What a few launches
- * more or less, or in another order, change about an iteration is little so. */
+/* steps_bags.h: stretches of a sequence of tokens as bags (multisets), and how much another stretch has in common with each. What a few
+ * launches more or less, or in another order, change about an iteration is little so. */
 #pragma once
 
 #include "steps_tokens.h"
@@ -40,7 +40,7 @@ size_t bags_add(struct token_bags *b, size_t begin, size_t end);
 
 /* Launches of those whose stretches come again. Copies do not count: a checkpoint has many. */
 struct bags_sum {
-	const struct bag *typical; /* the one that explains most; one that is longer, with half as much or more, before it: evaluations are short. NULL: none */
+	const struct bag *typical; /* it explains most; before it one that is longer, with half as much: evaluations are short. NULL: none */
 	uint64_t most, alike, all; /* of it alone; of all that are as long; of all */
 	size_t members;            /* of those as long */
 };

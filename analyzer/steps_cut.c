@@ -70,7 +70,8 @@ static size_t of_the_first(const struct step_tokens *s, const struct period *p)
 	return (i + p->length - p->example % p->length) % p->length;
 }
 
-/* Is a batch copied there? Behind a copy to the host, which ends an iteration, or a pause that is not short; not while the device works on another one. */
+/* Is a batch copied there? Behind a copy to the host, which ends an iteration, or a pause that is not short; not while the device works on
+ * another one. */
 static bool is_input(const struct step_tokens *s, const struct period *p, size_t i, int64_t usual, int64_t longest)
 {
 	uint8_t before = kind_at(s, p, i + p->length - 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* steps_cut.h: where an iteration begins. A period says how long one is, not with which launch it begins: that is the first copy to the device, where one
- * comes behind a copy to the host or a pause; else what comes behind the longest pause; else what the first iteration of all begins with. */
+/* steps_cut.h: where an iteration begins. A period says how long one is, not with which launch it begins: that is the first copy to the
+ * device, where one comes behind a copy to the host or a pause; else what comes behind the longest pause; else what the first iteration of
+ * all begins with. */
 #pragma once
 
 #include "steps_period.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* steps_micro.h: gradient accumulation: iterations of which each M-th alone changes the parameters. It launches, besides all that the others do, what none of
- * those does: an optimizer by its kernels' names or, where no name says it, many kernels and hardly a copy to the host (of a logged value there is one). */
+/* steps_micro.h: gradient accumulation: iterations of which each M-th alone changes the parameters. It launches, besides all that the
+ * others do, what none of those does: an optimizer by its kernels' names or, where no name says it, many kernels and hardly a copy to the
+ * host (of a logged value there is one). */
 #pragma once
 
 #include "steps_tokens.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* steps_order.h: do iterations launch the same things in the same order? What launches at random has much in common with itself, but no order. */
+/* steps_order.h: do iterations launch the same things in the same order? What launches at random has much in common with itself, but no
+ * order. */
 #pragma once
 
 #include "steps_tokens.h"

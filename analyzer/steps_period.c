@@ -311,8 +311,9 @@ static bool better(const struct candidate *a, const struct candidate *b)
 	return a->r->first < b->r->first;
 }
 
-/* Its anchor comes more than once in an iteration that the other has whole: its intervals are of several kinds in turn, and do not begin each with data of
- * their own, where those of the other are all alike; or there are hardly more long ones of them, and they leave out a part. */
+/* Its anchor comes more than once in an iteration that the other has whole: its intervals are of several kinds in turn, and do not begin
+ * each with data of their own, where those of the other are all alike; or there are hardly more long ones of them, and they leave out a
+ * part. */
 static bool is_a_part(const struct candidate *c, const struct candidate *of)
 {
 	uint64_t share = c->alike * 50 / c->span, of_share = of->alike * 50 / of->span;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* steps_period.h: what comes again and again in a sequence of tokens.
  *
- * An anchor is a token, or a token behind a certain other one. Between two of its places in the sequence is an interval. The anchor of an iteration is one
- * whose intervals are much the same and explain most of what lies between the first and the last of them. */
+ * An anchor is a token, or a token behind a certain other one. Between two of its places in the sequence is an interval. The anchor of an
+ * iteration is one whose intervals are much the same and explain most of what lies between the first and the last of them. */
 #pragma once
 
 #include "steps_bags.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* steps_usual.h: what a device's steps are like: medians and means, and the steps that take much longer than half of them do.
  *
- * A step is an outlier if it is longer than the median by more than OUTLIER_DEVIATIONS robust standard deviations (1.4826 times the median distance
- * from the median), and by more than a tenth of it, and by more than 0.1 ms. */
+ * A step is an outlier if it is longer than the median by more than OUTLIER_DEVIATIONS robust standard deviations (1.4826 times the median
+ * distance from the median), and by more than a tenth of it, and by more than 0.1 ms. */
 #pragma once
 
 #include <stdbool.h>
