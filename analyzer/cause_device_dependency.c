@@ -107,6 +107,48 @@ static void tell_unwritten(struct finding *f, const struct gap_view *v)
 	       d->producer->byte);
 }
 
+/* What a node is that held others up. */
+static void node_name(char *buf, size_t size, const struct dependency *d)
+{
+	const char *kernel = d->node->name < d->trace->n_kernels ? d->trace->kernels[d->node->name] : "";
+
+	switch (d->node->type) {
+	case NODE_HOST:
+		snprintf(buf, size, "a host node");
+		break;
+	case NODE_WAIT_EVENT:
+		snprintf(buf, size, "a node that waits for event 0x%" PRIx64, d->node->arg);
+		break;
+	case NODE_SEMAPHORE_WAIT:
+		snprintf(buf, size, "a node that waits for a semaphore");
+		break;
+	case NODE_KERNEL:
+	case NODE_COPY:
+	case NODE_MEMSET:
+		text_clean(buf, size, *kernel ? kernel : "a node", 64);
+		break;
+	default:
+		snprintf(buf, size, "a node of memory operations or conditions");
+		break;
+	}
+}
+
+static void tell_node(struct finding *f, const struct gap_view *v)
+{
+	const struct dependency *d = &v->gap->depends;
+	char *buf = f->words->evidence, name[96], call[256];
+	size_t size = sizeof(f->words->evidence);
+
+	node_name(name, sizeof(name), d);
+	evidence_call(call, sizeof(call), d->trace, d->producer);
+	chain_submitter(
+		f, v, graph_node_stalls(d->node) ? "a graph's node stood still" : "its work waited for another device");
+	append(buf, size, "by the graph's edges the work stood behind %s", name);
+	if (!graph_node_stalls(d->node))
+		append(buf, size, " on device %u", graph_node_device(d->node, device_of(d)));
+	append(buf, size, ", launched in stream %u: %s", stream_id(d->trace, d->stream), call);
+}
+
 static void tell(struct finding *f, const struct gap_view *v)
 {
 	const struct dependency *d = &v->gap->depends;
@@ -116,6 +158,10 @@ static void tell(struct finding *f, const struct gap_view *v)
 	buf[0] = 0;
 	if (d->kind == DEPEND_UNWRITTEN) {
 		tell_unwritten(f, v);
+		return;
+	}
+	if (d->kind == DEPEND_NODE) {
+		tell_node(f, v);
 		return;
 	}
 	evidence_call(call, sizeof(call), d->trace, d->producer);

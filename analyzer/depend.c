@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "depend_search.h"
+#include "elsewhere.h"
 #include "ns.h"
 
 #include <stdlib.h>
@@ -21,6 +22,52 @@ static bool waits_inside(const struct op *op)
 	const struct graph *g = op->exact ? graph_of(op) : NULL;
 
 	return g && (g->stalls || (g->devices & (g->devices - 1)));
+}
+
+/* The node that this device's work stood behind; NULL none that would leave the device idle. place: as graph_node.behind. */
+static const struct graph_node *idle_node(const struct graph *g, uint32_t place, uint32_t own, uint32_t home)
+{
+	const struct graph_node *n = place && place <= g->n ? &g->nodes[place - 1] : NULL;
+
+	return n && (graph_node_stalls(n) || (graph_node_works(n) && graph_node_device(n, home) != own)) ? n : NULL;
+}
+
+static void set_node(struct dependency *d, const struct gap *gap, const struct call *launch,
+		     const struct graph_node *node)
+{
+	*d = (struct dependency){ .kind = DEPEND_NODE,
+				  .unknown = d->unknown,
+				  .placed = graph_node_stalls(node),
+				  .producer = launch,
+				  .node = node,
+				  .trace = gap->after->trace,
+				  .stream = launch->stream,
+				  .end_ns = gap->end_ns,
+				  .earliest_end_ns = gap->begin_ns,
+				  .latest_end_ns = gap->end_ns };
+}
+
+/* Of measured work: the node before it in its graph, or the last one of a graph right before it in its stream. When that was over is known by the
+ * work's start alone: it was ready but for that. What the device takes to go on is no dependency. before: NULL none. */
+static void look_at_graphs(struct dependency *d, const struct gap *gap, const struct work *before)
+{
+	const struct op *after = gap->after;
+	const struct call *launch = after->node ? after->call : before ? before->call : NULL;
+	const struct graph *g = NULL;
+	const struct graph_node *node;
+	uint32_t home, own;
+
+	if (d->kind || !after->exact || after->unlinked || gap->end_ns - gap->begin_ns <= LATENCY_NS)
+		return;
+	if (launch && launch->family == GST_FAMILY_GRAPH_LAUNCH)
+		g = &after->trace->graphs[launch->graph];
+	if (!g)
+		return;
+	home = elsewhere_home(after->trace, launch);
+	own = after->node ? graph_node_device(after->node, home) : home;
+	node = idle_node(g, after->node ? after->node->behind : g->last, own, home);
+	if (node)
+		set_node(d, gap, launch, node);
 }
 
 /* ---- one gap ----------------------------------------------------------------------------------------- */
@@ -78,12 +125,18 @@ static struct dependency dependency_of(const struct finder *f, const struct gap 
 			    .from_ns = gap->begin_ns,
 			    .until_ns = gap->end_ns };
 
+	size_t upto;
+
 	s.best.unknown = after && waits_inside(after);
-	if (!w || w->stream == GST_NONE)
+	if (!w || w->stream == GST_NONE) {
+		if (after)
+			look_at_graphs(&s.best, gap, NULL);
 		return s.best;
+	}
 	s.values = values_of(f, after->trace);
-	depend_search(&s, w, array_first(w->ops, w->n, sizeof(*w->ops), numbered_before, &after->call->seq),
-		      after->call->begin_ns);
+	upto = array_first(w->ops, w->n, sizeof(*w->ops), numbered_before, &after->call->seq);
+	depend_search(&s, w, upto, after->call->begin_ns);
+	look_at_graphs(&s.best, gap, upto ? &w->ops[upto - 1] : NULL);
 	return s.best;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A child graph node is two points, its begin and its end, and all nodes inside lie between them; any other node is one point. Points
- * become free as those before them are done (Kahn, "Topological sorting of large networks", 1962), the earliest listed first. */
+ * become free as those before them are done (Kahn, "Topological sorting of large networks", 1962), the earliest listed first. On the way each point
+ * learns what it stands behind: the last node before it that does something. */
 #include "graph_order.h"
 
 #include "alloc.h"
@@ -24,6 +25,7 @@ struct order {
 	size_t n_arcs;
 	uint32_t *waits_for; /* by point: arcs into it from points not yet done */
 	uint32_t *level;     /* by point: nodes on the longest way to it, its own included */
+	uint32_t *behind;    /* by point: as in graph_node, of what becomes free with it */
 	uint32_t *queue;
 	struct graph_node *sorted;
 };
@@ -95,6 +97,25 @@ static uint32_t step(const struct order *o, uint32_t point)
 	return point % 2 == 0 && o->g->nodes[point / 2].type != NODE_CHILD;
 }
 
+/* Of two that a point stands behind: one that may stand still, for work shows when it was over; else the later one. */
+static uint32_t later_of(const struct order *o, uint32_t a, uint32_t b)
+{
+	bool stalls_a = a && graph_node_stalls(&o->sorted[a - 1]), stalls_b = b && graph_node_stalls(&o->sorted[b - 1]);
+
+	if (stalls_a != stalls_b)
+		return stalls_a ? a : b;
+	return a > b ? a : b;
+}
+
+/* What stands behind this point stands behind what it does itself, or else behind what it stood behind. place: of its node + 1. */
+static void hand_on(struct order *o, uint32_t point, uint32_t place)
+{
+	const struct graph_node *n = &o->sorted[place - 1];
+
+	if (n->type != NODE_CHILD && (graph_node_works(n) || graph_node_stalls(n)))
+		o->behind[point] = place;
+}
+
 /* Returns how many nodes have begun: all, or the dependencies go round in a circle. */
 static size_t sort(struct order *o)
 {
@@ -106,17 +127,23 @@ static size_t sort(struct order *o)
 	while (first < last) {
 		uint32_t p = o->queue[first++];
 		uint32_t level = o->level[p] += step(o, p);
+		size_t i = array_first(o->arcs, o->n_arcs, sizeof(*o->arcs), arc_before, &p);
 
-		if (p % 2 == 0)
-			o->sorted[n++] = o->g->nodes[p / 2];
+		if (p % 2 == 0) {
+			o->sorted[n] = o->g->nodes[p / 2];
+			o->sorted[n++].behind = o->behind[p];
+			hand_on(o, p, (uint32_t)n);
+		}
 		if (level > o->g->levels)
 			o->g->levels = level;
-		for (size_t i = array_first(o->arcs, o->n_arcs, sizeof(*o->arcs), arc_before, &p);
-		     i < o->n_arcs && o->arcs[i].from == p; i++) {
+		if (i == o->n_arcs || o->arcs[i].from != p)
+			o->g->last = later_of(o, o->g->last, o->behind[p]);
+		for (; i < o->n_arcs && o->arcs[i].from == p; i++) {
 			uint32_t to = o->arcs[i].to;
 
 			if (o->level[to] < level)
 				o->level[to] = level;
+			o->behind[to] = later_of(o, o->behind[to], o->behind[p]);
 			if (--o->waits_for[to] == 0)
 				o->queue[last++] = to;
 		}
@@ -132,9 +159,10 @@ static bool make_room(struct order *o, size_t n_edges)
 	o->arcs = array_new(3 * n + n_edges, sizeof(*o->arcs));
 	o->waits_for = array_new(2 * n, sizeof(*o->waits_for));
 	o->level = array_new(2 * n, sizeof(*o->level));
+	o->behind = array_new(2 * n, sizeof(*o->behind));
 	o->queue = array_new(2 * n, sizeof(*o->queue));
 	o->sorted = array_new(n, sizeof(*o->sorted));
-	return o->places && o->arcs && o->waits_for && o->level && o->queue && o->sorted;
+	return o->places && o->arcs && o->waits_for && o->level && o->behind && o->queue && o->sorted;
 }
 
 bool graph_order(struct graph *g, const struct gst_graph_edge *edges, size_t n_edges, bool known)
@@ -142,7 +170,7 @@ bool graph_order(struct graph *g, const struct gst_graph_edge *edges, size_t n_e
 	struct order o = { .g = g };
 	bool ok = make_room(&o, n_edges);
 
-	g->levels = 0;
+	g->levels = g->last = 0;
 	for (uint32_t i = 0; ok && i < g->n; i++)
 		o.places[i] = (struct place){ g->nodes[i].node, i };
 	if (ok && known) {
@@ -152,12 +180,15 @@ bool graph_order(struct graph *g, const struct gst_graph_edge *edges, size_t n_e
 		if (known && g->n)
 			memcpy(g->nodes, o.sorted, g->n * sizeof(*g->nodes));
 	}
-	if (!known)
+	if (!known) {
 		g->levels = (uint32_t)g->n;
+		g->last = 0;
+	}
 	free(o.places);
 	free(o.arcs);
 	free(o.waits_for);
 	free(o.level);
+	free(o.behind);
 	free(o.queue);
 	free(o.sorted);
 	return ok;

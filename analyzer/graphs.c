@@ -155,12 +155,6 @@ static struct graph unknown_graph(uint32_t id, uint32_t base, uint32_t work)
 	return (struct graph){ .id = id, .base = base, .stalls = true, .anywhere = true, .work = work, .levels = 1 };
 }
 
-static bool node_stalls(const struct graph_node *n)
-{
-	return n->type == NODE_HOST || n->type == NODE_WAIT_EVENT || n->type == NODE_SEMAPHORE_WAIT ||
-	       n->type >= NODE_MEM_OP;
-}
-
 void graph_count(struct graph *g)
 {
 	g->work = 0;
@@ -169,7 +163,7 @@ void graph_count(struct graph *g)
 	for (size_t i = 0; i < g->n; i++) {
 		const struct graph_node *n = &g->nodes[i];
 
-		g->stalls |= node_stalls(n);
+		g->stalls |= graph_node_stalls(n);
 		g->work += graph_node_works(n);
 		if (n->type > NODE_MEMSET)
 			continue; /* one that is switched off may be switched on */

@@ -28,6 +28,7 @@ struct graph_node {
 	uint64_t arg;          /* bytes; event */
 	uint32_t name;         /* index into trace.kernels, 0 none */
 	uint16_t kind;         /* enum gst_copy_kind */
+	uint32_t behind;       /* what it waits for last: index + 1 in graph.nodes of one that works or may stand still; 0 none, or not known */
 	uint8_t type;          /* enum graph_node_type */
 	uint8_t device, other; /* ordinal + 1, 0 not known; of a copy between two devices the other one's */
 	bool off;              /* switched off: does nothing */
@@ -47,6 +48,7 @@ struct graph {
 	uint64_t devices;        /* that its nodes use, those too that are switched off: a bit for each ordinal */
 	uint32_t work;           /* kernels, copies and memsets that a launch runs */
 	uint32_t levels;         /* nodes on the longest way through it, each of which may begin a little after the one before */
+	uint32_t last;           /* like graph_node.behind: of what is behind the whole graph */
 	bool shared;             /* other versions have these `nodes` too */
 	bool lent;               /* the nodes are another version's, which frees them */
 	struct graph_node *nodes; size_t n; /* in an order that respects the dependencies */
@@ -55,6 +57,12 @@ struct graph {
 static inline bool graph_node_works(const struct graph_node *n)
 {
 	return n->type <= NODE_MEMSET && !n->off;
+}
+
+/* It may stand still, for the host, an event, a semaphore or memory. */
+static inline bool graph_node_stalls(const struct graph_node *n)
+{
+	return n->type == NODE_HOST || n->type == NODE_WAIT_EVENT || n->type == NODE_SEMAPHORE_WAIT || n->type >= NODE_MEM_OP;
 }
 
 /* Ordinals from here on are not known. */

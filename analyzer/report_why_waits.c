@@ -47,7 +47,10 @@ static const char *producer(char *buf, size_t size, const struct dependency *d)
 {
 	const char *kernel = d->producer->name < d->trace->n_kernels ? d->trace->kernels[d->producer->name] : "";
 
-	if (d->kind == DEPEND_HOSTFN)
+	if (d->kind == DEPEND_NODE)
+		kernel = graph_node_stalls(d->node) ? "a node of the graph that stood still"
+						    : "a node of the graph on another device";
+	else if (d->kind == DEPEND_HOSTFN)
 		kernel = "a host function";
 	else if (d->kind != DEPEND_WORK || d->producer->family != GST_FAMILY_LAUNCH || !*kernel)
 		kernel = call_name(d->trace, d->producer);

@@ -51,6 +51,7 @@ enum depend_kind {
 	DEPEND_NONE,
 	DEPEND_WORK,   /* another device's */
 	DEPEND_HOSTFN, /* a host function, of whichever device's stream */
+	DEPEND_NODE,   /* a graph's node: one that stands still, or another device's; `producer` is the launch */
 	DEPEND_WRITE,  /* the call that wrote a value in stream order: it came late */
 	DEPEND_UNWRITTEN, /* a wait for a value that nobody on record wrote: `producer` is that wait */
 };
@@ -66,6 +67,7 @@ struct dependency {
 	const struct call *waits[DEPEND_WAITS]; /* that made the work's stream wait, for the producer the last; none: they are in one stream, or in streams
 						 * that the legacy default stream keeps in order */
 	const struct call *producer;
+	const struct graph_node *node; /* DEPEND_NODE */
 	const struct trace *trace;
 	uint32_t stream; /* the producer's, an index */
 	uint32_t device; /* the producer's, index in timeline.devices */

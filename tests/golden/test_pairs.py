@@ -36,3 +36,18 @@ def test_pair(rule, cause):
     for case in pairs:
         assert expected_ns(case, cause), f"{case} does not say how long {cause} is"
         assert expected_ns(f"{case}-not", cause) == 0, f"{case}-not does not say that it is no {cause}"
+
+
+# What the rules of attribution say, each shown by two cases that differ in one thing: (case, cause, does it own any of the idle time?).
+RULES = [
+    ("rule-blocking", "allocator", True), ("rule-blocking-not", "allocator", False),  # exposed is not blocking
+    ("cause-device-dependency-stream", "device-dependency", True), ("cause-device-dependency-occupant-not", "device-dependency", False),  # nor is an occupant
+    ("rule-submitter", "host-sleep", False), ("rule-submitter-not", "host-sleep", True),  # the thread that ends the gap is asked
+    ("rule-innocent", "allocator", False), ("rule-innocent-not", "allocator", True),  # it cannot be late with what was there before the gap
+]
+
+
+@pytest.mark.parametrize("case, cause, owns", RULES)
+def test_rule(case, cause, owns):
+    ns = expected_ns(case, cause)
+    assert ns is not None and (ns > 0) == owns
