@@ -143,7 +143,7 @@ static void all(void (*damage)(struct machine *m))
 	uint64_t first = only ? strtoull(only, NULL, 10) : 1;
 
 	memset(&seen, 0, sizeof(seen));
-	for (uint64_t seed = first; seed <= (only ? first : RUNS); seed++) {
+	for (uint64_t seed = first; seed <= (only ? first : FEWER(RUNS)); seed++) {
 		uint32_t processes = 1 + (uint32_t)seed % 2;
 		struct machine *m = machine_run(seed, processes, (uint32_t)(seed / 2) % (processes + 1), seed % 5 == 0);
 
