@@ -50,12 +50,15 @@ static void worker_open(void)
 	REQUIRE(pipe(ask) == 0 && pipe(answer) == 0);
 	REQUIRE((worker = fork()) >= 0);
 	if (worker == 0) {
+		struct span s = span_begin("host-compute", "worker", 0);
+
 		loader_end_with_parent();
 		close(ask[1]);
 		while (read(ask[0], &step, sizeof(step)) == sizeof(step)) {
 			compute_cpu(STEP_US * 1000L / 3);
 			REQUIRE(write(answer[1], &step, sizeof(step)) == sizeof(step));
 		}
+		span_end(&s);
 		_exit(0);
 	}
 	close(ask[0]);

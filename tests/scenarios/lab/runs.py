@@ -48,11 +48,20 @@ def once(build, scenario, seed, how, folder, steps):
     return result, report, score.read_spans(folder / "spans.jsonl"), waits, plan
 
 
-def disturbed(result, spans, plan, stolen, is_control):
-    """Of a control's idle time, a missing CPU is excused."""
+def control_is_starved(report, spans, waits, most=0.02):
+    """Its threads had no CPU for so much of the time: then it is not as healthy as it was meant to be."""
+    without = run_queue.union(wait for tid in {span.tid for span in spans} for wait in waits.get(tid, []))
+    return any(run_queue.length(run_queue.inside(without, device["begin_ns"], device["end_ns"])) > most * device["span_ns"]
+               for device in report["devices"])
+
+
+def disturbed(result, report, spans, waits, plan, is_control):
     causes = {span.cause for span in spans if span.role == "main"}
-    busy = not (plan.crowded or is_control) and not causes & set(score.QUEUED) and score.machine_is_too_busy(result, "")
-    return "others had the CPUs" if busy else "the hypervisor took CPUs" if stolen else ""
+    if is_control:
+        busy = control_is_starved(report, spans, waits)
+    else:
+        busy = not plan.crowded and not causes & set(score.QUEUED) and score.machine_is_too_busy(result, "")
+    return "others had the CPUs" if busy else ""
 
 
 def record_of(result, report, spans, waits, scenario):
@@ -83,7 +92,9 @@ def run(build, scenario, seed, how, folder, steps=STEPS):
             return {"unsound": str(unsound)}
         except (lab.Failed, AssertionError, OSError, ValueError, KeyError) as failed:
             return {"failed": f"{type(failed).__name__}: {failed}", "where": traceback.format_exc()[-1500:]}
-        why = disturbed(result, spans, plan, stolen_ticks() != before, scenario.kind == "control")
+        why = disturbed(result, report, spans, waits, plan, scenario.kind == "control")
+        if not why and stolen_ticks() != before:
+            why = "the hypervisor took CPUs"
         if why != "others had the CPUs":
             made = record_of(result, report, spans, waits, scenario)
             made.update(tries=attempt, disturbed=why)
