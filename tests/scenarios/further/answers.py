@@ -74,6 +74,7 @@ class Truth:
             into.update({name: Stretches(group) for name, group in groups.items()})
         self.loops = {line["tid"]: (line["begin"], line["end"]) for line in by["thread"]}
         self.threads = defaultdict(list)  # that submit, of a process
+        self.submitters = {}              # by process, where there are several: by stream
         for line in by["thread"]:
             self.threads[line["pid"]].append(line["tid"])
         waits = run_queue.read(self.folder / "waits.json")
@@ -86,10 +87,11 @@ class Truth:
         """(device, begin, end, the operation that ended it, the process)"""
         for path in sorted(self.folder.glob("truth*.json")):
             pid = int(found[1]) if (found := re.search(r"-(\d+)\.json", path.name)) else next(iter(self.threads))
-            by = defaultdict(list)
-            for op in read_log(path):
-                if op["op"] != "hostfn":
-                    by[op["device"]].append(op)
+            ops, by = [op for op in read_log(path) if op["op"] != "hostfn"], defaultdict(list)
+            if len(self.threads[pid]) > 1:
+                self.submitters[pid] = self.streams_of(pid, ops)
+            for op in ops:
+                by[op["device"]].append(op)
             for device, ops in by.items():
                 until = None
                 for op in sorted(ops, key=lambda one: one["start_ns"]):
@@ -98,12 +100,24 @@ class Truth:
                     until = max(until or 0, op["end_ns"])
 
     def owner(self, op, pid):
-        """The thread that submitted it; None where nobody says so."""
+        """The thread that submitted it; None where nobody says so. Of several, each has streams of its own."""
         threads = self.threads[pid]
-        if len(threads) == 1:
-            return threads[0]
+        return threads[0] if len(threads) == 1 else self.submitters[pid].get((op["device"], op["stream"]))
+
+    def submitter(self, op, pid):
+        """The thread that had just begun to submit; another may be in a call that blocks, or have lost its CPU before its call."""
         at = op["submit_ns"]
-        return next((tid for tid in threads if tid in self.submits and any(self.submits[tid].within(at, at + 1))), None)
+        submitting = [(line["begin"], tid) for tid in self.threads[pid] if tid in self.submits
+                      for *_, line in self.submits[tid].within(at, at + 1)]
+        return max(submitting)[1] if submitting else None
+
+    def streams_of(self, pid, ops):
+        """{(device, stream): the thread that submits to it}: by most of its operations."""
+        votes = defaultdict(Counter)
+        for op in ops:
+            if tid := self.submitter(op, pid):
+                votes[op["device"], op["stream"]][tid] += 1
+        return {stream: tids.most_common(1)[0][0] for stream, tids in votes.items()}
 
     def of_device(self, device, begin, end):
         yield from self.tenant_spans(begin, end)
@@ -198,8 +212,11 @@ def reported(report):
     return {device: Stretches(causes) for device, causes in devices.items()}
 
 
-def judge(true, also, said, probed):
-    if said == true or said in also or (said == "input-wait" and not probed and {true, *also} & set(INPUT)):
+def judge(line, said, probed):
+    """Without probes nothing shows what a data worker did, or that it had no CPU: input-wait is right for that."""
+    true, also = line["cause"], line.get("also", ())
+    unseen = {true, *also} & set(INPUT) or (true in QUEUED and line.get("on") not in (None, line.get("tid")))
+    if said == true or said in also or (said == "input-wait" and not probed and unseen):
         return "right"
     return "rest" if said in ("unexplained", NONE, "input-wait") else "wrong"
 
@@ -224,7 +241,7 @@ class Gap:
         probes that add up short waits, and not when in the gap: what was missed where it was is found where it is said to be."""
         missed, wrong = [], []
         for line, name, number, low, high in self.looked_at:
-            verdict = judge(line["cause"], line.get("also", ()), name, probed)
+            verdict = judge(line, name, probed)
             if verdict != "right" and line["cause"] in QUEUED:
                 missed.append([line, name, number, low, high, verdict])
             elif verdict == "wrong" and name in QUEUED:

@@ -7,7 +7,7 @@
  *
  *   input-network      in recv, until the request is whole; the balancer, on another machine, thinks for that long before it sends
  *   host-compute       tokenising; where the clock jumps, the thread had no CPU (cpu-contention)
- *   host-lock          in pthread_mutex_lock, while the cache's keeper computes with the lock held; some ns where it does not
+ *   host-lock          in pthread_mutex_lock, while the cache's keeper computes with the lock held, or the other executor has it
  *   allocator          cuMemAlloc of each layer's state, cuMemFree of it in the end
  *   sync-bubble        each token: from the kernel's end until the copy that reads it has returned and the next is launched
  *   output-io          the reply's send; the log's write, to a pipe whose reader is slow
@@ -49,20 +49,25 @@ static int access_log;
 static CUcontext context;
 static CUfunction prefill, decode;
 static pthread_mutex_t cache = PTHREAD_MUTEX_INITIALIZER;
-static atomic_int stopping, keeper_tid;
+static atomic_int stopping, holder_tid; /* holder_tid: who has the cache's lock, or had it last */
 static unsigned long cached[256];
 
 /* ---- the cache's keeper ----------------------------------------------------------------------------------------------------- */
+
+static void lock_cache(void)
+{
+	pthread_mutex_lock(&cache);
+	atomic_store(&holder_tid, (int)syscall(SYS_gettid));
+}
 
 static void *keep_cache(void *unused)
 {
 	(void)unused;
 	seed_open(20);
 	truth_thread("holder");
-	atomic_store(&keeper_tid, (int)syscall(SYS_gettid));
 	while (!atomic_load(&stopping)) {
 		sleep_for(draw_ns(MS, 30 * MS));
-		pthread_mutex_lock(&cache);
+		lock_cache();
 		phase("host-lock");
 		compute(draw_ns(MS / 5, 12 * MS));
 		memset(cached, 0, sizeof(cached) / 2);
@@ -74,8 +79,8 @@ static void *keep_cache(void *unused)
 
 static void look_up(uint32_t id)
 {
-	phase_waits("host-lock", atomic_load(&keeper_tid));
-	pthread_mutex_lock(&cache);
+	phase_waits("host-lock", atomic_load(&holder_tid));
+	lock_cache();
 	phase("host-compute");
 	cached[id % 256]++;
 	pthread_mutex_unlock(&cache);

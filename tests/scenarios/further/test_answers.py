@@ -18,7 +18,8 @@ def span(cause, begin, end, **more):
 def answer(tmp_path):
     """answer(spans, [(cause, begin, end) that is said], waits=…, probed=…)"""
     def made(spans, said, waits=None, kernels=KERNELS, probed=True):
-        ops = [{"op": "kernel", "device": 0, "submit_ns": submit, "start_ns": start, "end_ns": end} for submit, start, end in kernels]
+        ops = [{"op": "kernel", "device": 0, "stream": 1, "submit_ns": submit, "start_ns": start, "end_ns": end}
+               for submit, start, end in kernels]
         (tmp_path / "truth.json").write_text("".join(json.dumps(line) + "\n" for line in (*ops, {"calls": {}})))
         spans = [*spans, span("loop", 500, 5500, role="thread")]
         (tmp_path / "spans.jsonl").write_text("".join(json.dumps(line) + "\n" for line in spans))
@@ -83,3 +84,10 @@ def test_how_long_a_cpu_was_missing_counts_and_not_when(answer):
     got = answer(spans, [("host-compute", 1000, 4200), ("cpu-contention", 4200, 5000)])
     assert got.right == {"host-compute": 2200, "cpu-contention": 800}
     assert got.wrong == {"cpu-contention": 200}
+
+
+def test_the_thread_that_had_just_begun_to_submit_owns_the_gap(answer):
+    other = {"tid": OTHER}
+    submits = [span("none", 2, 5400, role="submit"), *(span("none", at, at + 20, role="submit", **other) for at in (-10, 4980))]
+    spans = [*submits, span("loop", 500, 5500, role="thread", **other), span("sync-bubble", 100, 5400), span("input-network", 900, 5000, **other)]
+    assert answer(spans, [("input-network", 1000, 5000)]).right == {"input-network": 4000}
