@@ -148,7 +148,7 @@ static int by_begin(const void *a, const void *b)
 }
 
 /* Rule 7 of CAUSES: once the next work was submitted, and the device had the time it takes to start it, the host is innocent. */
-static int64_t until(const struct gap_view *v, const struct finding *f)
+static int64_t may_own_until(const struct gap_view *v, const struct finding *f)
 {
 	if (!v->submit || f->cause == CAUSE_device_dependency || f->cause == CAUSE_device_latency ||
 	    f->cause == CAUSE_device_contention)
@@ -167,7 +167,7 @@ static void clip(struct engine *g, const struct gap *gap, bool doubt)
 
 		if (f->begin_ns < gap->begin_ns)
 			f->begin_ns = gap->begin_ns;
-		f->end_ns = min64(f->end_ns, until(&g->view, f));
+		f->end_ns = min64(f->end_ns, may_own_until(&g->view, f));
 		if (f->end_ns <= f->begin_ns)
 			continue;
 		if (doubt)
@@ -219,11 +219,12 @@ static void describe_unknown(struct finding *f, const struct gap_view *v)
 	char call[256], early[TEXT_SHORT];
 	const struct activity *longest = NULL;
 
-	if (v->ready) {
+	if (v->ready || (v->submit && f->begin_ns > v->submit->end_ns)) {
 		evidence_call(call, sizeof(call), v->trace, v->submit);
 		snprintf(f->words->evidence, sizeof(f->words->evidence),
-			 "the next work had been submitted %s before the gap: %s",
-			 text_duration(early, v->gap->begin_ns - v->submit->end_ns), call);
+			 "the next work had been submitted %s before %s: %s",
+			 text_duration(early, (v->ready ? v->gap->begin_ns : f->begin_ns) - v->submit->end_ns),
+			 v->ready ? "the gap" : "that", call);
 		chain_submitter(f, v, "its work was queued");
 		return;
 	}
