@@ -3,7 +3,7 @@
 
 #include "alloc.h"
 
-#define OTHERS_MAX 64 /* the recorder looks at a quarter of that; a damaged file may say anything */
+#define OTHERS_MAX 64 /* the recorder looks at an eighth of that; a damaged file may say anything */
 
 static bool sampled_before(const void *element, const void *key)
 {

@@ -121,11 +121,10 @@ static uint64_t swapped_bytes(void)
 	return at ? strtoull(at + strlen("VmSwap:"), NULL, 10) * 1024 : 0;
 }
 
-static void look(struct gst_sample *s, struct stack_still *there)
+static void read_look(struct gst_sample *s, const struct stack_still *there)
 {
 	char *end;
 
-	stack_still_look(there, s->tid);
 	s->syscall = UNKNOWN;
 	s->state = '?';
 	if (!*there->text)
@@ -173,7 +172,8 @@ static void sample_others_of(struct ring *r, uint32_t waiting, uint64_t now)
 		struct gst_sample s = { .tid = tids[i], .ticks = now };
 		struct stack_still there;
 
-		look(&s, &there);
+		stack_still_glance(&there, s.tid);
+		read_look(&s, &there);
 		if (s.syscall == UNKNOWN || s.syscall == SYS_futex)
 			continue;
 		name_descriptor(r, &s);
@@ -190,7 +190,8 @@ static void sample(struct ring *r, struct thread_slot *slot, uint64_t now)
 	struct stack_still there;
 
 	__atomic_store_n(&slot->last_sample, now, __ATOMIC_RELAXED);
-	look(&s, &there);
+	stack_still_look(&there, s.tid);
+	read_look(&s, &there);
 	name_descriptor(r, &s);
 	ring_append(r, GST_SAMPLE, sizeof(s), &s);
 	stacks_look(r, &there, since, now);

@@ -50,6 +50,12 @@ void stack_still_look(struct stack_still *s, uint32_t tid)
 	find_place(s);
 }
 
+void stack_still_glance(struct stack_still *s, uint32_t tid)
+{
+	*s = (struct stack_still){ .tid = tid };
+	read_file(s->text, sizeof(s->text), tid, "syscall");
+}
+
 bool stack_still_stands(const struct stack_still *s)
 {
 	char text[sizeof(s->text)], ran[sizeof(s->ran)];

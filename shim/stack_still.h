@@ -14,6 +14,8 @@ struct stack_still {
 };
 
 void stack_still_look(struct stack_still *s, uint32_t tid);
+/* Its text alone, for half the price: nothing can be said later of whether it stood. */
+void stack_still_glance(struct stack_still *s, uint32_t tid);
 
 /* It stands where it did, and, where the kernel counts, has not run in between: it could be back at the same call, called from elsewhere. */
 bool stack_still_stands(const struct stack_still *s);

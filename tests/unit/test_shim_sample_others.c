@@ -69,7 +69,7 @@ static void test_each_has_its_turn(void **state)
 	uint32_t self = (uint32_t)syscall(SYS_gettid), tids[SAMPLE_OTHERS_MAX], seen[THREADS] = { 0 };
 
 	(void)state;
-	for (int look = 0; look < 3; look++) {
+	for (int look = 0; look <= THREADS / SAMPLE_OTHERS_MAX; look++) {
 		unsigned n = sample_others(self, tids);
 
 		assert_int_equal(n, SAMPLE_OTHERS_MAX);
@@ -91,7 +91,7 @@ static void test_who_told_something_is_first(void **state)
 	sample_others_note(ids[7]);
 	sample_others_note(ids[30]);
 	sample_others_note(ids[7]);
-	for (int look = 0; look < 5; look++) {
+	for (int look = 0; look < 12; look++) {
 		unsigned n = sample_others(ids[0], tids);
 
 		assert_int_equal(tids[0], ids[30]);
