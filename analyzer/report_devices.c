@@ -35,10 +35,21 @@ static void row_if(const struct page *p, enum ink ink, const char *name, int64_t
 		row(p, ink, name, ns, span, 0);
 }
 
+/* What of it is waiting for another rank, where that is known of any. */
+static void communication(const struct page *p, const struct totals *t)
+{
+	int64_t split = sum64(t->comm_wait, t->comm_transfer);
+
+	row_if(p, INK_COMM, "communication", t->comm, t->span);
+	row_if(p, INK_COMM, "  wait for ranks", t->comm_wait, t->span);
+	row_if(p, INK_COMM, "  transfer", t->comm_transfer, t->span);
+	row_if(p, INK_COMM, "  unsplit", split ? t->comm - split : 0, t->span);
+}
+
 static void partition(const struct page *p, const struct totals *t)
 {
 	row(p, INK_COMPUTE, "compute", t->compute, t->span, 0);
-	row_if(p, INK_COMM, "communication", t->comm, t->span);
+	communication(p, t);
 	row_if(p, INK_COPY, "copy h2d pageable", t->h2d_pageable, t->span);
 	row_if(p, INK_COPY, "copy h2d pinned", t->h2d_pinned, t->span);
 	row_if(p, INK_COPY, "copy d2h", t->d2h, t->span);

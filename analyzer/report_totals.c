@@ -16,6 +16,8 @@ void totals_add(struct totals *t, const struct summary_device *d)
 	add(&t->span, d->span_ns);
 	add(&t->compute, d->timeline->compute_ns);
 	add(&t->comm, d->timeline->comm_ns);
+	add(&t->comm_wait, d->comm_wait_ns);
+	add(&t->comm_transfer, d->comm_transfer_ns);
 	add(&t->h2d_pageable, d->h2d_pageable_ns);
 	add(&t->h2d_pinned, d->h2d_pinned_ns);
 	add(&t->d2h, d->d2h_ns);

@@ -5,7 +5,7 @@
 #include "summary.h"
 
 struct totals { /* of one device, or of several */
-	int64_t span, compute, comm, h2d_pageable, h2d_pinned, d2h, d2d, peer, memset, idle;
+	int64_t span, compute, comm, comm_wait, comm_transfer, h2d_pageable, h2d_pinned, d2h, d2d, peer, memset, idle;
 	int64_t causes[CAUSE_COUNT];
 };
 
