@@ -49,14 +49,27 @@ static void earlier(int64_t *zero, int64_t ns)
 	*zero = ns < *zero ? ns : *zero;
 }
 
-/* The first time that occurs, so that none is negative. */
-static void set_zero(struct chrome *x)
+/* Of the first process that has work on it: those of one device are on one host. */
+static uint32_t clock_of_device(const struct chrome *x, size_t device)
+{
+	const struct ranks *r = &x->s->ranks;
+
+	for (size_t i = 0; i < r->n_members; i++)
+		if (r->members[i].device == device)
+			return r->members[i].clock;
+	return 0;
+}
+
+/* The first time that occurs on a clock. */
+static int64_t first_on(const struct chrome *x, uint32_t clock)
 {
 	int64_t zero = INT64_MAX;
 
 	for (size_t i = 0; i < x->s->run->n_traces; i++) {
 		const struct trace *t = x->s->run->traces[i];
 
+		if (x->s->ranks.clock_of[i] != clock)
+			continue;
 		earlier(&zero, t->begin_ns);
 		if (t->n_calls)
 			earlier(&zero, t->calls[0].begin_ns);
@@ -68,11 +81,27 @@ static void set_zero(struct chrome *x)
 	for (size_t i = 0; i < x->s->n_devices; i++) {
 		const struct device_timeline *d = x->s->devices[i].timeline;
 
+		if (clock_of_device(x, i) != clock)
+			continue;
 		earlier(&zero, d->begin_ns);
 		for (size_t k = 0; k < d->n_ops; k++) {
 			earlier(&zero, d->ops[k].begin_ns);
 			earlier(&zero, d->ops[k].stretch_begin_ns);
 		}
+	}
+	return zero;
+}
+
+/* The first of all, so that none is negative. */
+static void set_zero(struct chrome *x)
+{
+	int64_t zero = INT64_MAX;
+
+	for (uint32_t i = 0; i < x->s->ranks.n_clocks; i++) {
+		int64_t first = first_on(x, i);
+
+		if (first != INT64_MAX)
+			earlier(&zero, ranks_drawn_ns(&x->s->ranks, i, first));
 	}
 	x->zero_ns = zero == INT64_MAX ? 0 : zero;
 }
@@ -169,8 +198,12 @@ static void calls(struct chrome *x, size_t process)
 static void head(struct chrome *x)
 {
 	const struct summary *s = x->s;
-	const struct trace *t = s->run->n_traces ? s->run->traces[0] : NULL;
-	int64_t base = t ? (int64_t)(t->header.start_real_ns + ((uint64_t)x->zero_ns - t->header.start_mono_ns)) : 0;
+	const struct gst_file_header *h = NULL; /* of the host whose clock all times are on */
+	int64_t base;
+
+	for (size_t i = 0; i < s->ranks.n_clocks; i++)
+		h = s->ranks.clocks[i].reference ? s->ranks.clocks[i].header : h;
+	base = h ? (int64_t)(h->start_real_ns + ((uint64_t)x->zero_ns - h->start_mono_ns)) : 0;
 
 	/* Readers look for "rank": with the space; the generator writes none. */
 	fputs("{\"schemaVersion\": 1,\n\"distributedInfo\": {\"backend\": \"none\", \"rank\": 0, \"world_size\": 1},\n",
@@ -193,15 +226,17 @@ static void head(struct chrome *x)
 
 static void name_processes(struct chrome *x)
 {
-	char name[256], command[160];
+	char name[320], command[160], host[64], on[72] = "";
 
 	for (size_t i = 0; i < x->s->run->n_traces; i++) {
 		const struct trace *t = x->s->run->traces[i];
 
+		if (x->s->ranks.n_clocks > 1)
+			snprintf(on, sizeof(on), " on %s", text_clean(host, sizeof(host), t->header.host, 40));
 		snprintf(
-			name, sizeof(name), "%s (process %u)",
+			name, sizeof(name), "%s (process %u%s)",
 			text_clean(command, sizeof(command), t->header.cmdline[0] ? t->header.cmdline : "process", 100),
-			t->header.pid);
+			t->header.pid, on);
 		name_process(x, x->trace_pid[i], name, (int64_t)i);
 	}
 	for (size_t i = 0; i < x->s->n_devices; i++) {
@@ -222,6 +257,14 @@ static void chrome_free(struct chrome *x)
 	tracks_free(&x->tracks);
 }
 
+static void each_process(struct chrome *x, void (*write)(struct chrome *x, size_t process))
+{
+	for (size_t i = 0; i < x->s->run->n_traces; i++) {
+		x->clock = x->s->ranks.clock_of[i];
+		write(x, i);
+	}
+}
+
 enum err_kind export_chrome(FILE *out, const struct summary *s, bool all, uint64_t *left_out, struct error *e)
 {
 	struct chrome x = { .out = out, .s = s, .all = all, .tracks.next_tid = TID_LANES };
@@ -234,18 +277,15 @@ enum err_kind export_chrome(FILE *out, const struct summary *s, bool all, uint64
 		head(&x);
 		name_processes(&x);
 		for (size_t i = 0; i < s->n_devices; i++) {
+			x.clock = clock_of_device(&x, i);
 			device_idle(&x, i);
 			device_work(&x, i);
 			device_memory(&x, i);
 		}
-		for (size_t i = 0; i < s->run->n_traces; i++)
-			calls(&x, i);
-		for (size_t i = 0; i < s->run->n_traces; i++)
-			nccl_calls(&x, i);
-		for (size_t i = 0; i < s->run->n_traces; i++)
-			nvtx_ranges(&x, i);
-		for (size_t i = 0; i < s->run->n_traces; i++)
-			launch_steps(&x, i);
+		each_process(&x, calls);
+		each_process(&x, nccl_calls);
+		each_process(&x, nvtx_ranges);
+		each_process(&x, launch_steps);
 		fputs("\n]}\n", out);
 	}
 	*left_out = x.left_out;

@@ -61,8 +61,8 @@ static void timing_args(struct chrome *x, const struct op *op)
 		number_us(x, "error_us", op->measured->error_ns);
 		return;
 	}
-	number_us(x, "stretch_begin_us", op->stretch_begin_ns - x->zero_ns);
-	number_us(x, "stretch_end_us", op->stretch_end_ns - x->zero_ns);
+	number_us(x, "stretch_begin_us", since_zero(x, op->stretch_begin_ns));
+	number_us(x, "stretch_end_us", since_zero(x, op->stretch_end_ns));
 }
 
 /* Work that nobody is known to have asked for has a number that no call has. */

@@ -14,6 +14,11 @@ void number_us(struct chrome *x, const char *key, int64_t ns)
 	json_number(&x->json, digits);
 }
 
+int64_t since_zero(const struct chrome *x, int64_t ns)
+{
+	return ranks_drawn_ns(&x->s->ranks, x->clock, ns) - x->zero_ns;
+}
+
 static void event_begin(struct chrome *x, const char *ph, const char *cat, const char *name, uint32_t pid, uint32_t tid)
 {
 	struct json *j = &x->json;
@@ -35,15 +40,15 @@ void slice_begin(struct chrome *x, const char *cat, const char *name, uint32_t p
 		 int64_t end)
 {
 	event_begin(x, "X", cat, name, pid, tid);
-	number_us(x, "ts", begin - x->zero_ns);
-	number_us(x, "dur", end - begin);
+	number_us(x, "ts", since_zero(x, begin));
+	number_us(x, "dur", since_zero(x, end) - since_zero(x, begin));
 	json_key_map(&x->json, "args");
 }
 
 void counter_begin(struct chrome *x, const char *name, uint32_t pid, int64_t at)
 {
 	event_begin(x, "C", NULL, name, pid, 0);
-	number_us(x, "ts", at - x->zero_ns);
+	number_us(x, "ts", since_zero(x, at));
 	json_key_map(&x->json, "args");
 }
 
@@ -88,7 +93,7 @@ void name_thread(struct chrome *x, uint32_t pid, uint32_t tid, const char *name,
 void flow(struct chrome *x, const char *ph, uint32_t pid, uint32_t tid, int64_t at, uint64_t id)
 {
 	event_begin(x, ph, "ac2g", "ac2g", pid, tid);
-	number_us(x, "ts", at - x->zero_ns);
+	number_us(x, "ts", since_zero(x, at));
 	json_key_int(&x->json, "id", (int64_t)id);
 	if (*ph == 'f')
 		json_key_text(&x->json, "bp", "e");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* export_chrome_event.h: one event of a Chrome trace after another, and what the parts of the exporter share.
- * Times are nanoseconds here; in the file they are microseconds from the first event. */
+ * Times are nanoseconds here, of the clock that x->clock says; in the file they are microseconds from the first event, all hosts on one clock. */
 #pragma once
 
 #include "export_tracks.h"
@@ -24,6 +24,7 @@ struct chrome {
 	FILE *out;
 	const struct summary *s;
 	int64_t zero_ns;
+	uint32_t clock; /* of the times that are written: one of s->ranks.clocks */
 	bool all, failed, first;
 	struct intervals around;
 	uint8_t **wanted;            /* per trace and call: its device work is written */
@@ -34,6 +35,8 @@ struct chrome {
 	uint64_t left_out;
 };
 
+/* A time of x->clock from the first event. */
+int64_t since_zero(const struct chrome *x, int64_t ns);
 /* Between slice_begin and slice_end come the slice's args. */
 void slice_begin(struct chrome *x, const char *cat, const char *name, uint32_t pid, uint32_t tid, int64_t begin, int64_t end);
 void slice_end(struct chrome *x);

@@ -18,7 +18,7 @@ void device_memory(struct chrome *x, size_t device)
 		const struct memory_point *p = &d->points[i];
 		int64_t end_ns = i + 1 < d->n_points ? d->points[i + 1].time_ns : p->time_ns;
 
-		if (p->time_ns >= x->zero_ns && wanted(x, p->time_ns, end_ns))
+		if (since_zero(x, p->time_ns) >= 0 && wanted(x, p->time_ns, end_ns))
 			point(x, x->device_pid[device], p);
 	}
 }

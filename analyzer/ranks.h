@@ -103,6 +103,11 @@ enum err_kind ranks_build(struct ranks *out, const struct timeline *tl, const st
 			  const struct attribution *const attributions[], struct error *e);
 void ranks_free(struct ranks *r);
 
+/* A time of that clock on the reference's. */
+int64_t rank_clock_reference(const struct rank_clock *c, int64_t ns);
+/* The same for who draws all hosts in one picture: a clock that is not aligned goes by its host's wall clock, some milliseconds off. */
+int64_t ranks_drawn_ns(const struct ranks *r, uint32_t clock, int64_t ns);
+
 /* A process on a device that has a number in some communicator, or communicates. */
 static inline bool rank_is_one(const struct rank_member *m)
 {

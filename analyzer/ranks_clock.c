@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME_BOOT_NS 1000000000 /* of one host's name: the wall clock is set now and then, by less than that */
-#define TURNS 16                /* from the reference over others: each step adds its error */
+#define SAME_BOOT_NS 1000000000         /* of one host's name: the wall clock is set now and then, by less than that */
+#define DRAWN_MAX_NS ((int64_t)1 << 61) /* so that differences fit */
+#define TURNS 16                        /* from the reference over others: each step adds its error */
 #define ERROR_NS 1000 /* ends that are known so well are good in any case; else those as good as most on that clock: */
 #define ERROR_OF_MEDIAN 2
 
@@ -282,6 +283,22 @@ int64_t rank_clock_reference(const struct rank_clock *c, int64_t ns)
 	const struct fit f = { c->at_ns, c->offset_ns, c->drift };
 
 	return sum64(ns, fit_away(&f, ns));
+}
+
+int64_t ranks_drawn_ns(const struct ranks *r, uint32_t clock, int64_t ns)
+{
+	const struct gst_file_header *own = r->clocks[clock].header, *other = own;
+	int64_t apart;
+
+	if (r->clocks[clock].aligned)
+		return rank_clock_reference(&r->clocks[clock], ns);
+	for (size_t i = 0; i < r->n_clocks; i++)
+		other = r->clocks[i].reference ? r->clocks[i].header : other;
+	if (!own->start_real_ns || !other->start_real_ns ||
+	    __builtin_sub_overflow((int64_t)(own->start_real_ns - own->start_mono_ns),
+				   (int64_t)(other->start_real_ns - other->start_mono_ns), &apart))
+		return ns;
+	return clamp64(sum64(ns, apart), -DRAWN_MAX_NS, DRAWN_MAX_NS);
 }
 
 /* Each end from the median of the others'. */

@@ -14,6 +14,3 @@ bool ranks_align(struct ranks *r);
 /* devices, exposed_wait_ns; the members' sums. */
 bool ranks_split(struct ranks *r);
 bool ranks_find_stragglers(struct ranks *r, const struct attribution *const attributions[]);
-
-/* A time of that clock on the reference's. */
-int64_t rank_clock_reference(const struct rank_clock *c, int64_t ns);

@@ -185,6 +185,26 @@ def test_text(cases):
     cases.check("sleep", "cupti", right)
 
 
+def test_one_picture(cases, tmp_path):
+    """The export has all hosts on one clock: what ends at once does so there too, and no time is negative."""
+    def right(case):
+        path = tmp_path / "trace.json"
+        done = case.run.recorder.gpushim("export", *case.hosts, "--chrome", path, "--all")
+        assert done.returncode == 0, done.stderr
+        events = json.loads(path.read_text())["traceEvents"]
+        assert all(event["ts"] >= 0 for event in events)
+        names = {event["args"]["name"] for event in events if event["name"] == "process_name"}
+        assert all(any(f" on node{n})" in name for name in names) for n in range(RANKS)), names
+        ends = {}
+        for event in events:
+            if event["ph"] == "X" and "ncclDevKernel" in event["name"]:
+                ends.setdefault(event["pid"], []).append(event["ts"] + event["dur"])
+        assert len(ends) == RANKS
+        apart = sorted(max(step) - min(step) for step in zip(*map(sorted, ends.values())))
+        assert len(apart) == STEPS and apart[STEPS // 2] <= 10, apart
+    cases.check("sleep", "cupti", right)
+
+
 def test_a_rank_is_missing(cases):
     """Without one of the eight nothing says how long the shortest took; the clocks are aligned all the same."""
     def right(case):
