@@ -89,5 +89,6 @@ def test_how_long_a_cpu_was_missing_counts_and_not_when(answer):
 def test_the_thread_that_had_just_begun_to_submit_owns_the_gap(answer):
     other = {"tid": OTHER}
     submits = [span("none", 2, 5400, role="submit"), *(span("none", at, at + 20, role="submit", **other) for at in (-10, 4980))]
-    spans = [*submits, span("loop", 500, 5500, role="thread", **other), span("sync-bubble", 100, 5400), span("input-network", 900, 5000, **other)]
+    loop = span("loop", 500, 5500, role="thread", **other)
+    spans = [*submits, loop, span("sync-bubble", 100, 5400), span("input-network", 900, 5000, **other)]
     assert answer(spans, [("input-network", 1000, 5000)]).right == {"input-network": 4000}
