@@ -141,8 +141,7 @@ static int by_ceiling(const void *a, const void *b)
 	return x->about < y->about ? -1 : x->about > y->about;
 }
 
-static enum err_kind build(struct advices *out, const struct summary *s, const struct call_site *sites, size_t n_sites,
-			   struct error *e)
+static enum err_kind build(struct advices *out, const struct summary *s, struct error *e)
 {
 	for (size_t i = 0; i < s->n_devices; i++) {
 		struct advisor a = { .summary = s,
@@ -150,8 +149,6 @@ static enum err_kind build(struct advices *out, const struct summary *s, const s
 				     .index = i,
 				     .recovery = &out->devices[i],
 				     .framework = out->framework,
-				     .sites = sites,
-				     .n_sites = n_sites,
 				     .arena = &out->arena };
 		uint64_t covered = 0;
 		enum err_kind kind = recovery_build(&out->devices[i], s, &s->devices[i], e);
@@ -168,17 +165,12 @@ static enum err_kind build(struct advices *out, const struct summary *s, const s
 
 enum err_kind advices_build(struct advices *out, const struct summary *s, struct error *e)
 {
-	struct call_site *sites;
-	size_t n_sites;
 	enum err_kind kind;
 
 	*out = (struct advices){ .framework = framework_of(s->run) };
 	out->devices = array_new(s->n_devices, sizeof(*out->devices));
 	out->at = array_grow(NULL, &out->cap, sizeof(*out->at));
-	sites = call_sites_build(s, &n_sites);
-	kind = sites && out->devices && out->at ? build(out, s, sites, n_sites, e)
-						: err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
-	free(sites);
+	kind = out->devices && out->at ? build(out, s, e) : err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
 	if (kind)
 		advices_free(out);
 	return kind;

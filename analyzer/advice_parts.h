@@ -3,7 +3,6 @@
 #pragma once
 
 #include "advice.h"
-#include "call_sites.h"
 
 struct advisor { /* of one device */
 	const struct summary *summary;
@@ -11,7 +10,6 @@ struct advisor { /* of one device */
 	size_t index; /* the device's */
 	const struct recovery *recovery;
 	enum framework framework;
-	const struct call_site *sites; size_t n_sites; /* of all devices */
 	struct arena *arena;
 	bool failed; /* no memory */
 };
@@ -71,6 +69,9 @@ void seen_sites(struct advisor *a, struct advice *out, call_wanted *wanted);
 
 /* Figures site and where ("at site", or "before site"). */
 void seen_site(struct advisor *a, struct advice *out, const char *words, bool before);
+
+/* … of the statement at which most of the cause's time was spent (advice_sites.c), and site_ns; none where that is hardly any of it. */
+void seen_statement(struct advisor *a, struct advice *out, enum cause_id cause);
 
 /* Of a cause: figures gaps, longest_ns, and, if there is no site yet, site, where and site_ns where stacks say which statement of the program it
  * was at; the evidence of its longest piece. */

@@ -128,23 +128,6 @@ const struct gap_cause *seen_piece(const struct advisor *a, enum cause_id cause,
 	return NULL;
 }
 
-/* The statement that most of the cause's time was spent at. */
-static void say_site(struct advisor *a, struct advice *out, enum cause_id cause)
-{
-	const struct call_site *best = NULL;
-	char words[FRAME_WORDS];
-
-	for (size_t i = 0; i < a->n_sites; i++)
-		if (a->sites[i].device == a->index && a->sites[i].frame && a->sites[i].causes[cause] > 0 &&
-		    (!best || a->sites[i].causes[cause] > best->causes[cause]))
-			best = &a->sites[i];
-	if (!best || best->causes[cause] < a->device->attribution.causes_ns[cause] / 10)
-		return;
-	frame_words(words, sizeof(words), best->frame);
-	figure_ns(out, "site_ns", best->causes[cause]);
-	seen_site(a, out, words, held_is_before(best->held));
-}
-
 void seen_site(struct advisor *a, struct advice *out, const char *words, bool before)
 {
 	char where[FRAME_WORDS + 8];
@@ -174,7 +157,7 @@ void seen_cause(struct advisor *a, struct advice *out, enum cause_id cause)
 	figure_count(out, "gaps", gaps);
 	figure_ns(out, "longest_ns", longest ? longest->end_ns - longest->begin_ns : 0);
 	if (!figure_get(out, "site"))
-		say_site(a, out, cause);
+		seen_statement(a, out, cause);
 	if (!longest || !longest->n_evidence)
 		return;
 	snprintf(line, sizeof(line), "%s in gap %zu: %s", confidence_name(longest->confidence),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* advice_sites.c: which statement of the program makes certain calls.
+/* advice_sites.c: which statement of the program makes certain calls, or is where idle time goes.
  *
  * Programs have functions of their own around the driver's, through which all calls go. So of a stack the innermost frame of the program's is named
  * that no other call came through; where there is none, the innermost. */
@@ -233,4 +233,70 @@ void seen_sites(struct advisor *a, struct advice *out, call_wanted *wanted)
 	if (ok && p.n)
 		say(a, out, &p);
 	free(p.others);
+}
+
+/* ---- idle time ---------------------------------------------------------------------------------------------------------- */
+
+struct stretch {
+	const struct frame *frame;
+	const struct held *held;
+	int64_t ns;
+};
+
+static int by_frame(const void *a, const void *b)
+{
+	return by_place(((const struct stretch *)a)->frame, ((const struct stretch *)b)->frame);
+}
+
+/* NULL: no memory. */
+static struct stretch *stretches_of(const struct advisor *a, enum cause_id cause, size_t *n)
+{
+	size_t gap = 0, piece = 0, cap = 0;
+	struct stretch *list = array_grow(NULL, &cap, sizeof(*list));
+	const struct gap_cause *c;
+
+	*n = 0;
+	if (!list)
+		return NULL;
+	while ((c = seen_piece(a, cause, &gap, &piece)))
+		for (size_t i = 0; i < c->n_held; i++) {
+			const struct held *h = &c->held[i];
+			struct stretch s = { held_frame(h), h, seen_part(a, h->begin_ns, h->end_ns) };
+
+			if (!s.frame || s.ns <= 0)
+				continue;
+			if (!array_room(list, *n, cap)) {
+				free(list);
+				return NULL;
+			}
+			list[(*n)++] = s;
+		}
+	return list;
+}
+
+void seen_statement(struct advisor *a, struct advice *out, enum cause_id cause)
+{
+	size_t n;
+	struct stretch *list = stretches_of(a, cause, &n), best = { .ns = 0 };
+	char words[FRAME_WORDS];
+
+	if (!list) {
+		a->failed = true;
+		return;
+	}
+	array_sort(list, n, sizeof(*list), by_frame);
+	for (size_t i = 0, k; i < n; i = k) {
+		struct stretch sum = { list[i].frame, list[i].held, 0 };
+
+		for (k = i; k < n && !by_frame(&list[k], &list[i]); k++)
+			sum.ns += list[k].ns;
+		if (sum.ns > best.ns)
+			best = sum;
+	}
+	if (best.ns >= a->recovery->of[recover_of_cause(cause)].lost_ns / 10 && best.frame) {
+		frame_words(words, sizeof(words), best.frame);
+		figure_ns(out, "site_ns", best.ns);
+		seen_site(a, out, words, held_is_before(best.held));
+	}
+	free(list);
 }

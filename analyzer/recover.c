@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "recover.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "facts.h"
 #include "gap_view.h"
 #include "ns.h"
 
 #define STEPS_MIN 3 /* fewer are no steady state */
+#define WARM_UP 3   /* first steps so many times as long as most are none of it */
 
 /* No copy takes longer than so: slow pageable memory, a start that is late. What was not measured is placed by its share of a stretch, and short
  * copies among long kernels get far too much. */
@@ -49,32 +52,70 @@ double recover_ceiling(int64_t span_ns, int64_t recoverable_ns)
 static void set_calls(struct recovery *r, const struct device_timeline *d)
 {
 	r->calls_from_ns = r->begin_ns;
+	if (r->begin_ns > d->begin_ns)
+		return;
 	for (size_t i = 0; i < d->n_ops && d->ops[i].begin_ns <= r->begin_ns; i++)
 		if (!d->ops[i].unlinked && d->ops[i].end_ns > r->begin_ns)
 			r->calls_from_ns = min64(r->calls_from_ns, d->ops[i].call->begin_ns);
 }
 
-/* The steps, as far as the device's span goes; where there are hardly any, or they have next to nothing of it, the span. */
-static void set_window(struct recovery *r, const struct summary_device *d)
+/* Is that what the program is about: much of the time, or most of the work? */
+static bool is_most(const struct recovery *r, const struct summary_device *d)
+{
+	const struct device_timeline *t = d->timeline;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_ops; i++)
+		n += t->ops[i].begin_ns >= r->begin_ns && t->ops[i].begin_ns < r->end_ns;
+	return recovery_span(r) > 0 && (recovery_span(r) >= d->span_ns / 4 || n > t->n_ops / 2);
+}
+
+static int64_t length_of(const struct step_idle *s)
+{
+	return s->step->end_ns - s->step->begin_ns;
+}
+
+/* How many of the first steps are warm-up: in a row, each far longer than most. False: no memory. */
+static bool find_warm_up(const struct device_phases *p, size_t *first)
+{
+	int64_t *lengths = array_new(p->n_steps, sizeof(*lengths)), median;
+
+	*first = 0;
+	if (!lengths)
+		return false;
+	for (size_t i = 0; i < p->n_steps; i++)
+		lengths[i] = length_of(&p->steps[i]);
+	array_sort(lengths, p->n_steps, sizeof(*lengths), array_by_int64);
+	median = lengths[p->n_steps / 2];
+	free(lengths);
+	while (*first < p->n_steps / 2 && length_of(&p->steps[*first]) / WARM_UP > median)
+		++*first;
+	return true;
+}
+
+/* The steps behind the warm-up, as far as the device's span goes; where there are hardly any, or they are not what it is about, the span. */
+static bool set_window(struct recovery *r, const struct summary_device *d)
 {
 	const struct device_timeline *t = d->timeline;
 	const struct device_phases *p = &d->phases;
-	size_t n = 0;
+	size_t first;
 
 	r->begin_ns = t->begin_ns;
 	r->end_ns = t->end_ns;
-	for (size_t i = 0; i < p->n_steps; i++)
-		n += p->steps[i].step->kind == STEP;
-	if (n < STEPS_MIN)
-		return;
-	r->begin_ns = clamp64(p->steps[0].step->begin_ns, t->begin_ns, t->end_ns);
+	if (p->n_steps < STEPS_MIN)
+		return true;
+	if (!find_warm_up(p, &first))
+		return false;
+	for (size_t i = first; i < p->n_steps; i++)
+		r->n_steps += p->steps[i].step->kind == STEP;
+	r->begin_ns = clamp64(p->steps[first].step->begin_ns, t->begin_ns, t->end_ns);
 	r->end_ns = clamp64(p->steps[p->n_steps - 1].step->end_ns, r->begin_ns, t->end_ns);
-	r->n_steps = n;
-	if (recovery_span(r) < d->span_ns / 4) {
+	if (r->n_steps < STEPS_MIN || !is_most(r, d)) {
 		r->begin_ns = t->begin_ns;
 		r->end_ns = t->end_ns;
 		r->n_steps = 0;
 	}
+	return true;
 }
 
 static int64_t part(const struct recovery *r, int64_t begin_ns, int64_t end_ns)
@@ -339,13 +380,9 @@ enum err_kind recovery_build(struct recovery *r, const struct summary *s, const 
 			     struct error *e)
 {
 	memset(r, 0, sizeof(*r));
-	set_window(r, d);
-	if (r->begin_ns == d->timeline->begin_ns)
-		set_calls(r, d->timeline);
-	else
-		r->calls_from_ns = r->begin_ns;
-	if (!set_parts(r, d->timeline))
+	if (!set_window(r, d) || !set_parts(r, d->timeline))
 		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+	set_calls(r, d->timeline);
 	add_gaps(r, &d->attribution);
 	add_work(r, d);
 	add_slowest(r, d->timeline);
