@@ -29,6 +29,29 @@ static const struct chain_segment *beside(const struct chain_segment *s, const s
 	return NULL;
 }
 
+#define LOOK_AHEAD 64 /* segments: one flush waits many times */
+
+/* How long the thread waits for flushes from that segment on. */
+static int64_t flushed_ns(const struct chain_segment *from, const struct chain *whole)
+{
+	size_t at = (size_t)(from - whole->at);
+	int64_t ns = 0;
+
+	for (size_t end = at + LOOK_AHEAD < whole->n ? at + LOOK_AHEAD : whole->n; at < end; at++)
+		if (whole->at[at].n_steps == from->n_steps && chain_leaf(&whole->at[at])->state == CHAIN_FLUSH &&
+		    chain_leaf(&whole->at[at])->task == chain_leaf(from)->task)
+			ns += whole->at[at].end_ns - whole->at[at].begin_ns;
+	return ns;
+}
+
+/* Right before it forces something to the disk, for no longer than that takes: it wrote it, which mostly is copying. */
+static bool writes_what_it_flushes(const struct chain_segment *s, const struct chain_segment *behind,
+				   const struct chain *whole)
+{
+	return behind && s->n_steps == 1 && chain_leaf(behind)->state == CHAIN_FLUSH &&
+	       s->end_ns - s->begin_ns <= flushed_ns(behind, whole);
+}
+
 enum cause_id chain_between(const struct chain_segment *s, const struct chain_about *about)
 {
 	const struct chain_segment *before, *behind;
@@ -39,6 +62,8 @@ enum cause_id chain_between(const struct chain_segment *s, const struct chain_ab
 		return CAUSE_unexplained;
 	before = beside(s, about->whole, -1);
 	behind = beside(s, about->whole, 1);
+	if (writes_what_it_flushes(s, behind, about->whole))
+		return CAUSE_checkpoint;
 	if (!before || !behind || chain_leaf(before)->state == CHAIN_ON_CPU ||
 	    chain_leaf(behind)->state == CHAIN_ON_CPU)
 		return CAUSE_unexplained;
