@@ -7,8 +7,10 @@ from faults import Plan
 
 def control(name):
     def plan(place):
-        return Plan(["controls_linked", name, 10 * place.steps], {**place.env(), "SIMGPU_DEVICES": 2, "LAB_SAVE": place.folder / "checkpoint.pt"})
+        env = {**place.env(), "SIMGPU_DEVICES": 2, "LAB_SAVE": place.folder / "checkpoint.pt"}
+        return Plan(["controls_linked", name, 10 * place.steps], env)
     return plan
 
 
-CONTROLS = {"warm": faults.control, **{name: control(name) for name in ("plain", "well-fed", "saved-beside", "copied-beside", "streams", "devices")}}
+NAMES = ("plain", "well-fed", "saved-beside", "copied-beside", "streams", "devices")
+CONTROLS = {"warm": faults.control, **{name: control(name) for name in NAMES}}

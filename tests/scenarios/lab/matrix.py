@@ -39,6 +39,11 @@ class Total:
     def given(self, cause):
         return sum(ns for (_, given), ns in self.matrix.items() if given == cause) / (self.true or 1)
 
+    def by_name(self):
+        """Right, and by the cause's own name: not input-wait for an input's."""
+        instead = sum(ns for (true, given), ns in self.matrix.items() if true in score.INPUT and given == "input-wait")
+        return (self.right - instead * (not self.probed)) / (self.true or 1)
+
     def causes(self):
         return sorted({true for true, _ in self.matrix})
 
@@ -86,7 +91,10 @@ class Answer:
         return sum(total.given(cause) for total in self.scenarios.values()) / (len(self.scenarios) or 1)
 
     def overall(self):
-        return {"right": (self.all.share("right"), self.mean("right")), "wrong": (self.all.share("wrong"), self.mean("wrong")),
+        """(of all time, mean of the scenarios)"""
+        named = sum(total.by_name() for total in self.scenarios.values()) / (len(self.scenarios) or 1)
+        own = {} if self.probed else {"right by the cause's own name": (self.all.by_name(), named)}
+        return {"right": (self.all.share("right"), self.mean("right")), **own, "wrong": (self.all.share("wrong"), self.mean("wrong")),
                 "unexplained": (self.all.given("unexplained"), self.mean_given("unexplained")),
                 "input-wait": (self.all.given("input-wait"), self.mean_given("input-wait")),
                 "in no gap": (self.all.given(score.NONE), self.mean_given(score.NONE))}

@@ -65,9 +65,9 @@ def told(answer):
     parts.append(f"### By scenario\n\n{scenarios(answer)}")
     if answer.controls:
         parts.append(f"### Controls\n\n{controls(answer)}")
-    missed = list(answer.complaints())
-    if missed:
-        parts.append("### Missed\n\n" + "\n".join(f"- {line}" for line in missed) + "\n")
+    missed, asked = list(answer.complaints()), ", ".join(f"{what} {100 * limit:.0f}" for what, limit in answer.limits.items())
+    found = "Missed:\n\n" + "\n".join(f"- {line}" for line in missed) if missed else "All of it met."
+    parts.append(f"### Held to\n\nIn percent: {asked}. {found}\n")
     if answer.left_out:
         names = sorted({(record["scenario"], record["left_out"]) for record in answer.left_out})
         parts.append("### Left out\n\n" + "\n".join(f"- {name}: {why}" for name, why in names) + "\n")
@@ -75,9 +75,10 @@ def told(answer):
 
 
 def document(answers, about):
-    first = (f"# How often a cause is right\n\n`make scenarios SEEDS={about['seeds']}` at {about['commit']}, {about['date']}, on {about['machine']}.\n"
-             "Programs on the simulated driver that leave their device idle for causes they write down themselves; each run's lengths, workers,\n"
-             "streams and devices are its seed's. Rules were tuned on seeds 1–20. `loop` is what the program needs between a fault and the device's\n"
-             f"work: {', '.join(score.LOOP)} are right there. Bold is right; `none`: in no gap of the report. How it is scored: "
+    where = f"`make scenarios SEEDS={about['seeds']}` at {about['commit']}, {about['date']}, on {about['machine']}."
+    first = (f"# How often a cause is right\n\n{where}\n"
+             "Programs on the simulated driver that leave their device idle for causes they write down themselves; each run's lengths,\n"
+             "workers, streams and devices are its seed's. Rules were tuned on seeds 1–20. `loop` is what the program needs between a fault\n"
+             f"and the device's work: {', '.join(score.LOOP)} are right there. Bold is right; `none`: in no gap of the report. How it is scored: "
              "[lab/README.md](lab/README.md).\n")
     return "\n".join([first, *map(told, answers)])

@@ -44,8 +44,8 @@ def test_a_long_scenario_hides_no_short_one():
 
 
 def test_mixtures_are_held_one_by_one():
-    answer = matrix.Answer([record("mix", ("host-sleep", "host-sleep", 8), ("host-lock", "host-sleep", 2)), record("read", (*["input-storage"] * 2, 990))],
-                           SCENARIOS, "ebpf")
+    mixed = record("mix", ("host-sleep", "host-sleep", 8), ("host-lock", "host-sleep", 2))
+    answer = matrix.Answer([mixed, record("read", (*["input-storage"] * 2, 990))], SCENARIOS, "ebpf")
     assert "mixture mix: 80.0% right, 90% is asked for" in list(answer.complaints())
 
 
@@ -62,7 +62,8 @@ def test_without_probes_a_worker_owes_the_batch():
     made = {**record("read"), "true": 100 * MS, "right": 80 * MS, "wrong": 0, "matrix": cells}
     answer = matrix.Answer([made], SCENARIOS, "none")
     assert answer.all.of("input-storage") == (80 * MS, 80 * MS, 0) and answer.all.of("host-lock") == (20 * MS, 0, 0)
-    assert list(answer.complaints()) == []
+    assert list(answer.complaints()) == [] and "All of it met." in tables.told(answer)
+    assert answer.overall()["right by the cause's own name"] == (0, 0)
     assert matrix.Answer([made], SCENARIOS, "ebpf").all.of("input-storage") == (80 * MS, 0, 0)
 
 
@@ -92,8 +93,8 @@ def test_sums(given, right, wrong):
 def test_exposed_is_what_nothing_else_hides():
     def op(begin, end, **more):
         return {"start_ns": begin, "end_ns": end, "device": 0, "op": "memcpy", "name": "", "kind": "h2d-pageable", **more}
-    ops = [op(0, 100, op="kernel"), op(50, 150), op(160, 170, kind="d2h-pinned"), op(165, 180, op="memset"), op(200, 230, op="kernel", name="ncclDevKernel_X"),
-           op(210, 240, kind="h2d-pinned"), op(0, 500, device=1)]
+    ops = [op(0, 100, op="kernel"), op(50, 150), op(160, 170, kind="d2h-pinned"), op(165, 180, op="memset"),
+           op(200, 230, op="kernel", name="ncclDevKernel_X"), op(210, 240, kind="h2d-pinned"), op(0, 500, device=1)]
     assert sums.exposed_by_key(ops, 0) == {"copy-h2d-pageable": 50, "copy-d2h": 10, "memset": 10, "comm": 30, "copy-h2d-pinned": 10}
 
 
