@@ -8,6 +8,7 @@
 
 #include "alloc.h"
 #include "call_sites.h"
+#include "stacks_own.h"
 #include "text.h"
 
 #define SITES_SHOWN 8
@@ -177,19 +178,32 @@ static void frame_line(const struct page *p, const struct held *h, const struct 
 	page_wrap(p, i == h->frame ? INK_TITLE : INK_DIM, 11, 13, line);
 }
 
+/* Up to the outermost that is the user's own: what started the program is of no interest. All where none is. */
+static size_t frames_told(const struct stack *stack)
+{
+	size_t own = stack->n_frames;
+
+	while (own > 0 && !frame_is_own(&stack->frames[own - 1]))
+		own--;
+	return own && own + 1 < stack->n_frames ? own
+						: stack->n_frames; /* one that is left out would be a line as well */
+}
+
 static void stack_lines(const struct page *p, const struct held *h)
 {
 	const struct stack *stack = &h->trace->stacks.all[h->stack];
+	size_t told = frames_told(stack), shown = told < FRAMES_SHOWN ? told : FRAMES_SHOWN;
 
-	for (uint32_t i = 0; i < stack->n_frames && i < FRAMES_SHOWN; i++)
+	for (uint32_t i = 0; i < shown; i++)
 		frame_line(p, h, stack, i);
-	if (stack->n_frames > FRAMES_SHOWN)
-		page_ink(p, INK_DIM, "           and %zu more\n", stack->n_frames - FRAMES_SHOWN);
+	if (stack->n_frames > shown)
+		page_ink(p, INK_DIM, "           and %zu more%s\n", stack->n_frames - shown,
+			 shown == told ? ", none of them yours: --json has them" : "");
 	else if (stack->flags & GST_STACK_TRUNCATED)
 		page_ink(p, INK_DIM, "           and more that could not be seen\n");
 }
 
-void report_held(const struct page *p, const struct gap_cause *c, const struct held **last)
+void report_held(const struct page *p, const struct gap_cause *c, bool stacks, const struct held **last)
 {
 	for (size_t i = 0; i < c->n_held; i++) {
 		const struct held *h = &c->held[i];
@@ -202,6 +216,8 @@ void report_held(const struct page *p, const struct gap_cause *c, const struct h
 			 text_duration(length, h->end_ns - h->begin_ns));
 		fputs("      ", p->out);
 		page_wrap(p, INK_PLAIN, 6, 8, line);
+		if (!stacks)
+			continue;
 		if (!*last || (*last)->trace != h->trace || (*last)->stack != h->stack || (*last)->first != h->first)
 			stack_lines(p, h);
 		*last = h;

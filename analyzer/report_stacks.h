@@ -7,8 +7,9 @@
 
 /* The statements that most idle time went by, and which objects have no names, and why. Nothing where no stack was taken. */
 enum err_kind report_call_sites(const struct page *p, const struct summary *s, struct error *e);
-/* What held one interval of a gap, and the whole stack of each; but for one that was the last to be printed: *last, NULL none. */
-void report_held(const struct page *p, const struct gap_cause *c, const struct held **last);
+/* What held one interval of a gap, and, if it is to be told, the stack of each up to the user's outermost frame; but for one that was the last
+ * to be printed: *last, NULL none. */
+void report_held(const struct page *p, const struct gap_cause *c, bool stacks, const struct held **last);
 
 /* "call_sites": [ … ], "launch_sites": [ … ], "stacks": [ … ], "objects": [ … ], "stack_cost": { … } */
 enum err_kind report_stacks_json(struct json *j, const struct summary *s, struct error *e);

@@ -18,6 +18,7 @@
 
 #define CALLS_SHOWN 24
 #define CAUSES_SHOWN 40
+#define TOLD_PART 50 /* what owns less of the gap than one part of so many has no stack */
 
 static const char *boundary_name(uint8_t known_by)
 {
@@ -116,7 +117,7 @@ static void cause_lines(const struct page *p, const struct gap *g, const struct 
 		fputs("      ", p->out);
 		page_wrap(p, INK_DIM, 6, 8, c->evidence[i]);
 	}
-	report_held(p, c, last);
+	report_held(p, c, c->end_ns - c->begin_ns >= (g->end_ns - g->begin_ns) / TOLD_PART, last);
 }
 
 /* Shorter ones than this are not listed one by one. */
