@@ -144,3 +144,70 @@ def test_stragglers(report):  # noqa: F811
         assert {name: advice["figures"][name] for name in ("rank", "last", "timed", "doing")} == {"rank": 2, "last": 10, "timed": 10, "doing": "host-sleep"}
         assert "rank 2" in advice["text"] and advice["figures"]["exposed_ns"] == waits[advice["device"]]["lost_ns"]
     assert not [advice for advice in report("ranks-absent")["advice"] if advice["id"] == "straggler"]
+
+
+HEAD = "process 100 level=cupti exited=1 end=100ms\nthread 100 main\ndevice 0\nstream 1\n"
+
+
+def made_of(lines, build, gpushim, tmp_path):
+    (tmp_path / "trace.txt").write_text("\n".join(lines) + "\n")
+    subprocess.run([build / "tools/gst_write", tmp_path / "trace.txt", tmp_path / "run"], check=True)
+    return json.loads(subprocess.run([gpushim, "report", "--json", tmp_path / "run"], capture_output=True, text=True, check=True).stdout)
+
+
+def loss_of(made, id):
+    (loss,) = [loss for loss in made["recoverable"] if loss["id"] == id]
+    return loss
+
+
+def test_beside(build, gpushim, tmp_path):
+    """A save that takes longer than all the rest of the run: another thread would take as long, so no more than the rest can be won."""
+    made = made_of([HEAD + "launch t=1000us..1005us stream=1 seq=1 kernel=step", "activity t=1010us..3010us stream=1 seq=1 kind=kernel kernel=step",
+                    "copy t=1006us..3030us stream=1 seq=2 kind=d2h-pageable bytes=1M flags=blocking", "activity t=3010us..3020us stream=1 seq=2 kind=copy "
+                    "copy=d2h-pageable bytes=1M", *(f"sample t={3500 + 1000 * k}us syscall=74 fd=file file=/out/model.pt" for k in range(10)),
+                    "launch t=13010us..13015us stream=1 seq=3 kernel=step", "activity t=13020us..15020us stream=1 seq=3 kind=kernel kernel=step"],
+                   build, gpushim, tmp_path)
+    loss = loss_of(made, "checkpoint")
+    assert loss["lost_ns"] > loss["span_ns"] / 2
+    assert loss["recoverable_ns"] == loss["span_ns"] - loss["lost_ns"] and (loss["next"], loss["next_ns"]) == ("checkpoint", loss["lost_ns"])
+    assert close(loss["ceiling"], loss["span_ns"] / loss["lost_ns"] - 1)
+
+
+def test_ahead(build, gpushim, tmp_path):
+    """It waits for 1 ms of 10, and is at something that is not on record for the rest: without waiting it is as slow as that."""
+    lines = [HEAD]
+    for k in range(4):
+        at = 1000 + 10000 * k
+        lines += [f"launch t={at}us..{at + 5}us stream=1 seq={k + 1} kernel=step", f"sync-stream t={at + 6}us..{at + 1020}us stream=1 seq={k + 1}",
+                  f"activity t={at + 10}us..{at + 1010}us stream=1 seq={k + 1} kind=kernel kernel=step"]
+    loss = loss_of(made_of(lines, build, gpushim, tmp_path), "sync-bubble")
+    assert loss["lost_ns"] > 26_000_000
+    waited = 4 * 1_014_000
+    assert waited - 20_000 <= loss["recoverable_ns"] <= waited  # the last returns behind the device's end
+    assert (loss["next"], loss["next_ns"]) == ("host", loss["span_ns"] - loss["recoverable_ns"])
+
+
+def test_nodes(report):  # noqa: F811
+    """In a graph too the device stands still between two kernels, 2 us at most."""
+    loss = loss_of(report("advice-cuda-graphs"), "launch-bound")
+    assert loss["recoverable_ns"] == loss["lost_ns"] - 39 * 2000
+
+
+@pytest.mark.parametrize("level", ["edges", "cupti"])
+def test_placed_copies(level, build, gpushim, tmp_path):
+    """Between two edges a copy of 4 KiB and three kernels took 8 ms: nobody knows how long the copy took, and nobody believes in milliseconds. Where it
+    was measured, it took what it took."""
+    lines = [HEAD.replace("cupti", level), "edge 1 t=990us..991us stream=1 covers=0 fired=996us done=997us kind=start",
+             "copy t=1000us..1010us stream=1 seq=1 kind=h2d-pinned bytes=4096"]
+    lines += [f"launch t={1010 + k}us..{1011 + k}us stream=1 seq={2 + k} kernel=step" for k in range(3)]
+    if level == "cupti":
+        lines[1] = "activity t=1020us..2020us stream=1 seq=1 kind=copy copy=h2d-pinned bytes=4096"
+        lines += [f"activity t={2020 + 2000 * k}us..{4020 + 2000 * k}us stream=1 seq={2 + k} kind=kernel kernel=step" for k in range(3)]
+    else:
+        lines += ["edge 2 base=1 t=1020us..1021us stream=1 covers=4 fired=9000us done=9010us"]
+    lines += ["sync-stream t=1030us..9010us stream=1 seq=4"]
+    made = made_of(lines, build, gpushim, tmp_path)
+    loss = loss_of(made, "copy-h2d-pinned")
+    assert loss["lost_ns"] >= 400_000
+    assert loss["recoverable_ns"] == (1_000_000 if level == "cupti" else 20_000 + 4096)
+    assert ("overlap-copies" in {advice["id"] for advice in made["advice"]}) == (level == "cupti")
