@@ -68,8 +68,11 @@ static void read_cold(const struct span *s)
 
 	if (fd < 0)
 		REQUIRE(s->path && (fd = open(s->path, O_RDONLY | O_CLOEXEC)) >= 0);
-	if (size < s->bytes)
-		REQUIRE((buffer = realloc(buffer, (size_t)(size = s->bytes))));
+	if (size < s->bytes) {
+		free(buffer);
+		size = s->bytes;
+		REQUIRE((buffer = malloc((size_t)size)));
+	}
 	posix_fadvise(fd, s->offset, s->bytes, POSIX_FADV_DONTNEED);
 	for (long done = 0; done < s->bytes;) {
 		ssize_t n = pread(fd, buffer + done, (size_t)(s->bytes - done), s->offset + done);
