@@ -39,6 +39,7 @@ from phases import Draws, Truth, now, open_log, throttled_ns, write
 REPLAY = 8 << 20
 PAGE = 4096
 MADV_PAGEOUT = 21
+SLACK = 512 << 10  # for who allocates at that moment
 REST = 8  # kernels of 4 ms, during which it happens
 STUB = b"int launcher(int grid) { return grid * 3; }\n"
 
@@ -146,7 +147,7 @@ class Replay:
         there = ctypes.create_string_buffer(REPLAY // PAGE)  # by page: written to the swap, and not let go of yet
         self.libc.mincore(self.address, ctypes.c_size_t(REPLAY), there)
         with open(f"{self.group}/memory.usage_in_bytes") as file:
-            room = int(file.read()) - sum(byte & 1 for byte in there.raw) * PAGE
+            room = int(file.read()) - sum(byte & 1 for byte in there.raw) * PAGE + SLACK
         for limit in (room, -1):
             with contextlib.suppress(OSError), open(f"{self.group}/memory.limit_in_bytes", "w") as file:
                 file.write(str(limit))
