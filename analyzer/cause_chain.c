@@ -147,6 +147,7 @@ void cause_chain(const struct gap_view *v, struct findings *out)
 	if (v->n_chains) {
 		about.copied_out_ns = gap_view_copied_out_ns(v);
 		about.communicates = v->trace->n_comms > 0;
+		about.run = v->run;
 	}
 	for (size_t i = 0; i < v->n_chains; i++) {
 		about.whole = &v->chains[i];

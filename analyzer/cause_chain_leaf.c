@@ -3,6 +3,7 @@
 
 #include "cause_chain_file.h"
 #include "cause_chain_pressure.h"
+#include "run.h"
 
 #define LARGE_WRITE ((uint64_t)1 << 20) /* bytes in one call: a file's worth, no line of a log */
 
@@ -226,6 +227,30 @@ static bool waits_for_a_network(const struct chain_segment *s)
 	return false;
 }
 
+/* A recorded process that has communicators: of the machine's, by its number. */
+static bool is_rank(const struct host_task *task, const struct run *run)
+{
+	for (size_t i = 0; i < run->n_traces; i++) {
+		const struct gst_file_header *h = &run->traces[i]->header;
+
+		if (run->traces[i]->n_comms && h->pid == host_own_pid(task) &&
+		    (!task->pid_ns || !h->pid_ns || task->pid_ns == h->pid_ns))
+			return true;
+	}
+	return false;
+}
+
+/* A rank that waits for another one's process, outside of NCCL's calls, meets it: at the store, at a barrier. Whatever that one computes, reads or
+ * writes, it is no loader. */
+static bool waits_for_a_rank(const struct chain_segment *s, const struct chain_about *about)
+{
+	for (size_t i = 1; about->communicates && about->run && i < s->n_steps; i++)
+		if (task_is_of_the_tree(s->steps[i].task) && !host_same_process(s->steps[i].task, s->steps[0].task) &&
+		    is_rank(s->steps[i].task, about->run))
+			return true;
+	return false;
+}
+
 enum cause_id chain_cause(const struct chain_segment *s, const struct chain_about *about)
 {
 	enum cause_id cause = of_leaf(s, about);
@@ -234,6 +259,8 @@ enum cause_id chain_cause(const struct chain_segment *s, const struct chain_abou
 		return CAUSE_input_network;
 	if (cause == CAUSE_cpu_contention || cause == CAUSE_cpu_throttled || cause == CAUSE_memory_stall)
 		return cause;
+	if (waits_for_a_rank(s, about))
+		return CAUSE_comm_host;
 	if (compiled(s))
 		return CAUSE_module_load;
 	return s->n_steps > 1 && hands_over_output(&s->steps[0]) ? CAUSE_output_io : cause;

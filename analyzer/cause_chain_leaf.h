@@ -14,7 +14,8 @@ struct chain_about { /* what must be known besides the segment itself */
 	const struct chain_seen *seen; /* … and what was seen in it; NULL nothing */
 	const struct chain_saved *saved; /* … what was written in it after copied_out_ns; NULL nothing */
 	int64_t copied_out_ns; /* when the thread had copied from the device, in this gap or just before; INT64_MAX it had not */
-	bool communicates; /* the process has communicators: their sockets are no input */
+	bool communicates; /* the process has communicators: their sockets are no input, */
+	const struct run *run; /* … and who has some as well is another rank; NULL not known */
 };
 
 /* CAUSE_unexplained: it proves none. s: one of about->whole, where there is one. */

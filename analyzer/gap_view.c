@@ -365,6 +365,7 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 	v->in_calls.n = 0;
 	v->proven = gap->begin_ns + gap->begin_error_ns < gap->end_ns - gap->end_error_ns;
 	v->memory = threads->memory;
+	v->run = threads->run;
 	set_submitter(v, threads);
 	r = v->process ? threads_find(v->process, v->tid) : NULL;
 	v->records = r;

@@ -44,6 +44,7 @@ struct gap_view {
 	const struct device_timeline *device;
 	const struct trace *trace;    /* of the process that submits the next work */
 	const struct memory *memory;  /* of the run; NULL not known */
+	const struct run *run;
 	const struct call *submit;    /* the call that ends the gap, NULL unknown */
 	uint32_t tid;                 /* the submitting thread, 0 unknown */
 	bool proven;                  /* errors of its ends taken off, something is left */

@@ -55,7 +55,7 @@ static struct xy middle(const struct xy *first, size_t n, double *room)
 /* Only of pairs that are far from each other: near ones have nothing but noise. */
 static double slope_of(const struct xy *w, size_t n)
 {
-	double slopes[WINDOWS * (WINDOWS - 1) / 2], least = (w[n - 1].x - w[0].x) / 4;
+	double slopes[WINDOWS * (WINDOWS - 1) / 2] = { 0 }, least = (w[n - 1].x - w[0].x) / 4;
 	size_t found = 0;
 
 	for (size_t i = 0; i < n; i++)
