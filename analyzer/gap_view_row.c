@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gap_view.h"
 
+#include "ns.h"
+
 #define NOT_READY 600  /* CUDA_ERROR_NOT_READY */
-#define SILENT_COSTS 2 /* between two calls: more is code of its own (host-compute) */
-#define CALL_COSTS 4   /* within one: more is something else than submitting */
+#define SILENT_COSTS 2 /* between two calls: more is code of its own (host-compute), */
+#define SILENT_NS \
+	10000 /* … unless it is less than this: a framework's way from one launch to the next, or the recorder's own work */
+#define CALL_COSTS 4 /* within one: more is something else than submitting */
 
 static bool asked_in_vain(const struct call *c)
 {
@@ -30,7 +34,7 @@ static bool find(const struct gap_view *v, struct call_row *row)
 		const struct call *c = r->calls[at];
 		int64_t silence = r->calls[at + 1]->begin_ns - c->end_ns;
 
-		if (silence > SILENT_COSTS * row->cost_ns || asked_in_vain(c))
+		if (silence > max64(SILENT_COSTS * row->cost_ns, SILENT_NS) || asked_in_vain(c))
 			return false;
 		if (silence > row->longest_silence_ns)
 			row->longest_silence_ns = silence;
