@@ -5,6 +5,8 @@
 
 #include "alloc.h"
 
+#define YOUNG 4 /* stretches of which the shortest makes the bag: the first iteration may do more than all others */
+
 bool bags_begin(struct token_bags *b, const struct step_tokens *s)
 {
 	*b = (struct token_bags){ .s = s };
@@ -62,6 +64,17 @@ uint64_t bags_work(const struct token_bags *b, size_t begin, size_t end)
 	return n;
 }
 
+/* Makes it of this stretch. */
+static void fill(struct token_bags *b, size_t which, size_t begin, size_t end)
+{
+	empty(b, which);
+	b->at[which].begin = begin;
+	b->at[which].length = end - begin;
+	b->at[which].work = bags_work(b, begin, end);
+	for (size_t i = begin; i < end; i++)
+		b->counts[b->s->ids[i]][which]++;
+}
+
 size_t bags_take(struct token_bags *b, size_t begin, size_t end)
 {
 	size_t which = b->n;
@@ -76,10 +89,9 @@ size_t bags_take(struct token_bags *b, size_t begin, size_t end)
 	} else {
 		b->n++;
 	}
-	b->at[which] = (struct bag){ begin, end - begin, bags_work(b, begin, end), 1, 0 };
+	b->at[which] = (struct bag){ .members = 1 };
+	fill(b, which, begin, end);
 	b->at[which].launches = b->at[which].work;
-	for (size_t i = begin; i < end; i++)
-		b->counts[b->s->ids[i]][which]++;
 	return which;
 }
 
@@ -102,19 +114,20 @@ size_t bags_add(struct token_bags *b, size_t begin, size_t end)
 	if (!b->n || !most_of(shared[best].tokens, b->at[best].length, end - begin) ||
 	    !most_of(shared[best].work, b->at[best].work, work))
 		return bags_take(b, begin, end);
-	b->at[best].members++;
 	b->at[best].launches += work;
+	if (++b->at[best].members <= YOUNG && end - begin < b->at[best].length)
+		fill(b, best, begin, end);
 	return best;
 }
 
-static bool about_as_many(uint64_t a, uint64_t b, uint64_t spare)
+static bool about_as_many(uint64_t a, uint64_t b)
 {
-	return b * 4 >= a * 3 && b * 4 <= a * 5 + spare;
+	return b * 4 >= a * 3 && b * 4 <= a * 5;
 }
 
 bool bag_is_as_long(const struct bag *b, size_t length, uint64_t work)
 {
-	return about_as_many(b->length, length, 4) && about_as_many(b->work, work, 0);
+	return b->work ? about_as_many(b->work, work) : about_as_many(b->length, length);
 }
 
 static const struct bag *typical(const struct token_bags *b)

@@ -47,5 +47,5 @@ struct bags_sum {
 struct bags_sum bags_sum(const struct token_bags *b);
 /* The kernels that it launches. */
 uint64_t bags_work(const struct token_bags *b, size_t begin, size_t end);
-/* Is such a stretch about as long as those, and launches about as many kernels? */
+/* Does such a stretch launch about as many kernels as those? Copies do not count. */
 bool bag_is_as_long(const struct bag *b, size_t length, uint64_t work);

@@ -11,7 +11,7 @@
 #define BEFORE 8
 #define CLEAR_NS 2000 /* pauses below are no longer than those between any launches */
 
-/* ---- which launch is the first -------------------------------------------------------------------------------------------- */
+/* ---- what is usual ---------------------------------------------------------------------------------------------------- */
 
 /* Like the example, launch for launch, but for one in sixteen. */
 static bool is_the_same(const struct step_tokens *s, const struct period *p, size_t at)
@@ -60,6 +60,63 @@ static uint8_t kind_at(const struct step_tokens *s, const struct period *p, size
 	return s->about[s->ids[p->example + i % p->length]].kind;
 }
 
+/* ---- where iterations are apart ------------------------------------------------------------------------------------------- */
+
+struct votes { /* for each launch of an iteration, counted from the anchor */
+	uint32_t *at;
+	size_t most;
+};
+
+/* Of an interval into which something was put: how much of the example is before it, and behind. */
+static size_t same_from(const struct step_tokens *s, const struct period *p, size_t begin)
+{
+	size_t n = 0;
+
+	while (n < p->length && s->ids[begin + n] == s->ids[p->example + n])
+		n++;
+	return n;
+}
+
+static size_t same_until(const struct step_tokens *s, const struct period *p, size_t end)
+{
+	size_t n = 0;
+
+	while (n < p->length && s->ids[end - 1 - n] == s->ids[p->example + p->length - 1 - n])
+		n++;
+	return n;
+}
+
+/* What is put into the sequence now and then (a checkpoint, an evaluation, a value that is logged) is put between two iterations: behind a launch of the
+ * example that is before it, and before one that is behind it. False: no memory. */
+static bool count_votes(struct votes *v, const struct step_tokens *s, const struct period *p)
+{
+	int32_t *changes = array_new(p->length + 2, sizeof(*changes)), sum = 0;
+	size_t last = SIZE_MAX;
+
+	v->at = array_new(p->length, sizeof(*v->at));
+	for (size_t i = p->from; changes && i < p->until; i++) {
+		if (!anchor_is_at(&p->anchor, s, i))
+			continue;
+		if (last != SIZE_MAX && i - last > p->length) {
+			size_t before = same_from(s, p, last), behind = same_until(s, p, i);
+
+			if (before + behind >= p->length) {
+				changes[p->length - behind]++;
+				changes[before + 1]--;
+			}
+		}
+		last = i;
+	}
+	for (size_t i = 0; changes && v->at && i <= p->length; i++) {
+		sum += changes[i];
+		v->at[i % p->length] += (uint32_t)sum;
+	}
+	for (size_t i = 0; changes && v->at && i < p->length; i++)
+		v->most = v->at[i] > v->most ? v->at[i] : v->most;
+	free(changes);
+	return changes && v->at;
+}
+
 /* How far the example's period reaches back from it: there the first iteration begins that is as the others. */
 static size_t of_the_first(const struct step_tokens *s, const struct period *p)
 {
@@ -70,6 +127,8 @@ static size_t of_the_first(const struct step_tokens *s, const struct period *p)
 	return (i + p->length - p->example % p->length) % p->length;
 }
 
+/* ---- which launch is the first -------------------------------------------------------------------------------------------- */
+
 /* Is a batch copied there? Behind a copy to the host, which ends an iteration, or a pause that is not short; not while the device works on
  * another one. */
 static bool is_input(const struct step_tokens *s, const struct period *p, size_t i, int64_t usual, int64_t longest)
@@ -79,8 +138,27 @@ static bool is_input(const struct step_tokens *s, const struct period *p, size_t
 	return kind_at(s, p, i) == TOKEN_H2D && before != TOKEN_H2D && (before == TOKEN_D2H || usual >= longest / 10);
 }
 
+/* Of the launches that have most votes the one behind a copy to the host, else behind the longest pause. */
+static size_t elected(const struct step_tokens *s, const struct period *p, const int64_t *usual, const struct votes *v)
+{
+	size_t best = SIZE_MAX;
+	bool best_ends = false;
+
+	for (size_t i = 0; i < p->length; i++) {
+		bool ends = kind_at(s, p, i + p->length - 1) == TOKEN_D2H;
+
+		if (v->at[i] == v->most &&
+		    (best == SIZE_MAX || ends > best_ends || (ends == best_ends && usual[i] > usual[best]))) {
+			best = i;
+			best_ends = ends;
+		}
+	}
+	return best;
+}
+
 /* The first launch of an iteration, counted from the anchor. */
-static size_t first_launch(const struct step_tokens *s, const struct period *p, const int64_t *usual)
+static size_t first_launch(const struct step_tokens *s, const struct period *p, const int64_t *usual,
+			   const struct votes *v)
 {
 	size_t longest = 0, copy = SIZE_MAX, first;
 
@@ -91,7 +169,7 @@ static size_t first_launch(const struct step_tokens *s, const struct period *p, 
 			copy = i;
 	if (copy != SIZE_MAX)
 		return copy;
-	first = of_the_first(s, p);
+	first = v->most ? elected(s, p, usual, v) : of_the_first(s, p);
 	return usual[longest] >= CLEAR_NS && usual[first] < usual[longest] / 3 ? longest : first;
 }
 
@@ -155,12 +233,14 @@ static bool place_all(struct cut *out, const struct step_tokens *s, const struct
 bool cut_make(struct cut *out, const struct step_tokens *s, const struct period *p)
 {
 	int64_t *usual = usual_pauses(s, p);
-	size_t first = usual ? first_launch(s, p, usual) : 0;
-	bool ok;
+	struct votes votes = { .at = NULL };
+	bool ok = usual && count_votes(&votes, s, p);
+	size_t first = ok ? first_launch(s, p, usual, &votes) : 0;
 
 	free(usual);
+	free(votes.at);
 	*out = (struct cut){ .first = array_new(p->length, sizeof(*out->first)), .n = p->length };
-	ok = usual && out->first;
+	ok = ok && out->first;
 	for (size_t i = 0; ok && i < p->length; i++)
 		out->first[i] = s->ids[p->example + (first + i) % p->length];
 	out->anchor = (p->length - first) % p->length;

@@ -5,7 +5,8 @@
 
 #include "alloc.h"
 
-#define MOST 64  /* iterations of one step */
+#define MOST 64        /* iterations of one step … */
+#define MOST_UNNAMED 8 /* … where no name says that there is an optimizer: other things come seldom, too */
 #define LEAST 3  /* steps of several iterations, to tell them from chance; kernels of an optimizer that no name tells */
 #define PART 20  /* … which are at least a part in so many of the iteration */
 #define LOGGED 4 /* … and so many for each copy to the host */
@@ -19,6 +20,7 @@ struct find {
 	const size_t *at; /* of the iterations alone */
 	const size_t *ends;
 	size_t n, length;
+	bool named;        /* there are kernels whose names say optimizer */
 	uint32_t *present; /* by token: in how many of them it is */
 	bool *changes;     /* by iteration: the parameters */
 };
@@ -60,24 +62,29 @@ static struct surplus surplus_of(const struct find *f, size_t i)
 	return r;
 }
 
-/* An optimizer, by its name; or many kernels which are most of what there is more of, and nothing is read. */
+/* An optimizer, by its name; or many kernels that are most of what there is more of (those of another shape are in place of others), and
+ * hardly anything is read. */
 static bool changes_parameters(const struct find *f, size_t i)
 {
 	struct surplus r = surplus_of(f, i);
 	size_t length = f->ends[i] - f->at[i], more = length > f->length ? length - f->length : 0;
 
-	if (r.optimizer)
-		return true;
-	return r.kernels >= LEAST && r.kernels * PART >= f->length && r.kernels * 2 >= more &&
+	if (f->named)
+		return r.optimizer;
+	return r.kernels >= LEAST && r.kernels <= more && r.kernels * PART >= f->length && r.kernels * 2 >= more &&
 	       r.kernels >= LOGGED * r.copies_out;
 }
 
-/* Every iteration has one: then none is a part of a step. */
-static bool always_optimizes(const struct find *f)
+/* Every iteration has an optimizer: then none is a part of a step. */
+static bool always_optimizes(struct find *f)
 {
-	for (size_t id = 0; id < f->s->n_about; id++)
-		if (f->s->about[id].optimizer && !is_rare(f, (uint32_t)id))
+	for (size_t id = 0; id < f->s->n_about; id++) {
+		bool optimizer = f->s->about[id].optimizer && f->present[id];
+
+		f->named |= optimizer;
+		if (optimizer && !is_rare(f, (uint32_t)id))
 			return true;
+	}
 	return false;
 }
 
@@ -97,7 +104,7 @@ static size_t regular_distance(const struct find *f)
 	}
 	for (size_t m = 2; m <= MOST; m++)
 		best = counts[m] > counts[best] ? m : best;
-	if (best < 2 || counts[best] + 1 < LEAST || counts[best] * 5 < all * 4)
+	if (best < 2 || (!f->named && best > MOST_UNNAMED) || counts[best] + 1 < LEAST || counts[best] * 5 < all * 4)
 		return 0;
 	return (all + 1) * best * 5 >= f->n * 4 ? best : 0;
 }
@@ -144,6 +151,7 @@ bool micro_find(struct micro *out, const struct step_tokens *s, const size_t *at
 	size_t *begins = array_new(n, sizeof(*begins)), *ends = array_new(n, sizeof(*ends));
 	struct find f = { .s = s, .at = begins, .ends = ends, .changes = array_new(n, sizeof(*f.changes)) };
 	bool ok = begins && ends && f.changes;
+	size_t distance;
 
 	*out = (struct micro){ .at = NULL };
 	for (size_t i = 0; ok && i < n; i++)
@@ -154,11 +162,10 @@ bool micro_find(struct micro *out, const struct step_tokens *s, const size_t *at
 	if (ok && f.n > LEAST) {
 		f.length = usual_length(&f);
 		ok = f.length && count_present(&f);
-		for (size_t i = 0; ok && i < f.n; i++)
-			f.changes[i] = changes_parameters(&f, i);
 		if (ok && !always_optimizes(&f)) {
-			size_t distance = regular_distance(&f);
-
+			for (size_t i = 0; i < f.n; i++)
+				f.changes[i] = changes_parameters(&f, i);
+			distance = regular_distance(&f);
 			ok = !distance || take(out, &f, distance);
 		}
 	}

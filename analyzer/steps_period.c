@@ -104,6 +104,7 @@ struct candidate {
 	size_t length, members, example;
 	int64_t time_ns; /* from the first place to the last */
 	bool marked;     /* iterations copy to or from the host, or wait */
+	bool whole;      /* … or change parameters: what layers do not */
 	bool inputs;     /* each has a copy to the device of its own */
 	bool turns;      /* they are of several kinds, always in the same order */
 	bool phases;     /* other intervals come several in a row, and mostly again: evaluations */
@@ -177,6 +178,13 @@ static bool has_marks(const struct step_tokens *s, size_t begin, size_t end)
 		if (call_waits(&s->trace->calls[i]))
 			return true;
 	return false;
+}
+
+static bool optimizes(const struct step_tokens *s, size_t begin, size_t end)
+{
+	while (begin < end && !s->about[s->ids[begin]].optimizer)
+		begin++;
+	return begin < end;
 }
 
 /* Something must go on in it that could be an iteration: one launch after another of the same kernel is none. */
@@ -277,6 +285,7 @@ static void look_at(struct search *x, struct candidate *c)
 	c->length = sum.typical->length;
 	c->example = sum.typical->begin;
 	c->marked = has_marks(x->s, c->example, c->example + c->length);
+	c->whole = c->marked || optimizes(x->s, c->example, c->example + c->length);
 	c->inputs = have_inputs(x->bags);
 	c->turns = take_turns(x->bag_of, n);
 	c->phases = c->marked && has_phases(x, c, sum.typical);
@@ -335,7 +344,7 @@ static bool is_brief(const struct candidate *c, const struct candidate *beside)
 	return apart && c->time_ns < beside->time_ns / 2;
 }
 
-/* The shortest one that touches the host: layers do not, and epochs are longer. */
+/* The shortest one that touches the host or changes parameters: layers do not, and epochs are longer. */
 static const struct candidate *choose(const struct search *x, const struct candidate *c, size_t n)
 {
 	const struct candidate *best = NULL;
@@ -351,8 +360,8 @@ static const struct candidate *choose(const struct search *x, const struct candi
 			best = &c[i];
 		else if (same_level(best, &c[i]))
 			best = better(&c[i], best) ? &c[i] : best;
-		else if (c[i].marked != best->marked)
-			best = c[i].marked ? &c[i] : best;
+		else if (c[i].whole != best->whole)
+			best = c[i].whole ? &c[i] : best;
 		else
 			best = c[i].length < best->length ? &c[i] : best;
 	}

@@ -145,6 +145,7 @@ def main():
         "recycled": [(seed("recycled-host-100"), 0, b"id\0host\0python train.py"),
                      (seeds["two-processes-host-200"], 0, b"id\0host\0python train.py")],
         "bursts": [(seed("bursts-launch-bound"), 0, b""), (seed("bursts-too-few"), 0, b"")],
+        "steps": [(seed("steps-by-launches-host"), 0, b""), (seed("nvtx-phases"), 0, b"")],
         "stacks": [(seed("stacks-python"), 0, b""), (seed("stacks-native"), 0, b""), (seed("stacks-silence"), 0, b"")],
         "memory": [(seed("memory-framework"), 0, b""), (seed("memory-pool-host"), 0, b""), (seed("memory-mapped"), 0, b"")],
         "memory-comes-and-goes": [(seed("memory-context-gone"), 0, b""), (seed("memory-pools-change-places"), 0, b""),

@@ -414,6 +414,55 @@ static void a_log_is_of_its_step(void **state)
 		whole_program(a, 60, 0, 0);
 }
 
+/* Whatever comes together. Steps that are missed or moved are few, and none is made up. */
+static void all_kinds_of_programs(void **state)
+{
+	int found = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct program *p = begin(seed * 77 + 5);
+		struct shape a = usual;
+		const struct trace_steps *s;
+		size_t exact = 0;
+		int steps;
+
+		a.layers = 2 + (int)below(p, 30);
+		a.log_every = below(p, 2) ? 0 : 2 + (int)below(p, 20);
+		a.checkpoint_every = below(p, 2) ? 0 : 3 + (int)below(p, 30);
+		a.evaluate_every = below(p, 2) ? 0 : 6 + (int)below(p, 30);
+		a.accumulate = below(p, 3) ? 1 : 1 + (int)below(p, 6);
+		a.tries = below(p, 2) ? 0 : (int)below(p, 9);
+		a.item = below(p, 3);
+		a.pauses = below(p, 5);
+		a.shapes = !below(p, 3);
+		a.autograd = !below(p, 3);
+		a.last_short = below(p, 2);
+		a.nameless = a.accumulate == 1 && below(p, 2);
+		steps = 12 + (int)below(p, 90);
+		if (below(p, 2))
+			start_up(p);
+		train(p, &a, steps);
+		if (below(p, 2))
+			shut_down(p);
+		s = find(p);
+		for (size_t i = 0, k = 0; s && i < s->n; i++) {
+			if (s->at[i].kind != STEP)
+				continue;
+			while (k + 1 < p->n_truth && p->truth[k + 1] <= s->at[i].begin_ns)
+				k++;
+			exact += s->at[i].begin_ns - p->truth[k] <= 1000; /* the first call comes so soon */
+		}
+		if (s) {
+			assert_tiles(s);
+			assert_true(s->n_steps <= p->n_truth + 1);
+			found += s->n_steps == p->n_truth && exact == p->n_truth;
+		}
+		end(p);
+	}
+	assert_true(found >= 57);
+}
+
 static void micro_steps_are_parts(void **state)
 {
 	struct shape a = usual;
@@ -691,6 +740,7 @@ int main(void)
 		cmocka_unit_test(shapes_change),
 		cmocka_unit_test(a_log_is_of_its_step),
 		cmocka_unit_test(micro_steps_are_parts),
+		cmocka_unit_test(all_kinds_of_programs),
 		cmocka_unit_test(backward_is_another_threads),
 		cmocka_unit_test(a_worker_copies_meanwhile),
 		cmocka_unit_test(a_graph_is_replayed),
