@@ -44,6 +44,7 @@ struct waited {
 	int64_t far_ns; /* of lost_ns: for storage or a network, which may give several readers no more than one */
 	const struct gap_cause *longest;
 	size_t of_longest; /* gap */
+	int64_t by_cause[CAUSE_COUNT];
 	uint64_t covers;
 };
 
@@ -65,6 +66,7 @@ static struct waited waited_for(const struct advisor *a, bool elsewhere)
 				continue;
 			met = true;
 			w.lost_ns += ns;
+			w.by_cause[c->cause] += ns;
 			w.far_ns += is_far(c->cause) ? ns : 0;
 			w.observed_ns += c->confidence == CONFIDENCE_OBSERVED ? ns : 0;
 			w.covers |= (uint64_t)1 << recover_of_cause(c->cause);
@@ -94,12 +96,18 @@ static void say_longest(struct advisor *a, struct advice *out, const struct wait
 static void set_loss(const struct advisor *a, struct advice *out, const struct waited *w, int64_t recoverable_ns)
 {
 	const struct recovery *r = a->recovery;
+	int64_t most = 0;
 
 	out->lost_ns = w->lost_ns;
 	out->observed_ns = w->observed_ns;
 	out->likely_ns = 0;
 	out->recoverable_ns = recoverable_ns;
 	out->covers = w->covers;
+	for (int i = 0; i < CAUSE_COUNT; i++)
+		if (w->by_cause[i] > most) {
+			most = w->by_cause[i];
+			out->about = recover_of_cause((enum cause_id)i);
+		}
 	out->next = "compute";
 	out->next_ns = r->parts.compute_ns - r->likely_idle_ns;
 	for (int i = 0; i < RECOVER_COUNT; i++) {
@@ -167,21 +175,16 @@ bool advise_beside(struct advisor *a, struct advice *out)
 {
 	struct waited w = waited_for(a, false);
 	int64_t span = recovery_span(a->recovery), work = w.lost_ns - w.far_ns;
-	enum cause_id most = input[0];
 	uint64_t n;
 
 	set_loss(a, out, &w, clamp64(span - w.far_ns, 0, w.lost_ns));
 	if (!advice_matters(a, out))
 		return false;
-	for (size_t i = 0; i < N_INPUT; i++)
-		if (a->recovery->of[recover_of_cause(input[i])].lost_ns >
-		    a->recovery->of[recover_of_cause(most)].lost_ns)
-			most = input[i];
 	n = needed(work, span - w.lost_ns);
 	figure_ns(out, "self_ns", w.lost_ns);
 	figure_count(out, "waits", w.gaps);
 	figure_count(out, "needed", n ? n : 1);
-	seen_cause(a, out, most);
+	seen_cause(a, out, (enum cause_id)out->about);
 	return true;
 }
 
