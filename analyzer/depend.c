@@ -47,25 +47,67 @@ static void set_node(struct dependency *d, const struct gap *gap, const struct c
 				  .latest_end_ns = gap->end_ns };
 }
 
+#define PIECES 64 /* operations looked back at for those of the same launch */
+
+/* How many of the launch's operations stand before this one; PIECES: not known. */
+static size_t pieces_before(const struct device_timeline *d, const struct op *op)
+{
+	size_t n = 0;
+
+	for (size_t i = (size_t)(op - d->ops), steps = 0; i-- > 0; steps++) {
+		if (steps == PIECES)
+			return PIECES;
+		if (d->ops[i].call == op->call)
+			n++;
+		else if (d->ops[i].call->end_ns < op->call->begin_ns && d->ops[i].end_ns < op->call->begin_ns)
+			break;
+	}
+	return n;
+}
+
+/* Which node it is: as measured, or, as nodes are often numbered by another count there, in a chain by its place. NULL: not known. */
+static const struct graph_node *node_of(const struct op *op, const struct graph *g, size_t before)
+{
+	if (op->node || g->levels != g->n)
+		return op->node;
+	for (size_t i = 0; i < g->n; i++)
+		if (graph_node_works(&g->nodes[i]) && before-- == 0)
+			return op->measured->kind != GST_ACTIVITY_GRAPH ? &g->nodes[i] : NULL;
+	return NULL;
+}
+
 /* Of measured work: the node before it in its graph, or the last one of a graph right before it in its stream. When that was over is known by the
  * work's start alone: it was ready but for that. What the device takes to go on is no dependency. before: NULL none. */
-static void look_at_graphs(struct dependency *d, const struct gap *gap, const struct work *before)
+static void look_at_graphs(struct dependency *d, const struct device_timeline *out, const struct gap *gap,
+			   const struct work *before)
 {
 	const struct op *after = gap->after;
-	const struct call *launch = after->node ? after->call : before ? before->call : NULL;
-	const struct graph *g = NULL;
-	const struct graph_node *node;
-	uint32_t home, own;
+	const struct graph *g = graph_of(after);
+	const struct call *launch = after->call;
+	const struct graph_node *own = NULL, *node;
+	uint32_t home, place, device;
 
 	if (d->kind || !after->exact || after->unlinked || gap->end_ns - gap->begin_ns <= LATENCY_NS)
 		return;
-	if (launch && launch->family == GST_FAMILY_GRAPH_LAUNCH)
+	if (g) {
+		size_t pieces = pieces_before(out, after);
+
+		own = pieces < PIECES ? node_of(after, g, pieces) : after->node;
+		if (!own && pieces)
+			return; /* not the first, and who knows which */
+	}
+	if (own && own->behind) {
+		place = own->behind;
+	} else {
+		launch = before ? before->call : NULL;
+		if (!launch || launch->family != GST_FAMILY_GRAPH_LAUNCH)
+			return;
 		g = &after->trace->graphs[launch->graph];
-	if (!g)
-		return;
+		place = g->last;
+	}
 	home = elsewhere_home(after->trace, launch);
-	own = after->node ? graph_node_device(after->node, home) : home;
-	node = idle_node(g, after->node ? after->node->behind : g->last, own, home);
+	device = own ? graph_node_device(own, elsewhere_home(after->trace, after->call)) : home;
+	node = idle_node(g, place, device, home);
 	if (node)
 		set_node(d, gap, launch, node);
 }
@@ -115,7 +157,7 @@ static bool build_values(struct finder *f)
 	return true;
 }
 
-static struct dependency dependency_of(const struct finder *f, const struct gap *gap)
+static struct dependency dependency_of(const struct finder *f, const struct device_timeline *out, const struct gap *gap)
 {
 	const struct op *after = gap->after;
 	const struct stream_work *w = after && !after->unlinked ? stream_of(&f->devices[f->own], after) : NULL;
@@ -130,13 +172,13 @@ static struct dependency dependency_of(const struct finder *f, const struct gap 
 	s.best.unknown = after && waits_inside(after);
 	if (!w || w->stream == GST_NONE) {
 		if (after)
-			look_at_graphs(&s.best, gap, NULL);
+			look_at_graphs(&s.best, out, gap, NULL);
 		return s.best;
 	}
 	s.values = values_of(f, after->trace);
 	upto = array_first(w->ops, w->n, sizeof(*w->ops), numbered_before, &after->call->seq);
 	depend_search(&s, w, upto, after->call->begin_ns);
-	look_at_graphs(&s.best, gap, upto ? &w->ops[upto - 1] : NULL);
+	look_at_graphs(&s.best, out, gap, upto ? &w->ops[upto - 1] : NULL);
 	return s.best;
 }
 
@@ -189,7 +231,7 @@ bool depend_find(struct device_timeline *out, const struct device_work *devices,
 	bool ok = build_values(&f);
 
 	for (size_t i = 0; ok && i < out->n_gaps; i++)
-		out->gaps[i].depends = dependency_of(&f, &out->gaps[i]);
+		out->gaps[i].depends = dependency_of(&f, out, &out->gaps[i]);
 	for (size_t i = 0; i < f.n_values; i++)
 		values_free(&f.values[i]);
 	free(f.values);

@@ -19,7 +19,7 @@ from recording import RunFiles  # noqa: E402
 
 BEFORE, AFTER = 6 * truth.MS, 1 * truth.MS
 CALL, ANCHOR, EDGE, POLL = 1, 5, 6, 7
-EDGE_KINDS = ["?", "block", "start", "class", "before-hostfn", "after-hostfn"]
+EDGE_KINDS = ["?", "block", "start", "class", "before-hostfn", "after-hostfn", "burst-before", "burst-after", "burst-null"]
 
 
 def clock(data, parts):

@@ -100,6 +100,20 @@ def test_between_streams(recorder):
     once_in(TRIES, check)
 
 
+def test_within_a_graph(recorder, build):
+    """Nodes that were measured: by the graph's edges the second kernel stood behind the host node, of 1.5 ms, which nothing measures."""
+    def check():
+        libraries = f"{build / 'cupti'}:{build / 'simgpu'}"
+        devices, _ = record(recorder, "graph", LD_LIBRARY_PATH=libraries, GPUSHIM_DEVICE="cupti")
+        assert devices[0]["causes"]["device-dependency"] > 0.8 * ROUNDS * 1_500_000, told(devices[0])
+        causes = [cause for cause in long_causes(devices[0]) if cause["id"] == "device-dependency"]
+        assert len(causes) >= ROUNDS - HELD_UP
+        for cause in causes:
+            assert cause["confidence"] == "observed"
+            assert any("by the graph's edges the work stood behind a host node" in text for text in cause["evidence"]), cause
+    once_in(TRIES, check)
+
+
 @pytest.mark.parametrize("latency", [100, 700])
 def test_latency(recorder, latency):
     """A device that always takes this long looks, from the host, like a clock that is as much ahead: the report must be sound, and

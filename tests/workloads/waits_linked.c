@@ -6,6 +6,7 @@
  *   values    the second device's kernel waits for a value in memory, which the first device's stream writes behind a longer one
  *   late      … which nothing stands before, but the host writes it only after 1.5 ms
  *   unseen    … which the host writes with a store
+ *   graph     a graph of two kernels, and between them a host node
  *   latency   a kernel is queued while another stream's runs; the device takes long to start it (SIMGPU_LATENCY_US)
  *   alone     a kernel, a synchronise, a pause: what another process on the device does to it
  *   other     that process: half of the time the device is full of its kernels */
@@ -151,6 +152,33 @@ static void streams_round(void)
 	finish(d);
 }
 
+static void graph_round(void)
+{
+	static CUgraphExec exec;
+	struct device *d = &devices[0];
+
+	if (!exec) {
+		CUDA_KERNEL_NODE_PARAMS kernel = { .func = d->shorter,
+						   .gridDimX = 1,
+						   .gridDimY = 1,
+						   .gridDimZ = 1,
+						   .blockDimX = 32,
+						   .blockDimY = 1,
+						   .blockDimZ = 1 };
+		const CUDA_HOST_NODE_PARAMS host = { .fn = sleep_a_while };
+		CUgraphNode first, between, last;
+		CUgraph graph;
+
+		check(cuGraphCreate(&graph, 0), "graph");
+		check(cuGraphAddKernelNode(&first, graph, NULL, 0, &kernel), "kernel node");
+		check(cuGraphAddHostNode(&between, graph, &first, 1, &host), "host node");
+		check(cuGraphAddKernelNode(&last, graph, &between, 1, &kernel), "kernel node");
+		check(cuGraphInstantiate(&exec, graph, 0), "instantiate");
+	}
+	check(cuGraphLaunch(exec, d->stream), "graph launch");
+	finish(d);
+}
+
 /* The second launch comes half the latency before the first kernel ends: the device is idle for the other half. The program asks when the
  * first is done: an event of the recorder's, as before a synchronise, would take as long to fire as the second kernel to start. */
 static void latency_round(void)
@@ -208,6 +236,8 @@ int main(int argc, char **argv)
 			devices_round(n);
 		else if (strcmp(name, "streams") == 0)
 			streams_round();
+		else if (strcmp(name, "graph") == 0)
+			graph_round();
 		else if (strcmp(name, "latency") == 0)
 			latency_round();
 		else if (strcmp(name, "other") == 0)
