@@ -16,8 +16,8 @@
 #define SUBMISSIONS_FIRST 2
 #define MARKS_MAX 32 /* other streams with work that a burst's begin marks: its edges fit into a pool several times */
 
-/* Of every so many submissions one edge may be a burst's; of every so many any edge at all, or else two for each stream
- * with work and blocking call. */
+/* Of every so many submissions one edge may be a burst's; of every so many any edge at all but those around NCCL's kernels, or else two for each
+ * stream with work and blocking call. */
 #define SHARE 64
 #define SHARE_OF_ALL 50
 #define RESERVE 2 /* edges to come before the next look */
@@ -116,7 +116,7 @@ static int64_t allowed(void)
 	int64_t made = (int64_t)__atomic_load_n(&submissions, __ATOMIC_RELAXED);
 	int64_t of_all = made / SHARE_OF_ALL, of_blocks = 2 * (int64_t)edges_blocks();
 	int64_t own = made / SHARE - (int64_t)__atomic_load_n(&edges, __ATOMIC_RELAXED);
-	int64_t all = (of_all > of_blocks ? of_all : of_blocks) - RESERVE -
+	int64_t all = (of_all > of_blocks ? of_all : of_blocks) - RESERVE + (int64_t)edges_of_nccl() -
 		      (int64_t)__atomic_load_n(&file_counters()->injected[HOOK_cuEventRecord], __ATOMIC_RELAXED);
 
 	return own < all ? own : all;

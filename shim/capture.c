@@ -84,9 +84,12 @@ static inline void submit_kernel(struct call *c, CUstream handle, uint32_t large
 
 	if (__builtin_expect(nccl_inside != NULL, 0) && settings.level >= GST_LEVEL_EDGES && large != EDGE_PROGRAMMATIC)
 		s = stream_get(c->thread, handle);
-	marked = s && s->kind != GST_STREAM_LEGACY && !edge_parts(s) && !being_captured(s) && edge_pair_take(s);
-	if (marked)
+	marked = s && s->kind != GST_STREAM_LEGACY && !edge_parts(s) && !being_captured(s) &&
+		 edge_may_touch(c->thread, s) && edge_pair_take(s);
+	if (marked) {
+		edges_around_nccl();
 		edge_record(c->thread, s, GST_EDGE_CLASS, stream_covers(s));
+	}
 	if (submit(c, handle, large) && marked && !c->edge_after)
 		c->edge_after = GST_EDGE_CLASS;
 }

@@ -178,6 +178,18 @@ uint64_t edges_blocks(void)
 	return __atomic_load_n(&blocks, __ATOMIC_RELAXED);
 }
 
+static uint64_t of_nccl;
+
+void edges_around_nccl(void)
+{
+	__atomic_fetch_add(&of_nccl, 2, __ATOMIC_RELAXED);
+}
+
+uint64_t edges_of_nccl(void)
+{
+	return __atomic_load_n(&of_nccl, __ATOMIC_RELAXED);
+}
+
 struct block {
 	struct thread *thread;
 	const struct stream *awaited;
@@ -299,7 +311,7 @@ void edges_want(void)
 void edges_forget(void)
 {
 	memset(&gate, 0, sizeof(gate));
-	last_edge = blocks = 0;
+	last_edge = blocks = of_nccl = 0;
 	edge_pools_forget();
 	edges_read_forget();
 }

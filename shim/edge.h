@@ -40,6 +40,11 @@ void edges_before_block(struct thread *t, const struct stream *awaited);
 /* How many streams with unmarked work blocking calls have met so far. */
 uint64_t edges_blocks(void);
 
+/* A kernel that NCCL launches gets two edges: they cost little beside what NCCL takes to launch it, and are not of the share of all submissions
+ * that bursts keep within. */
+void edges_around_nccl(void);
+uint64_t edges_of_nccl(void);
+
 /* Large copies, host functions and waits across contexts may come as often as launches. Each stream has two edges for one of them in a
  * millisecond, for four of them at once. False: it has had them. */
 bool edge_pair_take(struct stream *s);

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "shim/nccl_copy.h"
 #include "tests/unit/bursts.h"
 
 #define NO_WAIT ((CUevent)0x77)
@@ -225,6 +226,29 @@ static void edges_of_other_kinds_come_first(void **state)
 	assert_int_equal(number_of(window), 0);
 }
 
+/* Of fifty submissions one is NCCL's: its two edges are more than the share of all, and there are bursts all the same. */
+static void what_nccl_launches_takes_nothing_from_bursts(void **state)
+{
+	unsigned pairs = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 20000; i++) {
+		driver.query_answer = CUDA_SUCCESS;
+		if (i % 1000 == 0)
+			edges_harvest(&me->ring, edges_context_is_current);
+		forget_recorded();
+		if (i % 50 == 49) {
+			stream_get(me, STREAM_A)->pairs_until = 0;
+			nccl_inside = nccl_copies;
+			pairs++;
+		}
+		launch_whole(STREAM_A, CUDA_SUCCESS);
+		nccl_inside = NULL;
+	}
+	assert_int_equal(edges_of_nccl(), 2 * pairs);
+	assert_in_range(number_of(window), 10, 20000 / (WHOLE * SHARE) + 2);
+}
+
 static void each_stream_that_a_wait_meets_pays_for_two(void **state)
 {
 	struct stream *a = stream_get(me, STREAM_A);
@@ -294,6 +318,7 @@ int main(void)
 		cmocka_unit_test_setup(bursts_are_an_even_sample_within_the_budget, set_up_bursts),
 		cmocka_unit_test_setup(a_thread_that_submits_little_has_its_share, set_up_bursts),
 		cmocka_unit_test_setup(edges_of_other_kinds_come_first, set_up_bursts),
+		cmocka_unit_test_setup(what_nccl_launches_takes_nothing_from_bursts, set_up_bursts),
 		cmocka_unit_test_setup(each_stream_that_a_wait_meets_pays_for_two, set_up_bursts),
 	};
 
