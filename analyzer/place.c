@@ -280,6 +280,25 @@ static bool make_ops(struct device_timeline *out, const struct device_work *d)
 
 /* ---- neighbours of the gaps ------------------------------------------------------------------------- */
 
+#define LOOK_AHEAD 64 /* operations that are looked at for the one that ends a gap */
+
+/* Of those that may have begun where the gap ends, as far as that is known: the one that could begin first. first: the first in order of
+ * their places, which say nothing within the error of the gap's end. */
+static const struct op *that_ends(const struct device_timeline *out, const struct gap *gap, size_t first)
+{
+	const struct op *best = &out->ops[first];
+	int64_t by_ns = sum64(gap->end_ns, gap->end_error_ns);
+
+	for (size_t i = first + 1; i < out->n_ops && i - first < LOOK_AHEAD && !best->exact; i++) {
+		const struct op *op = &out->ops[i];
+
+		if (op->class != OP_HOSTFN && !op->exact && op->stretch_begin_ns <= by_ns &&
+		    op->stretch_begin_ns < best->stretch_begin_ns)
+			best = op;
+	}
+	return best;
+}
+
 static void find_neighbours(struct device_timeline *out)
 {
 	const struct op *last = NULL; /* the running maximum of ends, not the last begun: streams overlap */
@@ -295,7 +314,7 @@ static void find_neighbours(struct device_timeline *out)
 		while (after < out->n_ops &&
 		       (out->ops[after].begin_ns < gap->end_ns || out->ops[after].class == OP_HOSTFN))
 			after++;
-		gap->after = after < out->n_ops ? &out->ops[after] : NULL;
+		gap->after = after < out->n_ops ? that_ends(out, gap, after) : NULL;
 	}
 }
 
