@@ -48,7 +48,7 @@ def once(build, scenario, seed, how, folder, steps):
     return result, report, score.read_spans(folder / "spans.jsonl"), waits, plan
 
 
-def control_is_starved(report, spans, waits, most=0.02):
+def control_is_starved(report, spans, waits, most=0.05):
     """Its threads had no CPU for so much of the time: then it is not as healthy as it was meant to be."""
     without = run_queue.union(wait for tid in {span.tid for span in spans} for wait in waits.get(tid, []))
     return any(run_queue.length(run_queue.inside(without, device["begin_ns"], device["end_ns"])) > most * device["span_ns"]

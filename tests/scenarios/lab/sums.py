@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import run_queue
 import score
 
 KEYS = {"h2d-pageable": "copy-h2d-pageable", "h2d-pinned": "copy-h2d-pinned", "d2h-pageable": "copy-d2h", "d2h-pinned": "copy-d2h",
@@ -42,6 +43,26 @@ def beyond(result, given, ns):
         result.wrong += taken * (given not in score.REST)
         result.claimed[given] += taken
         ns -= taken
+
+
+def excuse(true, given, waits):
+    """What the main thread was without a CPU for, in its spans, is no part of the fault: as much as the report says of that is taken off both, and
+    returned."""
+    if not true or "cpu-contention" in true:
+        return 0
+    longest = max(true, key=true.get)
+    ns = min(given.get("cpu-contention", 0), waits, true[longest])
+    true[longest] -= ns
+    given["cpu-contention"] -= ns
+    return ns
+
+
+def without_cpu(spans, waits, device):
+    """By the scheduler's trace."""
+    main = [span for span in spans if span.role == "main" and span.device in (None, device)]
+    times = run_queue.union((span.begin, span.end) for span in main)
+    alone = run_queue.union(wait for tid in {span.tid for span in main} for wait in waits.get(tid, []))
+    return sum(run_queue.length(run_queue.inside(alone, begin, end)) for begin, end in times)
 
 
 def idle_by_cause(ops, spans, device):
@@ -98,9 +119,13 @@ def score_run(folder, how):
     folder, (true, given) = Path(folder), WAYS[how]
     ops, spans = score.operations(*sorted(folder.glob("truth*.json"))), score.read_spans(folder / "spans.jsonl")
     report, result = json.loads((folder / "report.json").read_text()), score.Score()
+    waits = run_queue.read(folder / "waits.json")
     for device in report["devices"]:
         happened = true(ops, spans, device["device"])
-        found = compare(happened, given(device, happened))
+        said = given(device, happened)
+        queued = excuse(happened, said, without_cpu(spans, waits, device["device"])) if how == "bursts" else 0
+        found = compare(happened, said)
+        found.queued = queued
         found.span = device["span_ns"]
         result.add(found)
     return result

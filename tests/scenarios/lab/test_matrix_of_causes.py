@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What runs come to, and what is kept of them."""
 
+from collections import Counter
 from types import SimpleNamespace
 
 import matrix
@@ -88,6 +89,22 @@ def test_sums(given, right, wrong):
     found = sums.compare({"launch-bound": 10 * MS}, given)
     assert (found.true, found.right, found.wrong) == (10 * MS, right * MS, wrong * MS)
     assert sum(found.matrix.values()) == found.true
+
+
+@pytest.mark.parametrize("said, waits, excused", [(4, 3, 3), (2, 3, 2), (4, 0, 0), (0, 3, 0)])
+def test_sums_excuse_a_cpu_that_was_missing(said, waits, excused):
+    """No more than was, by the scheduler's trace; nor than is said."""
+    true, given = Counter({"launch-bound": 10 * MS}), Counter({"launch-bound": 6 * MS, "cpu-contention": said * MS})
+    assert sums.excuse(true, given, waits * MS) == excused * MS
+    assert (true["launch-bound"], given["cpu-contention"]) == ((10 - excused) * MS, (said - excused) * MS)
+    where_it_is_the_fault = Counter({"cpu-contention": 10 * MS})
+    assert sums.excuse(where_it_is_the_fault, Counter({"cpu-contention": 10 * MS}), 10 * MS) == 0
+
+
+def test_sums_look_for_missing_cpus_in_the_main_threads_spans():
+    spans = [score.Span("launch-bound", "main", 0, 10, tid=1), score.Span("launch-bound", "main", 20, 30, tid=1),
+             score.Span("launch-bound", "other", 0, 30, tid=2)]
+    assert sums.without_cpu(spans, {1: [(5, 25)], 2: [(0, 30)]}, 0) == 10
 
 
 def test_exposed_is_what_nothing_else_hides():
