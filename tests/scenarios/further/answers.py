@@ -145,7 +145,17 @@ class Truth:
                 yield from self.of_owner(owner, first, last)
 
     def of_owner(self, owner, begin, end):
-        return filled(self.phases[owner].within(begin, end) if owner in self.phases else (), begin, end)
+        for first, last, line in filled(self.phases[owner].within(begin, end) if owner in self.phases else (), begin, end):
+            if line and line["cause"] == "comm-host" and line.get("on") in self.phases:
+                yield from self.of_peer(line, first, last)
+            else:
+                yield first, last, line
+
+    def of_peer(self, line, begin, end):
+        """A rank that waits in communication for another waits for what that one does: a chain that is proven goes before the call."""
+        for first, last, peer in filled(self.phases[line["on"]].within(begin, end), begin, end):
+            more = [peer["cause"], *peer.get("also", ())] if peer else []
+            yield first, last, {**line, "also": [*line.get("also", ()), *more]}
 
     def looked_at(self, owner, begin, end, line):
         """[(begin, end), …] of it, without what the scheduler did."""

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import random
+import resource
 import threading
 import time
 
@@ -53,6 +54,10 @@ def throttled_ns():
     return 0
 
 
+def major_faults():
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_majflt
+
+
 class Truth:
     """A thread's phases: each ends where the next begins, by the same reading of the clock. Kept until written()."""
 
@@ -82,8 +87,9 @@ class Truth:
         self.span(self.role, otherwise, begin, end, **more)
 
     def compute(self, ns):
-        """So much work; what the clock jumps over meanwhile is a phase of its own: this thread did not run."""
-        cause, more, throttled = self.cause, self.more, throttled_ns()
+        """So much work; what the clock jumps over meanwhile is a phase of its own: this thread did not run. Where its memory had to come
+        back from swap meanwhile (others of its group took the room), that may be said of all of it."""
+        cause, more, throttled, begun, faults = self.cause, self.more, throttled_ns(), len(self.lines), major_faults()
         last, value = now(), 0
         while ns > 0:
             for i in range(40):
@@ -97,6 +103,10 @@ class Truth:
             else:
                 ns -= at - last
             last = at
+        if major_faults() > faults:
+            stalled = {"also": [*more.get("also", ()), "memory-stall"]}
+            self.lines[begun:] = [(*line, {**own, **stalled}) if line[1] == cause else (*line, own) for *line, own in self.lines[begun:]]
+            self.more = {**more, **stalled}
 
     def phase_without_cpu(self, at, ns, throttled):
         """What it was for the most part; where for both, when it was which is not known."""

@@ -76,7 +76,7 @@ class Environments:
             truth.phase("input-preprocess")
             truth.compute(ns)
             truth.phase(None)
-            pipe.send(([(cause, begin, end, {"on": truth.tid}) for _, cause, begin, end, _ in truth.lines[sent:]], truth.tid))
+            pipe.send(([(cause, begin, end, {**more, "on": truth.tid}) for _, cause, begin, end, more in truth.lines[sent:]], truth.tid))
         truth.write()
         pipe.send(None)
 

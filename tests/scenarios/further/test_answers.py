@@ -92,3 +92,10 @@ def test_the_thread_that_had_just_begun_to_submit_owns_the_gap(answer):
     loop = span("loop", 500, 5500, role="thread", **other)
     spans = [*submits, loop, span("sync-bubble", 100, 5400), span("input-network", 900, 5000, **other)]
     assert answer(spans, [("input-network", 1000, 5000)]).right == {"input-network": 4000}
+
+
+def test_a_rank_waits_for_what_the_other_does(answer):
+    spans = [span("comm-host", 900, 5000, on=OTHER), span("checkpoint", 900, 2000, tid=OTHER), span("host-compute", 2000, 5000, tid=OTHER)]
+    got = answer(spans, [("checkpoint", 1000, 3000), ("comm-host", 3000, 5000)])
+    assert got.right == {"checkpoint": 1000, "comm-host": 2000}
+    assert got.wrong == {"comm-host": 1000}
