@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The thread never blocked, was switched out, and did not compute: it had no CPU. Its accounts say for how long; where in the silence that was,
- * nobody saw, so it is spread over it. */
+ * nobody saw, so it is spread over it. Where it blocked as well, a sample that finds it outside of the kernel says only that it wants a CPU: what
+ * such samples stand for beyond what it computed, it waited for one. */
 #include "cause_rules.h"
 
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #define PARTS_MAX 64
 #define PART_NS 4000000 /* the order of a time slice */
+#define LEAST_NS 1000000
 
 /* What the kernel counts late is no tenth. */
 int64_t silence_without_cpu(const struct silence *s)
@@ -46,6 +48,57 @@ static void propose(const struct gap_view *v, struct findings *out, const struct
 	}
 }
 
+static int64_t within(const struct activity *a, const struct silence *s)
+{
+	return a->doing == DOING_CPU ? max64(0, min64(a->end_ns, s->end_ns) - max64(a->begin_ns, s->begin_ns)) : 0;
+}
+
+/* What it computed from one account to the other. */
+static int64_t since_cpu(const struct silence *s)
+{
+	uint64_t cpu_ns = s->after->cpu_ns - s->before->cpu_ns;
+
+	return cpu_ns < INT64_MAX ? (int64_t)cpu_ns : INT64_MAX;
+}
+
+/* Of the time that samples of the silence say it wanted a CPU for: how much it had none, by its accounts. What is an eighth, or less than a
+ * time slice, is chance: samples are few. */
+static int64_t wanted_in_vain(const struct gap_view *v, const struct silence *s, int64_t *wanted)
+{
+	int64_t computed, off;
+
+	*wanted = 0;
+	if (!silence_accounted(s) || s->after->involuntary == s->before->involuntary)
+		return 0;
+	for (size_t i = 0; i < v->n_activities; i++)
+		*wanted += within(&v->activities[i], s);
+	computed = min64(since_cpu(s), *wanted);
+	off = *wanted - computed;
+	return off > *wanted / 8 && off > LEAST_NS ? off : 0;
+}
+
+static void propose_share(const struct gap_view *v, struct findings *out, const struct silence *s)
+{
+	int64_t wanted, off = wanted_in_vain(v, s, &wanted);
+	char without[TEXT_SHORT], of[TEXT_SHORT];
+
+	for (size_t i = 0; off > 0 && i < v->n_activities; i++) {
+		const struct activity *a = &v->activities[i];
+		int64_t share = (int64_t)((double)within(a, s) / (double)wanted * (double)off);
+		struct finding *f;
+
+		if (share <= 0)
+			continue;
+		f = findings_add(out, CAUSE_cpu_contention, CONFIDENCE_INFERRED, a->end_ns - share, a->end_ns);
+		chain_submitter(f, v, "runnable, no CPU");
+		snprintf(
+			f->words->evidence, sizeof(f->words->evidence),
+			"thread %u wanted a CPU for %s, by samples, and had none for %s of that, switched out %u times",
+			v->tid, text_duration(of, wanted), text_duration(without, off),
+			s->after->involuntary - s->before->involuntary);
+	}
+}
+
 void cause_cpu_contention(const struct gap_view *v, struct findings *out)
 {
 	for (size_t i = 0; i < v->n_silences && gap_view_unwatched(v); i++) {
@@ -53,5 +106,7 @@ void cause_cpu_contention(const struct gap_view *v, struct findings *out)
 
 		if (off > 0)
 			propose(v, out, &v->silences[i], off);
+		else if (!silence_computed(&v->silences[i]))
+			propose_share(v, out, &v->silences[i]);
 	}
 }
