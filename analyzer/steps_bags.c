@@ -5,7 +5,7 @@
 
 #include "alloc.h"
 
-#define YOUNG 4 /* stretches of which the shortest makes the bag: the first iteration may do more than all others */
+#define YOUNG 16 /* stretches of which the shortest makes the bag: the first iterations may do more than all others */
 
 bool bags_begin(struct token_bags *b, const struct step_tokens *s)
 {

@@ -224,18 +224,24 @@ static bool end_last(struct trace_steps *s, const struct loop *l, size_t end)
 static bool make_steps(struct trace_steps *s, struct loop *l)
 {
 	size_t last_end = 0, n = 0;
-	bool ordered = false;
 
 	for (size_t i = 0; i < l->cut.n_at; i++)
 		n += l->is_step[i];
 	if (n < LEAST_STEPS)
 		return true;
-	if (!order_repeats(&ordered, &l->s, l->cut.at, l->is_step, l->cut.n_at))
-		return false;
-	if (!ordered)
-		return true;
 	s->tid = l->s.tid;
 	return add_all(s, l, &last_end) && end_last(s, l, last_end);
+}
+
+/* The order of several iterations together differs more from step to step than that of each does: it is looked at before they are joined. */
+static bool iterate(struct trace_steps *s, struct loop *l)
+{
+	bool ordered;
+
+	if (!cut_make(&l->cut, &l->s, &l->period) || !classify(l) ||
+	    !order_repeats(&ordered, &l->s, l->cut.at, l->is_step, l->cut.n_at))
+		return false;
+	return !ordered || (join(l) && make_steps(s, l));
 }
 
 static bool find(struct trace_steps *s, bool one_thread)
@@ -246,7 +252,7 @@ static bool find(struct trace_steps *s, bool one_thread)
 	if (ok && l.s.n) {
 		ok = bags_begin(&l.bags, &l.s) && period_find(&l.period, &l.s, &l.bags);
 		if (ok && l.period.length)
-			ok = cut_make(&l.cut, &l.s, &l.period) && classify(&l) && join(&l) && make_steps(s, &l);
+			ok = iterate(s, &l);
 	}
 	cut_free(&l.cut);
 	bags_free(&l.bags);

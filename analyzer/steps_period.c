@@ -202,12 +202,26 @@ static bool may_be_iteration(const struct step_tokens *s, const struct candidate
 	return graphs || (kernels && differ && (c->marked || c->length >= 4));
 }
 
-/* Evaluations have many iterations; what is behind the last of an iteration's layers comes alone. */
+static bool copies(const struct token_bags *b, const struct bag *of)
+{
+	for (size_t i = 0; i < of->length; i++)
+		if (b->s->about[b->s->ids[of->begin + i]].kind >= TOKEN_H2D)
+			return true;
+	return false;
+}
+
+/* Evaluations have many iterations, with data of their own; what is behind the last of an iteration's layers comes alone, and layers have none. */
 static bool has_phases(const struct search *x, const struct candidate *c, const struct bag *typical)
 {
 	size_t last = SIZE_MAX, others = 0, runs = 0;
 	bool other = false;
 
+	for (size_t k = 0; k < x->bags->n; k++) {
+		const struct bag *b = &x->bags->at[k];
+
+		if (b->members > 1 && !bag_is_as_long(typical, b->length, b->work) && !copies(x->bags, b))
+			return false;
+	}
 	for (size_t i = x->from; i < x->until; i++) {
 		if (!anchor_is_at(&c->anchor, x->s, i))
 			continue;

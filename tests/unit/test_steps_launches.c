@@ -460,7 +460,7 @@ static void all_kinds_of_programs(void **state)
 		}
 		end(p);
 	}
-	assert_true(found >= 57);
+	assert_true(found >= 58);
 }
 
 static void micro_steps_are_parts(void **state)
