@@ -46,7 +46,7 @@ enum op_class place_class_of_measured(const struct measured *m, const struct cal
 	return launched_by_nccl(c) || communicates(t, m->name) ? OP_COMM : OP_KERNEL;
 }
 
-const char *op_kernel(const struct op *op)
+uint32_t op_kernel_index(const struct op *op)
 {
 	uint32_t name = op->call->family == GST_FAMILY_LAUNCH ? op->call->name : 0;
 
@@ -54,9 +54,14 @@ const char *op_kernel(const struct op *op)
 		name = op->measured->name;
 	else if (op->node)
 		name = op->node->name;
-	return (op->class == OP_KERNEL || op->class == OP_COMM) && name < op->trace->n_kernels
-		       ? op->trace->kernels[name]
-		       : "";
+	return (op->class == OP_KERNEL || op->class == OP_COMM) && name < op->trace->n_kernels ? name : 0;
+}
+
+const char *op_kernel(const struct op *op)
+{
+	uint32_t name = op_kernel_index(op);
+
+	return name ? op->trace->kernels[name] : "";
 }
 
 uint64_t op_bytes(const struct op *op)

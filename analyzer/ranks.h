@@ -3,6 +3,7 @@
  *
  *   ranks_parts     which work of a device is which NCCL call's
  *   ranks_match     … and of all ranks: the same collective, by communicator and number
+ *   ranks_hosts     which clocks there are
  *   ranks_clock     the clocks of different hosts, aligned on the ends of collectives: there all ranks are done at once
  *   ranks_split     exposed communication: waiting for the last rank to come, then transfer
  *   ranks_straggler who comes last, what that costs the others, and what it does meanwhile
@@ -74,6 +75,8 @@ struct straggler {
 	int64_t late_ns;    /* how much longer than the median rank it takes between two collectives, over the same */
 	size_t looked_at;   /* collectives */
 	int64_t own_ns, median_ns; /* what it spends with that, and the median rank, over the same */
+	const char *kernel;  /* computing: the one with most time of it, NULL none is known; untrusted text */
+	int64_t kernel_ns;
 	const struct gap_story *gap;    /* the longest that its cause owns, NULL none; */
 	const struct gap_cause *owned;  /* and that piece of it */
 	size_t gap_number;   /* of its device */

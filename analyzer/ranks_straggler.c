@@ -235,6 +235,48 @@ static struct straggler verdict(uint32_t member, const struct sums *sums)
 	return s;
 }
 
+static bool op_before(const void *element, const void *key)
+{
+	return ((const struct op *)element)->begin_ns < *(const int64_t *)key;
+}
+
+/* Adds the time of the kernels that the rank began between the two, by their names. */
+static void add_kernels(const struct looker *l, const struct rank_part *before, const struct rank_part *p,
+			int64_t *by_name)
+{
+	const struct device_timeline *d = &l->r->timeline->devices[l->r->members[p->member].device];
+
+	for (size_t i = array_first(d->ops, d->n_ops, sizeof(*d->ops), op_before, &before->op->end_ns);
+	     i < d->n_ops && d->ops[i].begin_ns < p->op->begin_ns; i++)
+		if (d->ops[i].class == OP_KERNEL && d->ops[i].trace == p->op->trace)
+			by_name[op_kernel_index(&d->ops[i])] += d->ops[i].end_ns - d->ops[i].begin_ns;
+}
+
+/* The kernel that takes most of the time before those collectives. False: no memory. */
+static bool find_kernel(const struct looker *l, const struct expense *expenses, size_t n, struct straggler *out)
+{
+	const struct ranks *r = l->r;
+	const struct trace *t = r->members[out->member].trace;
+	int64_t *by_name = array_new(t->n_kernels + 1, sizeof(*by_name));
+
+	if (!by_name)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct rank_collective *c = &r->collectives[expenses[i].collective];
+		const struct rank_collective *before = before_it(r, expenses[i].collective);
+
+		add_kernels(l, &r->parts[before->first + c->last - c->first], &r->parts[c->last], by_name);
+	}
+	for (size_t i = 1; i < t->n_kernels; i++) {
+		if (by_name[i] <= out->kernel_ns)
+			continue;
+		out->kernel = t->kernels[i];
+		out->kernel_ns = by_name[i];
+	}
+	free(by_name);
+	return true;
+}
+
 static bool explain(const struct looker *l, uint32_t member, struct straggler *out)
 {
 	struct sums *sums = calloc(1, sizeof(*sums));
@@ -249,6 +291,8 @@ static bool explain(const struct looker *l, uint32_t member, struct straggler *o
 	}
 	if (ok)
 		*out = verdict(member, sums);
+	if (ok && out->doing == RANK_COMPUTE)
+		ok = find_kernel(l, expenses, n, out);
 	free(expenses);
 	free(sums);
 	return ok;

@@ -131,10 +131,10 @@ static void clocks_line(const struct page *p, const struct ranks *r)
 
 /* ---- stragglers --------------------------------------------------------------------------------------- */
 
-/* "for each of 40 collectives, 5.1 ms more than the median rank" */
+/* "Longer compute: 5.0 ms before each, the median rank 1.0 ms; most in conv_forward" */
 static void why(char *buf, size_t size, const struct straggler *f)
 {
-	char own[TEXT_SHORT], others[TEXT_SHORT];
+	char own[TEXT_SHORT], others[TEXT_SHORT], kernel[128] = "", name[96];
 	int64_t n = f->looked_at ? (int64_t)f->looked_at : 1;
 
 	if (!f->excess_ns) {
@@ -143,8 +143,10 @@ static void why(char *buf, size_t size, const struct straggler *f)
 	}
 	text_duration(own, f->own_ns / n);
 	text_duration(others, f->median_ns / n);
+	if (f->kernel)
+		snprintf(kernel, sizeof(kernel), "; most in %s", text_clean(name, sizeof(name), f->kernel, 60));
 	if (f->doing == RANK_COMPUTE)
-		snprintf(buf, size, "Longer compute: %s before each, the median rank %s", own, others);
+		snprintf(buf, size, "Longer compute: %s before each, the median rank %s%s", own, others, kernel);
 	else if (f->doing < CAUSE_COUNT)
 		snprintf(buf, size, "%s: idle for %s before each, the median rank for %s", rank_doing_name(f->doing),
 			 own, others);
@@ -156,7 +158,7 @@ static void why(char *buf, size_t size, const struct straggler *f)
 static void straggler_lines(const struct page *p, const struct summary *s, const struct straggler *f)
 {
 	const struct rank_member *m = &s->ranks.members[f->member];
-	char text[1024], host[64], share[TEXT_SHORT], cost[TEXT_SHORT], reason[256];
+	char text[1024], host[64], share[TEXT_SHORT], cost[TEXT_SHORT], reason[384];
 	size_t others = 0;
 
 	for (size_t i = 0; i < s->ranks.n_members; i++)

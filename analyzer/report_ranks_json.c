@@ -51,6 +51,7 @@ static void rank_json(struct json *j, const struct summary *s, const struct rank
 static void straggler_json(struct json *j, const struct summary *s, const struct straggler *f)
 {
 	const struct rank_member *m = &s->ranks.members[f->member];
+	char clean[1024];
 
 	json_map(j);
 	json_key_int(j, "rank", number(m->rank));
@@ -65,6 +66,8 @@ static void straggler_json(struct json *j, const struct summary *s, const struct
 	json_key_int(j, "median_ns", f->median_ns);
 	json_key_int(j, "collectives", (int64_t)f->looked_at);
 	json_key_int(j, "gap", f->gap ? (int64_t)(s->devices[m->device].first_gap + f->gap_number) : -1);
+	json_key_text(j, "kernel", f->kernel ? text_clean(clean, sizeof(clean), f->kernel, sizeof(clean)) : "");
+	json_key_int(j, "kernel_ns", f->kernel_ns);
 	json_key_array(j, "evidence");
 	for (size_t i = 0; f->owned && i < f->owned->n_evidence; i++)
 		json_text(j, f->owned->evidence[i]);

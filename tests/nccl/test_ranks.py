@@ -171,6 +171,7 @@ def test_straggler(cases, how, cause, words, level):
             assert straggler["cost_ns"] >= sum(device["comm"]["comm-wait"] for device in made["devices"]) * 0.4
             assert straggler["excess_ns"] >= straggler["late_ns"] * 0.6
             assert words is None or any(words in text for text in straggler["evidence"]), straggler
+            assert ("longer" in straggler["kernel"]) == (cause == "compute"), straggler
         assert case.abroad["ranks"]["stragglers"][0]["host"] == f"node{LATE}"
     cases.check(how, level, right)
 
