@@ -163,6 +163,9 @@ static void say_leaf(struct line *l, const struct host_trace *h, const struct fi
 		}
 		say(l, "%s in %s, ", who, what);
 		say_long(l, s);
+		/* cause_chain_leaf.c, is_recording: there is no other such file that is no cause */
+		if (f->cause == CAUSE_unexplained && is_on_disk(leaf) && step_what(leaf) && step_what(leaf)->file)
+			say(l, ", in the recorder's own file");
 		break;
 	}
 	say_place(l, h, leaf);

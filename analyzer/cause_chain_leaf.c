@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cause_chain_leaf.h"
 
+#include <string.h>
+
 #include "cause_chain_file.h"
 #include "cause_chain_pressure.h"
 #include "run.h"
+#include "text.h"
 
 #define LARGE_WRITE ((uint64_t)1 << 20) /* bytes in one call: a file's worth, no line of a log */
 
@@ -31,6 +34,19 @@ static enum cause_id of_no_known_file(const struct chain_segment *s, const struc
 	return fault && about->host->probes.how == GST_PROBES_PROC ? CAUSE_unexplained : CAUSE_input_storage;
 }
 
+/* A recording of this run, written through shared memory: what its pages cost is the recorder's doing, and no data of the program's. */
+static bool is_recording(const struct host_what *w, const struct run *run)
+{
+	size_t length = w->file ? strlen(w->file) : 0;
+
+	if (!run || length < 4 || strcmp(w->file + length - 4, ".gst") != 0)
+		return false;
+	for (size_t i = 0; i < run->n_traces; i++)
+		if (!strcmp(text_base(w->file), text_base(run->traces[i]->path)))
+			return true;
+	return false;
+}
+
 static enum cause_id of_read(const struct chain_segment *s, const struct chain_about *about)
 {
 	const struct chain_step *leaf = chain_leaf(s);
@@ -40,6 +56,8 @@ static enum cause_id of_read(const struct chain_segment *s, const struct chain_a
 
 	if (fault && (w->flags & GST_WAIT_ANONYMOUS))
 		return CAUSE_memory_stall;
+	if (is_recording(w, about->run))
+		return CAUSE_unexplained;
 	if (!fault && !w->file && !w->inode &&
 	    chain_seen_flushing(about->seen, leaf->task, w)) /* a directory's, as the file was made */
 		return CAUSE_checkpoint;
