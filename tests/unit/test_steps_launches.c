@@ -13,9 +13,8 @@
 #include "steps.h"
 #include "tests/support/failing_alloc.h"
 
-#define MAX_CALLS 400000
 #define MAX_NAMES 256
-#define MAX_STEPS 4096
+#define MAX_STEPS 8192
 #define MAIN 1
 #define AUTOGRAD 2
 #define WORKER 3
@@ -26,6 +25,7 @@ struct program {
 	struct trace *traces[1];
 	struct run run;
 	struct call *calls;
+	size_t cap;
 	char names[MAX_NAMES][48];
 	const char *kernels[MAX_NAMES];
 	struct graph graphs[4];
@@ -44,12 +44,13 @@ static uint64_t below(struct program *p, uint64_t n)
 	return (p->random >> 33) % n;
 }
 
-static struct program *begin(uint64_t seed)
+static struct program *begin_with(uint64_t seed, size_t cap)
 {
 	struct program *p = calloc(1, sizeof(*p));
 
 	assert_non_null(p);
-	p->calls = calloc(MAX_CALLS, sizeof(*p->calls));
+	p->cap = cap;
+	p->calls = calloc(cap, sizeof(*p->calls));
 	assert_non_null(p->calls);
 	p->trace.calls = p->calls;
 	p->trace.kernels = p->kernels;
@@ -68,6 +69,11 @@ static struct program *begin(uint64_t seed)
 	return p;
 }
 
+static struct program *begin(uint64_t seed)
+{
+	return begin_with(seed, 100000);
+}
+
 static void end(struct program *p)
 {
 	steps_free(&p->steps);
@@ -79,7 +85,7 @@ static struct call *submit(struct program *p, uint8_t family, int64_t takes_ns)
 {
 	struct call *c = &p->calls[p->trace.n_calls++];
 
-	assert_true(p->trace.n_calls <= MAX_CALLS);
+	assert_true(p->trace.n_calls <= p->cap);
 	p->now += 500 + (int64_t)below(p, 500);
 	*c = (struct call){ .begin_ns = p->now, .tid = p->tid, .family = family, .flags = GST_SUBMISSION };
 	p->now += takes_ns;
@@ -170,15 +176,13 @@ static void assert_tiles(const struct trace_steps *s)
 static void assert_steps(struct program *p, size_t missing, size_t pieces)
 {
 	const struct trace_steps *s = find(p);
-	size_t k = missing;
+	size_t k = missing, first = 0;
 
 	assert_non_null(s);
 	assert_tiles(s);
 	assert_int_equal(s->n - s->n_steps, pieces);
 	assert_int_equal(s->n_steps, p->n_truth - missing);
 	for (size_t i = 0; i < s->n; i++) {
-		size_t first = 0;
-
 		if (s->at[i].kind != STEP)
 			continue;
 		while (p->calls[first].begin_ns < p->truth[k] || p->calls[first].flags != GST_SUBMISSION ||
@@ -721,10 +725,13 @@ static void no_memory(void **state)
 /* More than is looked at at once: those in the middle tell. */
 static void many(void **state)
 {
-	struct program *p = begin(1);
+	struct program *p = begin_with(1, 1200000);
+	struct shape a = usual;
 
 	(void)state;
-	train(p, &usual, 3000);
+	a.layers = 30;
+	train(p, &a, 4600);
+	assert_true(p->trace.n_calls > 1 << 20);
 	assert_steps(p, 0, 0);
 	end(p);
 }
