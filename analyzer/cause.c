@@ -21,12 +21,14 @@ static const struct {
 	const char *name, *title, *advice;
 } causes[] = {
 #define CAUSE(name, id, title, advice) { id, title, advice },
+#define CAUSE_RULE CAUSE
 #include "causes.def"
 };
 
 typedef void cause_rule(const struct gap_view *v, struct findings *out);
 
 static cause_rule *const rules[] = {
+#define CAUSE(name, id, title, advice)
 #define CAUSE_RULE(name, id, title, advice) cause_##name,
 #include "causes.def"
 	cause_chain,

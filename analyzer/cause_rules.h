@@ -4,6 +4,7 @@
 
 #include "gap_view.h"
 
+#define CAUSE(name, id, title, advice)
 #define CAUSE_RULE(name, id, title, advice) void cause_##name(const struct gap_view *v, struct findings *out);
 #include "causes.def"
 

@@ -8,6 +8,7 @@
 
 enum cause_id {
 #define CAUSE(name, id, title, advice) CAUSE_##name,
+#define CAUSE_RULE CAUSE
 #include "causes.def"
 	CAUSE_COUNT
 };

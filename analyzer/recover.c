@@ -19,6 +19,7 @@
 
 static const char *const names[RECOVER_COUNT] = {
 #define CAUSE(name, id, title, advice) id,
+#define CAUSE_RULE CAUSE
 #include "causes.def"
 #define LIMIT(cause, rule)
 #define EXPOSED(name, id, rule) id,

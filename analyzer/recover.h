@@ -18,6 +18,7 @@ enum recover_rule {
 
 enum recover_id { /* the causes, in their order; then exposed work */
 #define CAUSE(name, id, title, advice) RECOVER_##name,
+#define CAUSE_RULE CAUSE
 #include "causes.def"
 #define LIMIT(cause, rule)
 #define EXPOSED(name, id, rule) RECOVER_##name,
