@@ -41,6 +41,6 @@ def test_they_are_told_apart(run):
 
 
 def test_no_question_more_than_needed(run):
-    """A page is asked about once, and of which device it is only where there are several."""
+    """Each end: what it is, whose, and where that differs whether it is managed. How much of that is remembered depends on the addresses."""
     injected = run.report()["injected"]
-    assert injected["cuPointerGetAttribute"] <= 60, injected
+    assert 0 < injected["cuPointerGetAttribute"] <= 35 * 6, injected
