@@ -202,11 +202,11 @@ static void join_locks(struct gap_view *v, size_t first)
 					      : next && next->doing == DOING_READ       ? next
 											: NULL;
 
-		if (a->doing != DOING_LOCK || !peer || (peer->fd_kind != GST_FD_PIPE && peer->fd_kind != GST_FD_SOCKET))
+		if (a->doing != DOING_LOCK || futex_is_held(a) || !peer ||
+		    (peer->fd_kind != GST_FD_PIPE && peer->fd_kind != GST_FD_SOCKET))
 			continue;
 		a->doing = DOING_READ;
-		a->fd_kind = peer->fd_kind;
-		a->file = peer->file;
+		a->fd_kind = peer->fd_kind; /* it has no file of its own to be named */
 	}
 }
 

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -85,6 +87,21 @@ static bool is_networks(const char *path)
 	return answer;
 }
 
+/* What has a path need not be a file on a disk: a named pipe, a device, memory. Not asked of a network's file system, which may not answer. */
+static enum gst_fd_kind kind_of_path(const char *link)
+{
+	struct stat is;
+	struct statfs on;
+
+	if (stat(link, &is) != 0 || S_ISREG(is.st_mode))
+		return statfs(link, &on) == 0 && file_system_is_memory((uint64_t)on.f_type) ? GST_FD_OTHER
+											    : GST_FD_FILE;
+	return S_ISFIFO(is.st_mode)   ? GST_FD_PIPE
+	       : S_ISSOCK(is.st_mode) ? GST_FD_SOCKET
+	       : S_ISBLK(is.st_mode)  ? GST_FD_FILE
+				      : GST_FD_OTHER;
+}
+
 static void name_descriptor(struct ring *r, struct gst_sample *s)
 {
 	long fd = descriptor_of(s);
@@ -103,7 +120,7 @@ static void name_descriptor(struct ring *r, struct gst_sample *s)
 		     : strncmp(path, "socket:", 7) == 0 ? GST_FD_SOCKET
 		     : path[0] != '/'                   ? GST_FD_OTHER
 		     : is_networks(path)                ? GST_FD_NETWORK
-							: GST_FD_FILE;
+							: kind_of_path(link);
 	s->file = names_file(r, path);
 }
 

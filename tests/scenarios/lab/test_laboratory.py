@@ -144,3 +144,45 @@ def test_a_report_that_does_not_add_up_is_told(build, disk, monkeypatch):
     assert "idle and its causes" in made["unsound"]
     answer = matrix.Answer([{"scenario": "sleep", "seed": 1, **made}], SCENARIOS, "none")
     assert any("idle and its causes" in line for line in answer.complaints())
+
+
+# ---- what samples say of a path ---------------------------------------------------------------------------------------------------------------
+
+FIFO = """
+import os, sys, threading, time
+sys.path.append(sys.argv[1])
+from train import Device
+device = Device()
+kernel = device.load(["step__2000us"])["step__2000us"]
+path = sys.argv[2]
+os.mkfifo(path)
+def feed():
+    with open(path, "wb", buffering=0) as out:
+        for _ in range(50):
+            time.sleep(0.02)
+            out.write(bytes(100))
+threading.Thread(target=feed).start()
+with open(path, "rb", buffering=0) as batches:
+    for _ in range(50):
+        device.launch(kernel)
+        device.synchronize()
+        batches.read(100)
+    device.launch(kernel)
+    device.synchronize()
+"""
+
+
+def test_a_named_pipe_is_no_disk(build, root, tmp_path):
+    """The first look at an interpreter takes long, as its code is learnt: there are some after it."""
+    (tmp_path / "fifo.py").write_text(FIFO)
+    plan = faults.Plan(["fifo.py"])
+    command = [str(build / "gpushim"), "run", "--host", "off", "--", lab.PYTHON if os.path.exists(lab.PYTHON) else "python3",
+               str(tmp_path / "fifo.py"), str(root / "tests/workloads"), str(tmp_path / "batches")]
+
+    def attempt():
+        (tmp_path / "batches").unlink(missing_ok=True)
+        done = subprocess.run(command, cwd=tmp_path, env=lab.environment(build, tmp_path, plan), capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        causes = lab.report(build, tmp_path)["devices"][0]["causes"]
+        assert causes["input-wait"] > 100 * MS and causes["input-storage"] < 5 * MS, causes
+    once_in(3, attempt)
