@@ -266,7 +266,7 @@ static bool have_inputs(const struct token_bags *b)
 
 static void look_at(struct search *x, struct candidate *c)
 {
-	size_t last = SIZE_MAX, first = 0, n = 0;
+	size_t last = SIZE_MAX, first = 0, n = 0, marked = 0, all = 0;
 	struct bags_sum sum;
 
 	bags_clear(x->bags);
@@ -276,6 +276,8 @@ static void look_at(struct search *x, struct candidate *c)
 		if (last != SIZE_MAX) {
 			size_t bag = bags_add(x->bags, last, i);
 
+			all++;
+			marked += has_marks(x->s, last, i);
 			if (n < INTERVALS)
 				x->bag_of[n++] = (uint8_t)bag;
 		} else {
@@ -298,7 +300,7 @@ static void look_at(struct search *x, struct candidate *c)
 	c->members = sum.members;
 	c->length = sum.typical->length;
 	c->example = sum.typical->begin;
-	c->marked = has_marks(x->s, c->example, c->example + c->length);
+	c->marked = marked * 2 > all;
 	c->whole = c->marked || optimizes(x->s, c->example, c->example + c->length);
 	c->inputs = have_inputs(x->bags);
 	c->turns = take_turns(x->bag_of, n);

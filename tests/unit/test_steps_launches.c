@@ -570,6 +570,28 @@ static void layers_are_no_steps(void **state)
 	end(p);
 }
 
+/* The last of the layers alone is shorter, and has what is copied behind them. */
+static void the_last_layer_is_no_step_either(void **state)
+{
+	struct program *p = begin(9);
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		step_begins(p);
+		copy(p, GST_COPY_H2D_PAGEABLE, 4096);
+		for (int k = 0; k < 10; k++)
+			for (int kernel = 0; kernel < (k == 9 ? 14 : 20); kernel++) {
+				char text[32];
+
+				snprintf(text, sizeof(text), "layer_%d", kernel);
+				launch(p, text);
+			}
+		pause_us(p, 50);
+	}
+	assert_steps(p, 0, 0);
+	end(p);
+}
+
 static void what_waits_in_between(void **state)
 {
 	struct program *p = begin(3);
@@ -752,6 +774,7 @@ int main(void)
 		cmocka_unit_test(a_worker_copies_meanwhile),
 		cmocka_unit_test(a_graph_is_replayed),
 		cmocka_unit_test(layers_are_no_steps),
+		cmocka_unit_test(the_last_layer_is_no_step_either),
 		cmocka_unit_test(what_waits_in_between),
 		cmocka_unit_test(the_batch_comes_first),
 		cmocka_unit_test(random_launches_have_none),
