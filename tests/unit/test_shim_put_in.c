@@ -148,7 +148,8 @@ static bool asks_or_sets(const char *name)
 static bool puts_in(const char *before)
 {
 	return strncmp(before, "put_in", 6) == 0 || strncmp(before, "pool_allocating(", 16) == 0 ||
-	       strncmp(before, "pool_freeing(", 13) == 0;
+	       strncmp(before, "pool_freeing(", 13) == 0 || strncmp(before, "write_memory(", 13) == 0 ||
+	       strncmp(before, "signal_semaphores(", 18) == 0;
 }
 
 static bool is_called(const char *name)
