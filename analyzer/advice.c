@@ -81,6 +81,8 @@ static bool add(struct advices *list, struct advisor *a, struct advice *out, con
 	figure_ns(out, "lost_ns", out->lost_ns);
 	if (out->likely_ns)
 		figure_ns(out, "likely_ns", out->likely_ns);
+	if (out->likely_ns && !out->lost_ns)
+		figure_ns(out, "estimated_ns", out->likely_ns); /* all of it */
 	out->ceiling = recover_ceiling(recovery_span(a->recovery), out->recoverable_ns);
 	out->why = advice_say(a, out, why);
 	out->what = advice_say(a, out, what);
@@ -151,11 +153,12 @@ static enum err_kind build(struct advices *out, const struct summary *s, struct 
 				     .framework = out->framework,
 				     .arena = &out->arena };
 		uint64_t covered = 0;
-		enum err_kind kind = recovery_build(&out->devices[i], s, &s->devices[i], e);
+		enum err_kind kind;
 
+		out->n_devices++;
+		kind = recovery_build(&out->devices[i], s, &s->devices[i], e);
 		if (kind)
 			return kind;
-		out->n_devices++;
 		if (!add_rows(out, &a, &covered) || !add_others(out, &a, covered))
 			return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
 	}
@@ -178,6 +181,8 @@ enum err_kind advices_build(struct advices *out, const struct summary *s, struct
 
 void advices_free(struct advices *a)
 {
+	for (size_t i = 0; i < a->n_devices; i++)
+		recovery_free(&a->devices[i]);
 	free(a->devices);
 	free(a->at);
 	arena_free(&a->arena);

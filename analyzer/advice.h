@@ -28,7 +28,7 @@ struct figure { /* its name is the key in JSON, and says the unit */
 	const char *text; /* TEXT, clean */
 };
 
-#define ADVICE_FIGURES 16
+#define ADVICE_FIGURES 20
 #define ADVICE_EVIDENCE 4
 
 struct advice {

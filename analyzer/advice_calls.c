@@ -29,7 +29,8 @@ bool advise_syncs(struct advisor *a, struct advice *out)
 		return false;
 	figure_count(out, "blocking", use.n);
 	figure_ns(out, "calls_ns", use.ns);
-	figure_per_step(a, out, "per_step", use.n);
+	figure_ns(out, "dry_ns", out->lost_ns + out->likely_ns);
+	figure_per_step(a, out, "per_step", use.in_steps);
 	seen_names(a, out, "calls", blocks);
 	seen_sites(a, out, blocks);
 	seen_cause(a, out, CAUSE_sync_bubble);
@@ -44,36 +45,13 @@ static bool launches(const struct trace *t, const struct call *c)
 	return (c->family == GST_FAMILY_LAUNCH || c->family == GST_FAMILY_GRAPH_LAUNCH) && is_submission(c);
 }
 
-/* The median time of the launches that put kernels into streams one by one. 0: there are none, or no memory. */
-static int64_t launch_cost(struct advisor *a)
+/* The median time of the launches of the thread that makes most. 0: too few to tell. */
+static int64_t launch_cost(const struct advisor *a)
 {
-	const struct run *run = a->summary->run;
-	size_t n = 0, cap = 0;
-	int64_t *ns = array_grow(NULL, &cap, sizeof(*ns)), median;
+	const struct thread_records *feeder = a->recovery->feeder;
+	int64_t ns = feeder ? feeder->cost_ns[GST_FAMILY_LAUNCH] : 0;
 
-	for (size_t i = 0; ns && i < run->n_traces; i++) {
-		const struct trace *t = run->traces[i];
-		uint32_t ordinal = recover_ordinal(a->device, t);
-
-		for (size_t k = 0; k < t->n_calls; k++) {
-			const struct call *c = &t->calls[k];
-
-			if (!seen_call(a, t, ordinal, c) || !launches(t, c))
-				continue;
-			if (!array_room(ns, n, cap)) {
-				free(ns);
-				ns = NULL;
-				break;
-			}
-			ns[n++] = c->end_ns - c->begin_ns;
-		}
-	}
-	a->failed |= !ns;
-	if (ns)
-		array_sort(ns, n, sizeof(*ns), array_by_int64);
-	median = ns && n ? ns[n / 2] : 0;
-	free(ns);
-	return median;
+	return ns || !feeder ? ns : feeder->cost_ns[GST_FAMILY_GRAPH_LAUNCH];
 }
 
 static bool launch_figures(struct advisor *a, struct advice *out)
@@ -86,12 +64,13 @@ static bool launch_figures(struct advisor *a, struct advice *out)
 	if (!use.n)
 		return false;
 	figure_count(out, "launches", use.n);
-	figure_ns(out, "launch_ns", launch_cost(a));
+	if (launch_cost(a))
+		figure_ns(out, "launch_ns", launch_cost(a));
 	figure_ns(out, "waited_ns", out->lost_ns + out->likely_ns);
 	figure_ns(out, "calls_ns", use.ns);
-	figure_per_step(a, out, "per_step", use.n);
+	figure_per_step(a, out, "per_step", use.in_steps);
 	figure_count(out, "step_launches",
-		     a->recovery->n_steps ? (use.n + a->recovery->n_steps / 2) / a->recovery->n_steps : use.n);
+		     a->recovery->n_steps ? (use.in_steps + a->recovery->n_steps / 2) / a->recovery->n_steps : use.n);
 	return true;
 }
 
@@ -142,12 +121,13 @@ bool advise_batches(struct advisor *a, struct advice *out)
 	if (!measured_kernels(a, &n, &median)) {
 		if (a->failed || !e->measured || !e->kernels)
 			return false;
-		n = e->kernels;
+		n = 0; /* those are of all devices together */
 		median = e->kernel_ns;
 	}
 	if (median >= TINY_NS)
 		return false;
-	figure_count(out, "kernels", n);
+	if (n)
+		figure_count(out, "kernels", n);
 	figure_ns(out, "kernel_ns", median);
 	return true;
 }
@@ -216,7 +196,7 @@ bool advise_allocations(struct advisor *a, struct advice *out)
 	if (pinned.n)
 		figure_count(out, "host_allocs", pinned.n);
 	figure_ns(out, "calls_ns", all.ns);
-	figure_per_step(a, out, "per_step", taken.n + given.n);
+	figure_per_step(a, out, "per_step", taken.in_steps + given.in_steps);
 	if (fragmentation >= 0.1)
 		figure_share(out, "fragmentation", fragmentation);
 	if (m && m->retries)
@@ -252,7 +232,7 @@ bool advise_modules(struct advisor *a, struct advice *out)
 		}
 	figure_count(out, "loads", use.n);
 	figure_ns(out, "calls_ns", use.ns);
-	figure_per_step(a, out, "per_step", use.n);
+	figure_per_step(a, out, "per_step", use.in_steps);
 	if (first) {
 		figure_count(out, "first_launches", first);
 		figure_ns(out, "first_ns", first_ns);

@@ -64,7 +64,7 @@ static bool copies(struct advisor *a, struct advice *out, call_wanted *wanted)
 	figure_bytes(out, "bytes", use.bytes);
 	figure_ns(out, "exposed_ns", out->lost_ns);
 	figure_ns(out, "calls_ns", use.ns);
-	figure_per_step(a, out, "per_step", use.n);
+	figure_per_step(a, out, "per_step", use.in_steps);
 	seen_sites(a, out, wanted);
 	return true;
 }
@@ -81,9 +81,13 @@ bool advise_overlap(struct advisor *a, struct advice *out)
 
 bool advise_to_host(struct advisor *a, struct advice *out)
 {
+	uint64_t n;
+
 	if (!copies(a, out, to_host))
 		return false;
-	figure_count(out, "pageable", seen_calls(a, into_pageable).n);
+	n = seen_calls(a, into_pageable).n;
+	if (n)
+		figure_count(out, "pageable", n);
 	return true;
 }
 
@@ -102,31 +106,48 @@ bool advise_clears(struct advisor *a, struct advice *out)
 	return copies(a, out, clears);
 }
 
-/* Transfer, and what cannot be told from waiting for others. */
-bool advise_comm(struct advisor *a, struct advice *out)
+/* Kernels of it, and those in steps. */
+static struct call_use operations(const struct advisor *a)
 {
 	const struct device_timeline *d = a->device->timeline;
 	const struct recovery *r = a->recovery;
-	const struct recoverable *unsplit = &r->of[RECOVER_comm_unsplit];
-	uint64_t n = 0;
+	struct call_use use = { 0 };
 
+	for (size_t i = 0; i < d->n_ops; i++) {
+		const struct op *op = &d->ops[i];
+
+		if (op->class != OP_COMM || op->begin_ns < r->begin_ns || op->begin_ns >= r->end_ns)
+			continue;
+		use.n += op->count;
+		use.in_steps += recovery_is_in_step(r, op->begin_ns) ? op->count : 0;
+	}
+	return use;
+}
+
+/* Transfer, and what cannot be told from waiting for others. */
+bool advise_comm(struct advisor *a, struct advice *out)
+{
+	const struct recovery *r = a->recovery;
+	const struct recoverable *transfer = &r->of[RECOVER_comm_transfer], *unsplit = &r->of[RECOVER_comm_unsplit];
+	struct recover_next next;
+	struct call_use use;
+
+	if (unsplit->lost_ns > transfer->lost_ns)
+		out->about = RECOVER_comm_unsplit;
 	out->lost_ns += unsplit->lost_ns;
 	out->observed_ns = out->lost_ns;
 	out->recoverable_ns = clamp64(r->parts.compute_ns - r->likely_idle_ns, 0, out->lost_ns);
-	out->covers |= (uint64_t)1 << RECOVER_comm_unsplit;
+	out->covers = (uint64_t)(transfer->lost_ns > 0) << RECOVER_comm_transfer | (uint64_t)(unsplit->lost_ns > 0)
+											   << RECOVER_comm_unsplit;
+	next = recover_next(r, out->covers, recover_name(out->about), out->lost_ns - out->recoverable_ns);
+	out->next = next.name;
+	out->next_ns = next.ns;
 	if (!advice_matters(a, out))
 		return false;
-	if (unsplit->lost_ns > r->of[RECOVER_comm_transfer].lost_ns) {
-		out->about = RECOVER_comm_unsplit;
-		out->next = unsplit->next;
-		out->next_ns = unsplit->next_ns;
-	}
-	for (size_t i = 0; i < d->n_ops; i++)
-		if (d->ops[i].class == OP_COMM && d->ops[i].begin_ns >= r->begin_ns && d->ops[i].begin_ns < r->end_ns)
-			n += d->ops[i].count;
-	figure_count(out, "operations", n);
+	use = operations(a);
+	figure_count(out, "operations", use.n);
 	figure_ns(out, "exposed_ns", out->lost_ns);
-	figure_per_step(a, out, "per_step", n);
+	figure_per_step(a, out, "per_step", use.in_steps);
 	return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* advice_files.c: files that were read or written. */
-#include "advice_parts.h"
+#include "advice_tasks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,6 +160,11 @@ struct mapped {
 	uint32_t dev;
 };
 
+static bool is_reader(const struct host_trace *h, size_t task, const uint8_t *marks)
+{
+	return marks[task] & (TASK_END | TASK_TREE) && !(h->tasks[task].flags & (GST_TASK_STRANGER | GST_TASK_KERNEL));
+}
+
 static bool is_mapped(const struct mapped *files, size_t n, uint64_t inode, uint32_t dev)
 {
 	for (size_t i = 0; i < n; i++)
@@ -169,12 +174,14 @@ static bool is_mapped(const struct mapped *files, size_t n, uint64_t inode, uint
 }
 
 /* Whose faults somebody waited for. */
-static size_t find_mapped(struct mapped files[MAPPED], const struct advisor *a, const struct host_trace *h)
+static size_t find_mapped(struct mapped files[MAPPED], const struct advisor *a, const struct host_trace *h,
+			  const uint8_t *marks)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < h->n_tasks; i++)
-		for (size_t k = host_wait_after(&h->tasks[i], a->recovery->begin_ns); k < h->tasks[i].n_waits; k++) {
+		for (size_t k = host_wait_after(&h->tasks[i], a->recovery->begin_ns);
+		     is_reader(h, i, marks) && k < h->tasks[i].n_waits; k++) {
 			const struct host_wait *w = &h->tasks[i].waits[k];
 
 			if (w->out_ns >= a->recovery->end_ns)
@@ -186,40 +193,63 @@ static size_t find_mapped(struct mapped files[MAPPED], const struct advisor *a, 
 	return n;
 }
 
+/* Others may read the same file. The kernel's own threads do so for somebody: who that is, is not known. */
+static bool is_for_others(const struct host_trace *h, const struct host_request *r, const uint8_t *marks)
+{
+	return r->task < h->n_tasks && !(h->tasks[r->task].flags & GST_TASK_KERNEL) && !is_reader(h, r->task, marks);
+}
+
 /* A fault does not say how much is read: the disk's requests do. */
-static void add_requests(struct read_use *out, const struct advisor *a, const struct host_trace *h)
+static void add_requests(struct read_use *out, const struct advisor *a, const struct host_trace *h,
+			 const uint8_t *marks)
 {
 	struct mapped files[MAPPED];
-	size_t n = find_mapped(files, a, h);
+	size_t n = find_mapped(files, a, h, marks);
 
 	for (size_t i = 0; n && i < h->n_requests; i++) {
 		const struct host_request *r = &h->requests[i];
 
 		if (!(r->flags & GST_REQUEST_WRITE) && seen_part(a, r->done_ns, r->done_ns + 1) > 0 &&
-		    is_mapped(files, n, r->inode, r->file_dev))
+		    !is_for_others(h, r, marks) && is_mapped(files, n, r->inode, r->file_dev))
 			add_bytes(out, r->bytes);
 	}
 }
 
 /* ---- all of them -------------------------------------------------------------------------------------------------------- */
 
-void seen_reads(const struct advisor *a, struct read_use *out)
+static bool is_read(const struct gap_cause *c)
+{
+	return c->cause == CAUSE_input_storage;
+}
+
+static void add_host(struct read_use *out, const struct advisor *a, const struct host_trace *h, const uint8_t *marks)
+{
+	for (size_t i = 0; i < h->n_tasks; i++) {
+		uint64_t before = out->n;
+
+		if (!is_reader(h, i, marks))
+			continue;
+		add_waits(out, a, h, &h->tasks[i]);
+		add_stalls(out, a, h, &h->tasks[i]);
+		out->readers += out->n > before;
+	}
+	add_requests(out, a, h, marks);
+}
+
+void seen_reads(struct advisor *a, struct read_use *out)
 {
 	const struct run *run = a->summary->run;
+	struct seen_tasks seen;
+	bool failed = !tasks_find(&seen, a, is_read);
 
 	*out = (struct read_use){ 0 };
-	for (size_t i = 0; i < run->n_hosts; i++) {
-		for (size_t k = 0; k < run->hosts[i]->n_tasks; k++) {
-			const struct host_task *task = &run->hosts[i]->tasks[k];
-			uint64_t before;
+	for (size_t i = 0; !failed && i < run->n_hosts; i++) {
+		uint8_t *marks = tasks_mark(&seen, run->hosts[i], &failed);
 
-			if (task->flags & (GST_TASK_STRANGER | GST_TASK_KERNEL))
-				continue;
-			before = out->n;
-			add_waits(out, a, run->hosts[i], task);
-			add_stalls(out, a, run->hosts[i], task);
-			out->readers += out->n > before;
-		}
-		add_requests(out, a, run->hosts[i]);
+		if (marks)
+			add_host(out, a, run->hosts[i], marks);
+		free(marks);
 	}
+	tasks_free(&seen);
+	a->failed |= failed;
 }

@@ -2,10 +2,7 @@
 /* advice_input.c: batches that came late, whoever was to make them. */
 #include "advice_parts.h"
 
-#include <stdio.h>
-
 #include "ns.h"
-#include "text.h"
 
 #define IN_HAND 1.1 /* so much more work than there is for the workers: else the slowest batch is always late */
 
@@ -35,7 +32,7 @@ static bool is_far(uint8_t cause)
 
 static bool is_elsewhere(const struct gap_cause *c)
 {
-	return c->cause == CAUSE_input_wait || (c->n_chain > 1 && c->chain[c->n_chain - 1].pid != c->chain[0].pid);
+	return c->cause == CAUSE_input_wait || cause_is_elsewhere(c);
 }
 
 struct waited {
@@ -48,8 +45,8 @@ struct waited {
 	uint64_t covers;
 };
 
-/* Idle time that batches were waited for; elsewhere: made by another process, else by the submitting one. */
-static struct waited waited_for(const struct advisor *a, bool elsewhere)
+/* Idle time of that part that batches were waited for; elsewhere: made by another process, else by the submitting one. */
+static struct waited waited_for(const struct advisor *a, bool elsewhere, recovery_time *part)
 {
 	const struct attribution *all = &a->device->attribution;
 	struct waited w = { 0 };
@@ -59,7 +56,7 @@ static struct waited waited_for(const struct advisor *a, bool elsewhere)
 
 		for (size_t k = 0; k < all->gaps[i].n_causes; k++) {
 			const struct gap_cause *c = &all->gaps[i].causes[k];
-			int64_t ns = seen_part(a, c->begin_ns, c->end_ns);
+			int64_t ns = part(a->recovery, c->begin_ns, c->end_ns);
 
 			if (ns <= 0 || is_elsewhere(c) != elsewhere ||
 			    !(elsewhere ? advise_is_input(c) : is_input(c->cause)))
@@ -81,21 +78,11 @@ static struct waited waited_for(const struct advisor *a, bool elsewhere)
 	return w;
 }
 
-static void say_longest(struct advisor *a, struct advice *out, const struct waited *w)
-{
-	char line[EVIDENCE_BYTES * 2];
-
-	if (!w->longest || !w->longest->n_evidence)
-		return;
-	snprintf(line, sizeof(line), "%s in gap %zu: %s", confidence_name(w->longest->confidence),
-		 a->device->first_gap + w->of_longest, w->longest->evidence[0]);
-	advice_evidence(a, out, line);
-}
-
-/* What is longest when all of that is gone. */
+/* What is longest when all of that is gone, but for what storage and networks take. */
 static void set_loss(const struct advisor *a, struct advice *out, const struct waited *w, int64_t recoverable_ns)
 {
-	const struct recovery *r = a->recovery;
+	struct recover_next next;
+	uint64_t gone = w->covers;
 	int64_t most = 0;
 
 	out->lost_ns = w->lost_ns;
@@ -103,21 +90,17 @@ static void set_loss(const struct advisor *a, struct advice *out, const struct w
 	out->likely_ns = 0;
 	out->recoverable_ns = recoverable_ns;
 	out->covers = w->covers;
-	for (int i = 0; i < CAUSE_COUNT; i++)
+	for (int i = 0; i < CAUSE_COUNT; i++) {
 		if (w->by_cause[i] > most) {
 			most = w->by_cause[i];
 			out->about = recover_of_cause((enum cause_id)i);
 		}
-	out->next = "compute";
-	out->next_ns = r->parts.compute_ns - r->likely_idle_ns;
-	for (int i = 0; i < RECOVER_COUNT; i++) {
-		int64_t ns = r->of[i].lost_ns + r->of[i].likely_ns;
-
-		if ((!(w->covers & (uint64_t)1 << i) || is_far((uint8_t)i)) && ns > out->next_ns) {
-			out->next = recover_name((enum recover_id)i);
-			out->next_ns = ns;
-		}
+		if (is_far((uint8_t)i))
+			gone &= ~((uint64_t)1 << recover_of_cause((enum cause_id)i));
 	}
+	next = recover_next(a->recovery, gone, NULL, 0);
+	out->next = next.name;
+	out->next_ns = next.ns;
 }
 
 /* So many of them would do that work in the time that is left without waiting for it. */
@@ -129,51 +112,61 @@ static uint64_t needed(int64_t work_ns, int64_t rest_ns)
 	return n >= 1e6 || rest_ns <= 0 ? 0 : whole + ((double)whole < n);
 }
 
+/* How many workers, and what they do for a batch: of the steps alone where there are any. */
+static bool worker_figures(struct advisor *a, struct advice *out)
+{
+	const struct recovery *r = a->recovery;
+	struct waited w = waited_for(a, true, recovery_in_steps);
+	int64_t span = recovery_in_steps(r, r->begin_ns, r->end_ns), rest = span - w.lost_ns + w.far_ns;
+	int64_t steps = (int64_t)r->n_steps;
+	struct workers all, in_steps;
+	uint64_t n;
+
+	if (!workers_find(a, &all, recovery_part) || !workers_find(a, &in_steps, recovery_in_steps)) {
+		a->failed = true;
+		return false;
+	}
+	if (!all.n || !all.work_ns) {
+		advice_evidence(a, out, "what the workers did meanwhile is not on record: gpushim run records it");
+		return true;
+	}
+	n = needed(in_steps.work_ns, rest);
+	if (n)
+		figure_count(out, "needed", n > all.n ? n : all.n + 1);
+	figure_ns(out, "work_ns", all.work_ns);
+	figure_ns(out, "on_cpu_ns", all.on_cpu_ns);
+	figure_ns(out, "read_ns", all.read_ns);
+	figure_ns(out, "span_ns", recovery_span(r));
+	figure_count(out, "workers", all.n);
+	if (!steps) {
+		figure_ns(out, "busy_ns", all.work_ns);
+	} else {
+		figure_ns(out, "batch_work_ns", in_steps.work_ns / steps);
+		figure_ns(out, "step_ns", rest / steps);
+	}
+	return true;
+}
+
 /* What they wait for storage and networks stays: several at once may get no more of it than one. */
 bool advise_workers(struct advisor *a, struct advice *out)
 {
-	struct waited w = waited_for(a, true);
-	struct workers workers;
-	int64_t span = recovery_span(a->recovery), rest = span - w.lost_ns + w.far_ns;
-	int64_t steps = (int64_t)a->recovery->n_steps;
-	uint64_t n;
+	struct waited w = waited_for(a, true, recovery_part);
 
 	set_loss(a, out, &w, w.lost_ns - w.far_ns);
 	if (!advice_matters(a, out))
 		return false;
-	if (!workers_find(a, &workers)) {
-		a->failed = true;
-		return false;
-	}
 	figure_count(out, "waits", w.gaps);
 	figure_ns(out, "longest_ns", w.longest_ns);
-	say_longest(a, out, &w);
-	if (!workers.n || !workers.work_ns) {
-		advice_evidence(a, out, "what the workers did meanwhile is not on record: gpushim run records it");
-		return true;
-	}
-	n = needed(workers.work_ns, rest);
-	if (n)
-		figure_count(out, "needed", n > workers.n ? n : workers.n + 1);
-	figure_ns(out, "work_ns", workers.work_ns);
-	figure_ns(out, "on_cpu_ns", workers.on_cpu_ns);
-	figure_ns(out, "read_ns", workers.read_ns);
-	figure_ns(out, "span_ns", span);
-	figure_count(out, "workers", workers.n);
-	if (!steps) {
-		figure_ns(out, "busy_ns", workers.work_ns);
-	} else {
-		figure_ns(out, "batch_work_ns", workers.work_ns / steps);
-		figure_ns(out, "step_ns", rest / steps);
-	}
-	return true;
+	if (w.longest)
+		seen_evidence(a, out, w.longest, w.of_longest);
+	return worker_figures(a, out);
 }
 
 /* With n others at work w for each batch a step takes max(c, w/n): with as many as keep up all of it comes back, but for what storage takes, which is
  * the same for all of them together. */
 bool advise_beside(struct advisor *a, struct advice *out)
 {
-	struct waited w = waited_for(a, false);
+	struct waited w = waited_for(a, false, recovery_part);
 	int64_t span = recovery_span(a->recovery), work = w.lost_ns - w.far_ns;
 	uint64_t n;
 

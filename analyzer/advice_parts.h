@@ -40,7 +40,7 @@ const struct figure *figure_get(const struct advice *out, const char *name); /* 
 void advice_evidence(struct advisor *a, struct advice *out, const char *text); /* what finds no place is left out */
 void advice_evidence_first(struct advisor *a, struct advice *out, const char *text);
 
-/* n for each step; none without steps. */
+/* n, of steps alone, for each of them; none without steps. */
 void figure_per_step(struct advisor *a, struct advice *out, const char *name, uint64_t n);
 
 /* ---- words (advice_words.c) ---- */
@@ -52,7 +52,7 @@ const char *advice_say(struct advisor *a, const struct advice *out, const char *
 /* ---- what was seen (advice_seen.c) ---- */
 
 struct call_use {
-	uint64_t n;
+	uint64_t n, in_steps;
 	int64_t ns;
 	uint64_t bytes;
 };
@@ -73,8 +73,11 @@ void seen_site(struct advisor *a, struct advice *out, const char *words, bool be
 /* … of the statement at which most of the cause's time was spent (advice_sites.c), and site_ns; none where that is hardly any of it. */
 void seen_statement(struct advisor *a, struct advice *out, enum cause_id cause);
 
+/* What proves that piece of a gap; of the device's, by number. */
+void seen_evidence(struct advisor *a, struct advice *out, const struct gap_cause *c, size_t gap);
+
 /* Of a cause: figures gaps, longest_ns, and, if there is no site yet, site, where and site_ns where stacks say which statement of the program it
- * was at; the evidence of its longest piece. */
+ * was at; the evidence of its longest piece. Of what is but estimated neither gaps nor longest_ns. */
 void seen_cause(struct advisor *a, struct advice *out, enum cause_id cause);
 /* The pieces of a gap that own time there: the next one behind *gap, *piece; NULL at the end. Begin with zeros. */
 const struct gap_cause *seen_piece(const struct advisor *a, enum cause_id cause, size_t *gap, size_t *piece);
@@ -88,8 +91,9 @@ struct read_use {
 	uint64_t readers;  /* tasks */
 };
 
-/* Reads of data files by the program's tasks, as host probes saw them wait. */
-void seen_reads(const struct advisor *a, struct read_use *out);
+/* Reads of data files by the tasks that work for the device, as host probes saw them wait: those that it waited for, and the processes that submit to it
+ * with all that descends from them, but for those of other devices. */
+void seen_reads(struct advisor *a, struct read_use *out);
 /* The file that most of the cause's time went to: figures path, files, more_files. */
 void seen_file(struct advisor *a, struct advice *out, enum cause_id cause);
 
@@ -104,5 +108,6 @@ struct workers {
 
 /* Is it time that a worker's batch was late, if the chain ends in one? (advice_input.c) */
 bool advise_is_input(const struct gap_cause *c);
-/* Those that the device waited for, and their siblings. n is 0 where no host probes watched. False: no memory. */
-bool workers_find(struct advisor *a, struct workers *out);
+/* Those that the device waited for, and their siblings; how long they worked in that part of the time. n is 0 where no host probes watched. False: no
+ * memory. */
+bool workers_find(const struct advisor *a, struct workers *out, recovery_time *part);

@@ -16,9 +16,7 @@
 
 int64_t seen_part(const struct advisor *a, int64_t begin_ns, int64_t end_ns)
 {
-	const struct recovery *r = a->recovery;
-
-	return max64(0, min64(end_ns, r->end_ns) - max64(begin_ns, r->begin_ns));
+	return recovery_part(a->recovery, begin_ns, end_ns);
 }
 
 /* ---- calls -------------------------------------------------------------------------------------------------------------- */
@@ -51,7 +49,7 @@ struct call_use seen_calls(const struct advisor *a, call_wanted *wanted)
 
 	for (size_t i = 0; i < run->n_traces; i++) {
 		const struct trace *t = run->traces[i];
-		uint32_t ordinal = recover_ordinal(a->device, t);
+		uint32_t ordinal = recover_ordinal(a->summary, a->device, t);
 
 		for (size_t k = 0; ordinal != GST_NONE && k < t->n_calls; k++) {
 			const struct call *c = &t->calls[k];
@@ -59,6 +57,7 @@ struct call_use seen_calls(const struct advisor *a, call_wanted *wanted)
 			if (!seen_call(a, t, ordinal, c) || !wanted(t, c))
 				continue;
 			use.n++;
+			use.in_steps += recovery_is_in_step(a->recovery, c->begin_ns);
 			use.ns = sum64(use.ns, c->end_ns - c->begin_ns);
 			if (__builtin_add_overflow(use.bytes, bytes_of(c), &use.bytes))
 				use.bytes = UINT64_MAX;
@@ -88,7 +87,7 @@ void seen_names(struct advisor *a, struct advice *out, const char *name, call_wa
 
 	for (size_t i = 0; i < run->n_traces; i++) {
 		const struct trace *t = run->traces[i];
-		uint32_t ordinal = recover_ordinal(a->device, t);
+		uint32_t ordinal = recover_ordinal(a->summary, a->device, t);
 
 		for (size_t k = 0; ordinal != GST_NONE && k < t->n_calls; k++) {
 			const char *call = t->hooks[t->calls[k].hook] ? t->hooks[t->calls[k].hook] : "unknown";
@@ -139,12 +138,22 @@ void seen_site(struct advisor *a, struct advice *out, const char *words, bool be
 	figure_text(a, out, "where", where);
 }
 
+void seen_evidence(struct advisor *a, struct advice *out, const struct gap_cause *c, size_t gap)
+{
+	char line[EVIDENCE_BYTES * 2];
+
+	if (!c->n_evidence)
+		return;
+	snprintf(line, sizeof(line), "%s in gap %zu: %s", confidence_name(c->confidence), a->device->first_gap + gap,
+		 c->evidence[0]);
+	advice_evidence_first(a, out, line);
+}
+
 void seen_cause(struct advisor *a, struct advice *out, enum cause_id cause)
 {
 	const struct gap_cause *c, *longest = NULL;
 	size_t gap = 0, piece = 0, last = SIZE_MAX, of_longest = 0;
 	uint64_t gaps = 0;
-	char line[EVIDENCE_BYTES * 2];
 
 	while ((c = seen_piece(a, cause, &gap, &piece))) {
 		gaps += gap != last;
@@ -154,13 +163,12 @@ void seen_cause(struct advisor *a, struct advice *out, enum cause_id cause)
 			of_longest = gap;
 		}
 	}
-	figure_count(out, "gaps", gaps);
-	figure_ns(out, "longest_ns", longest ? longest->end_ns - longest->begin_ns : 0);
+	if (longest) { /* else all of it is an estimate's */
+		figure_count(out, "gaps", gaps);
+		figure_ns(out, "longest_ns", longest->end_ns - longest->begin_ns);
+	}
 	if (!figure_get(out, "site"))
 		seen_statement(a, out, cause);
-	if (!longest || !longest->n_evidence)
-		return;
-	snprintf(line, sizeof(line), "%s in gap %zu: %s", confidence_name(longest->confidence),
-		 a->device->first_gap + of_longest, longest->evidence[0]);
-	advice_evidence_first(a, out, line);
+	if (longest)
+		seen_evidence(a, out, longest, of_longest);
 }

@@ -14,7 +14,6 @@
 
 #define PLACES 16 /* those that come later are not told apart */
 #define PLACES_SAID 3
-#define OTHERS ((size_t)512) /* stacks of other calls that are compared with */
 
 struct place {
 	const struct frame *frame;
@@ -179,6 +178,7 @@ static bool look_at_thread(const struct looker *l, const struct stack_thread *st
 	return true;
 }
 
+/* Only of processes that work on the device. */
 static bool look(struct places *p, const struct advisor *a, call_wanted *wanted, bool others)
 {
 	const struct run *run = a->summary->run;
@@ -190,10 +190,12 @@ static bool look(struct places *p, const struct advisor *a, call_wanted *wanted,
 				    .a = a,
 				    .t = run->traces[i],
 				    .wanted = wanted,
-				    .named = array_new(s->n, sizeof(*l.named)),
-				    .ordinal = recover_ordinal(a->device, run->traces[i]),
+				    .ordinal = recover_ordinal(a->summary, a->device, run->traces[i]),
 				    .others = others };
 
+		if (l.ordinal == GST_NONE)
+			continue;
+		l.named = array_new(s->n, sizeof(*l.named));
 		ok = l.named != NULL;
 		for (size_t k = 0; ok && k < s->n_threads; k++)
 			ok = look_at_thread(&l, &s->threads[k]);

@@ -34,7 +34,7 @@ bool advise_own_sleep(struct advisor *a, struct advice *out)
 
 	out->lost_ns -= elsewhere;
 	out->observed_ns = min64(out->observed_ns, out->lost_ns);
-	out->recoverable_ns = out->lost_ns;
+	out->recoverable_ns = out->lost_ns + out->likely_ns;
 	if (elsewhere > out->next_ns) {
 		out->next = "host-sleep";
 		out->next_ns = elsewhere;
@@ -133,9 +133,11 @@ bool advise_checkpoint(struct advisor *a, struct advice *out)
 	if (!advice_matters(a, out))
 		return false;
 	find_saved(a, &saved);
-	figure_count(out, "stalls", saved.stalls);
-	figure_ns(out, "mean_ns", saved.stalls ? out->lost_ns / (int64_t)saved.stalls : 0);
-	figure_ns(out, "longest_ns", saved.longest_ns);
+	if (saved.stalls) {
+		figure_count(out, "stalls", saved.stalls);
+		figure_ns(out, "mean_ns", out->lost_ns / (int64_t)saved.stalls);
+		figure_ns(out, "longest_ns", saved.longest_ns);
+	}
 	seen_file(a, out, CAUSE_checkpoint);
 	if (saved.bytes)
 		figure_bytes(out, "bytes", saved.bytes);

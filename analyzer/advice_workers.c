@@ -4,14 +4,11 @@
  * A worker is a process that the device waited for in the end, and its siblings: the same name, the same creator. It works while it is on a CPU, or
  * asleep, or writes; it reads while it waits for a file or the network. It does neither while it waits for a pipe, a queue or a lock: there the program
  * says when it goes on. */
-#include "advice_parts.h"
+#include "advice_tasks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "alloc.h"
 #include "chain_parts.h"
-#include "host_match.h"
 #include "ns.h"
 
 static void add_wait(struct workers *out, enum chain_state state, int64_t ns)
@@ -34,23 +31,23 @@ static void add_wait(struct workers *out, enum chain_state state, int64_t ns)
 	}
 }
 
-/* Of its first thread, in what the recovery is about. */
-static void add_work(struct workers *out, const struct advisor *a, const struct host_trace *h,
+/* Of its first thread. */
+static void add_work(struct workers *out, const struct recovery *r, recovery_time *part, const struct host_trace *h,
 		     const struct host_task *task)
 {
-	int64_t on_cpu = seen_part(a, max64(task->begin_ns, h->begin_ns), min64(task->end_ns, h->end_ns));
+	int64_t on_cpu = part(r, max64(task->begin_ns, h->begin_ns), min64(task->end_ns, h->end_ns));
 
-	for (size_t i = host_wait_after(task, a->recovery->begin_ns); i < task->n_waits; i++) {
+	for (size_t i = host_wait_after(task, r->begin_ns); i < task->n_waits; i++) {
 		const struct host_wait *w = &task->waits[i];
 
-		if (w->out_ns >= a->recovery->end_ns)
+		if (w->out_ns >= r->end_ns)
 			break;
-		on_cpu -= seen_part(a, w->out_ns, w->in_ns);
-		add_wait(out, chain_state_of(&h->header, &w->what, false), seen_part(a, w->out_ns, w->wake_ns));
+		on_cpu -= part(r, w->out_ns, w->in_ns);
+		add_wait(out, chain_state_of(&h->header, &w->what, false), part(r, w->out_ns, w->wake_ns));
 	}
 	for (size_t i = 0; i < task->n_stalls; i++) {
 		const struct host_stalls *s = &task->stalls[i];
-		int64_t length = s->end_ns - s->begin_ns, here = seen_part(a, s->begin_ns, s->end_ns);
+		int64_t length = s->end_ns - s->begin_ns, here = part(r, s->begin_ns, s->end_ns);
 		double share = length > 0 ? (double)here / (double)length : 0;
 
 		on_cpu -= (int64_t)(share * (double)(s->blocked_ns + s->queued_ns));
@@ -64,89 +61,36 @@ static void add_work(struct workers *out, const struct advisor *a, const struct 
 
 /* ---- which processes ---------------------------------------------------------------------------------------------------- */
 
-static int by_pid(const void *a, const void *b)
+static bool is_batch_of_another(const struct gap_cause *c)
 {
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
+	return c->n_chain > 1 && cause_is_elsewhere(c) && advise_is_input(c);
 }
 
-static bool pid_before(const void *element, const void *key)
+static bool add_host(struct workers *out, struct seen_tasks *seen, const struct host_trace *h, recovery_time *part)
 {
-	return *(const uint32_t *)element < *(const uint32_t *)key;
+	const struct recovery *r = seen->advisor->recovery;
+	bool failed;
+	uint8_t *marks = tasks_mark(seen, h, &failed);
+
+	for (size_t i = 0; marks && i < h->n_tasks; i++) {
+		const struct host_task *task = &h->tasks[i];
+
+		if (task_is_worker(task) && (marks[i] & TASK_END) && recovery_part(r, task->begin_ns, task->end_ns) > 0)
+			add_work(out, r, part, h, task);
+	}
+	free(marks);
+	return !failed;
 }
 
-static bool has_pid(const uint32_t *pids, size_t n, uint32_t pid)
+bool workers_find(const struct advisor *a, struct workers *out, recovery_time *part)
 {
-	size_t i = array_first(pids, n, sizeof(*pids), pid_before, &pid);
-
-	return i < n && pids[i] == pid;
-}
-
-/* Processes at the ends of chains, by the numbers they have for themselves. NULL: no memory. */
-static uint32_t *find_pids(struct advisor *a, size_t *n)
-{
-	const struct attribution *all = &a->device->attribution;
-	size_t cap = 0, kept = 0;
-	uint32_t *pids = array_grow(NULL, &cap, sizeof(*pids));
-
-	*n = 0;
-	if (!pids)
-		return NULL;
-	for (size_t i = 0; i < all->n_gaps; i++)
-		for (size_t k = 0; k < all->gaps[i].n_causes; k++) {
-			const struct gap_cause *c = &all->gaps[i].causes[k];
-
-			if (c->n_chain < 2 || c->chain[c->n_chain - 1].pid == c->chain[0].pid ||
-			    seen_part(a, c->begin_ns, c->end_ns) <= 0 || !advise_is_input(c))
-				continue;
-			if (!array_room(pids, *n, cap)) {
-				free(pids);
-				return NULL;
-			}
-			pids[(*n)++] = c->chain[c->n_chain - 1].pid;
-		}
-	array_sort(pids, *n, sizeof(*pids), by_pid);
-	for (size_t i = 0; i < *n; i++)
-		if (!kept || pids[kept - 1] != pids[i])
-			pids[kept++] = pids[i];
-	*n = kept;
-	return pids;
-}
-
-static bool is_process(const struct host_task *task)
-{
-	return task->tid == task->pid && !(task->flags & (GST_TASK_STRANGER | GST_TASK_KERNEL | GST_TASK_ROOT));
-}
-
-static bool is_sibling(const struct host_task *task, const struct host_task *worker)
-{
-	return worker && task->creator == worker->creator && !strcmp(task->name, worker->name);
-}
-
-bool workers_find(struct advisor *a, struct workers *out)
-{
-	size_t n;
-	uint32_t *pids = find_pids(a, &n);
+	const struct run *run = a->summary->run;
+	struct seen_tasks seen;
+	bool ok = tasks_find(&seen, a, is_batch_of_another);
 
 	*out = (struct workers){ 0 };
-	if (!pids)
-		return false;
-	for (size_t i = 0; n && i < a->summary->run->n_hosts; i++) {
-		const struct host_trace *h = a->summary->run->hosts[i];
-		const struct host_task *worker = NULL;
-
-		for (size_t k = 0; k < h->n_tasks && !worker; k++)
-			if (is_process(&h->tasks[k]) && has_pid(pids, n, host_own_pid(&h->tasks[k])))
-				worker = &h->tasks[k];
-		for (size_t k = 0; k < h->n_tasks; k++) {
-			const struct host_task *task = &h->tasks[k];
-
-			if (is_process(task) && seen_part(a, task->begin_ns, task->end_ns) > 0 &&
-			    (has_pid(pids, n, host_own_pid(task)) || is_sibling(task, worker)))
-				add_work(out, a, h, task);
-		}
-	}
-	free(pids);
-	return true;
+	for (size_t i = 0; ok && seen.ends.n && i < run->n_hosts; i++)
+		ok = add_host(out, &seen, run->hosts[i], part);
+	tasks_free(&seen);
+	return ok;
 }

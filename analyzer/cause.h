@@ -11,8 +11,11 @@
 #include "threads.h"
 #include "timeline.h"
 
+struct host_task; /* host_trace.h */
+
 struct chain_link { /* one thread's state on the way from the submitting thread to the leaf; clean texts, "" none */
 	uint32_t pid, tid; /* as it sees itself */
+	const struct host_task *task; /* the host trace's own; NULL not known */
 	const char *name, *state, *woken_by;
 	const char *file;  /* what it waited for, a path or "pipe:[1]"; NULL none. The host trace's own text, to be cleaned where it is printed */
 	uint64_t offset, last_offset; /* in it, the lowest and the highest begin; UINT64_MAX not known */
@@ -47,6 +50,9 @@ struct attribution { /* of one device */
 enum err_kind attribution_build(struct attribution *out, const struct device_timeline *d, const struct threads *threads,
 				struct error *e);
 void attribution_free(struct attribution *a);
+
+/* Is it what another process did? */
+bool cause_is_elsewhere(const struct gap_cause *c);
 
 const char *cause_name(enum cause_id id);   /* "input-wait" */
 const char *cause_title(enum cause_id id);  /* one line: the device waited because … */

@@ -70,6 +70,17 @@ static bool same_step(const struct chain_step *a, const struct chain_step *b)
 		      (x->file == y->file || (x->file && y->file && strcmp(x->file, y->file) == 0)));
 }
 
+bool cause_is_elsewhere(const struct gap_cause *c)
+{
+	const struct chain_link *first = c->chain, *leaf = c->chain + (c->n_chain ? c->n_chain - 1 : 0);
+
+	if (c->n_chain < 2)
+		return false;
+	if (first->task && leaf->task)
+		return !host_same_process(first->task, leaf->task);
+	return leaf->pid != first->pid;
+}
+
 bool chain_same_way(const struct chain_segment *a, const struct chain_segment *b)
 {
 	if (a->n_steps != b->n_steps || a->inferred != b->inferred)
@@ -107,6 +118,7 @@ static bool keep_link(struct arena *arena, struct chain_link *link, const struct
 	const struct host_task *task = way->steps[i].task;
 	char state[LINK_WORDS], woken[TASK_WORDS], name[20];
 
+	link->task = task;
 	link->pid = task ? host_own_pid(task) : 0;
 	link->tid = task ? host_own_tid(task) : 0;
 	link->name = arena_text(arena, task ? text_clean(name, sizeof(name), task->name, 16) : "");

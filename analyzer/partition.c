@@ -48,7 +48,7 @@ struct sweep {
 	const struct device_timeline *out;
 	struct ending *endings; /* of all ops but host functions, by end */
 	size_t n_endings;
-	size_t begun, ended, gap; /* cursors */
+	size_t begun, ended; /* cursors */
 	size_t running[OWNER_COUNT];
 	enum owner last;           /* who owns a busy nanosecond that no placed op covers */
 	int64_t from_ns, until_ns; /* what counts */

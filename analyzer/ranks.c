@@ -74,6 +74,8 @@ void ranks_free(struct ranks *r)
 	for (size_t i = 0; r->devices && i < r->n_devices; i++) {
 		intervals_free(&r->devices[i].comm);
 		intervals_free(&r->devices[i].copy);
+		intervals_free(&r->devices[i].wait);
+		intervals_free(&r->devices[i].transfer);
 	}
 	free(r->clocks);
 	free(r->clock_of);

@@ -84,6 +84,7 @@ struct straggler {
 
 struct rank_device { /* like timeline.devices */
 	struct intervals comm, copy; /* exposed; none where no rank is known */
+	struct intervals wait, transfer; /* of comm; the rest is not split */
 	int64_t wait_ns, transfer_ns, unsplit_ns; /* sums to comm_ns exactly */
 	uint32_t rank; /* GST_NONE: the run has communicators, and none is known of its processes */
 };

@@ -45,7 +45,6 @@ struct splitter {
 	bool *matched;            /* like r->devices: there are such */
 	struct change *changes;   /* of one device */
 	size_t n, cap;
-	struct intervals waits; /* of one device: exposed */
 };
 
 static struct rank_part *part_of(const struct splitter *s, const struct op *op)
@@ -83,16 +82,16 @@ static bool add_op(struct splitter *s, const struct op *op)
 }
 
 /* A stretch of exposed communication, in which so many kernels are in each phase. */
-static bool own(struct splitter *s, struct rank_device *d, const size_t *running, int64_t begin_ns, int64_t end_ns)
+static bool own(struct rank_device *d, const size_t *running, int64_t begin_ns, int64_t end_ns)
 {
 	if (running[PHASE_TRANSFER])
-		d->transfer_ns += end_ns - begin_ns;
-	else if (running[PHASE_WAIT] && !running[PHASE_UNKNOWN])
-		return intervals_add(&s->waits, begin_ns, end_ns);
+		return intervals_add(&d->transfer, begin_ns, end_ns);
+	if (running[PHASE_WAIT] && !running[PHASE_UNKNOWN])
+		return intervals_add(&d->wait, begin_ns, end_ns);
 	return true;
 }
 
-/* Goes through the device's exposed communication; what of it is waiting becomes s->waits. */
+/* Goes through the device's exposed communication: what of it is waiting, and what transfer. */
 static bool sweep(struct splitter *s, struct rank_device *d)
 {
 	size_t running[PHASE_COUNT] = { 0 }, at = 0;
@@ -106,16 +105,17 @@ static bool sweep(struct splitter *s, struct rank_device *d)
 				running[s->changes[at].to]++;
 			}
 			next = at < s->n ? min64(s->changes[at].at_ns, stretch->end_ns) : stretch->end_ns;
-			if (!own(s, d, running, now, next))
+			if (!own(d, running, now, next))
 				return false;
 		}
 	}
-	intervals_merge(&s->waits);
+	intervals_merge(&d->wait);
+	intervals_merge(&d->transfer);
 	return true;
 }
 
 /* Whose the exposed waiting is: of several that wait at once the first one's. */
-static void share_out(struct splitter *s, const struct device_timeline *t)
+static void share_out(struct splitter *s, const struct rank_device *d, const struct device_timeline *t)
 {
 	int64_t until = INT64_MIN;
 	size_t from = 0;
@@ -128,8 +128,17 @@ static void share_out(struct splitter *s, const struct device_timeline *t)
 		if (wait_ns <= 0 || op->begin_ns + wait_ns <= begin)
 			continue;
 		until = op->begin_ns + wait_ns;
-		p->exposed_wait_ns = intervals_within(&s->waits, &from, begin, until);
+		p->exposed_wait_ns = intervals_within(&d->wait, &from, begin, until);
 	}
+}
+
+static int64_t length(const struct intervals *s)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		ns += s->at[i].end_ns - s->at[i].begin_ns;
+	return ns;
 }
 
 static bool split_device(struct splitter *s, size_t i)
@@ -143,17 +152,16 @@ static bool split_device(struct splitter *s, size_t i)
 	if (!partition_exposed(&d->comm, &d->copy, t))
 		return false;
 	s->n = 0;
-	intervals_free(&s->waits);
 	for (size_t k = 0; k < t->n_ops; k++)
 		if (t->ops[k].class == OP_COMM && !add_op(s, &t->ops[k]))
 			return false;
 	array_sort(s->changes, s->n, sizeof(*s->changes), by_time);
 	if (!sweep(s, d))
 		return false;
-	for (size_t k = 0; k < s->waits.n; k++)
-		d->wait_ns += s->waits.at[k].end_ns - s->waits.at[k].begin_ns;
+	d->wait_ns = length(&d->wait);
+	d->transfer_ns = length(&d->transfer);
 	d->unsplit_ns -= d->wait_ns + d->transfer_ns;
-	share_out(s, t);
+	share_out(s, d, t);
 	return true;
 }
 
@@ -172,7 +180,6 @@ bool ranks_split(struct ranks *r)
 		array_sort(s.parts, r->n_parts, sizeof(const struct rank_part *), by_address);
 	for (size_t i = 0; ok && i < r->timeline->n_devices; i++)
 		ok = split_device(&s, i);
-	intervals_free(&s.waits);
 	free(s.changes);
 	free(s.parts);
 	free(s.matched);

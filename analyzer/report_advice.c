@@ -42,7 +42,8 @@ static void gain(const struct page *p, const struct summary *s, const struct adv
 	else
 		snprintf(faster, sizeof(faster), "%.1f times as fast", 1 + a->ceiling);
 	snprintf(line, sizeof(line), "%sat most %s%s; then %s bounds it, %s", on, faster,
-		 a->observed_ns < a->lost_ns / 10 * 9 ? " (inferred)" : "", a->next, text_duration(next, a->next_ns));
+		 a->observed_ns < (a->lost_ns + a->likely_ns) / 10 * 9 ? " (inferred)" : "", a->next,
+		 text_duration(next, a->next_ns));
 	fputs("  ", p->out);
 	page_ink(p, INK_CAUSE, "%s", advice_name(a));
 	fputs("  ", p->out);

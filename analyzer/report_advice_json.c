@@ -45,6 +45,11 @@ static void piece(struct json *j, const struct summary *s, const struct advice *
 	json_key_text(j, "id", advice_name(a));
 	json_key_text(j, "cause", recover_name(a->about));
 	json_key_int(j, "device", s->devices[a->device].number);
+	json_key_array(j, "covers");
+	for (int i = 0; i < RECOVER_COUNT; i++)
+		if (a->covers & (uint64_t)1 << i)
+			json_text(j, recover_name((enum recover_id)i));
+	json_array_end(j);
 	json_key_int(j, "lost_ns", a->lost_ns);
 	json_key_int(j, "recoverable_ns", a->recoverable_ns);
 	json_key_double(j, "observed", a->lost_ns > 0 ? (double)a->observed_ns / (double)a->lost_ns : 0);

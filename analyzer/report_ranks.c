@@ -30,17 +30,9 @@ static int by_cost(const void *a, const void *b)
 /* The median length of the steps of the device. */
 static const char *step_length(char buf[TEXT_SHORT], const struct summary_device *d)
 {
-	const struct device_phases *of = &d->phases;
-	int64_t *lengths = of->n_steps ? array_new(of->n_steps, sizeof(*lengths)) : NULL;
+	const struct steps_usual *usual = &d->phases.usual;
 
-	if (!lengths)
-		return "-";
-	for (size_t i = 0; i < of->n_steps; i++)
-		lengths[i] = of->steps[i].step->end_ns - of->steps[i].step->begin_ns;
-	qsort(lengths, of->n_steps, sizeof(*lengths), array_by_int64);
-	text_duration(buf, lengths[of->n_steps / 2]);
-	free(lengths);
-	return buf;
+	return usual->n ? text_duration(buf, usual->median.length_ns) : "-";
 }
 
 static void row(const struct page *p, const struct summary *s, const struct rank_member *m)

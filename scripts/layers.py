@@ -44,7 +44,7 @@ STAGES = [
     "steps steps_* step_words range_stacks phases self",
     "ranks ranks_*",
     "summary call_sites",
-    "recover framework advice advice_*",
+    "recover recover_* framework advice advice_*",
     "report report_* export export_* diff doctor doctor_*",
     "options",
     "cmd cmd_* main",
