@@ -90,6 +90,7 @@ static void load(void)
 	current.queue_depth = (unsigned)number("SIMGPU_QUEUE", 1024);
 	if (current.queue_depth == 0)
 		current.queue_depth = 1;
+	current.queue_all = number("SIMGPU_QUEUE_ALL", 0) != 0;
 	current.shared = shared && *shared ? strdup(shared) : NULL;
 	current.extra = extra ? strdup(extra) : "";
 	current.fail = getenv("SIMGPU_FAIL");

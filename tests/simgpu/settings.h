@@ -21,6 +21,7 @@ struct settings {
 	uint64_t first_launch_ns; /* SIMGPU_FIRST_LAUNCH_US: of each function, beside launch_ns */
 	double drift_ppm;
 	unsigned queue_depth;
+	int queue_all; /* SIMGPU_QUEUE_ALL: whatever goes into a stream takes a place of it, not launches alone */
 	const char *shared; /* SIMGPU_SHARED: a path; NULL: not set */
 	const char *extra; /* SIMGPU_EXTRA: names, separated by commas, that only cuGetProcAddress knows; empty: none */
 	const char *fail; /* SIMGPU_FAIL as it stands */

@@ -100,9 +100,13 @@ static void order_with_legacy(struct CUstream_st *stream, struct op *op)
 
 void stream_submit(const struct call *call, struct CUstream_st *stream, struct op *op)
 {
-	uint64_t now_ns = clock_now_ns();
-	uint64_t ready_ns = call->entry_ns + settings()->latency_ns;
+	uint64_t now_ns, ready_ns = call->entry_ns + settings()->latency_ns;
 
+	if (settings()->queue_all && !op->counted) {
+		timeline_wait_for_room(op->device);
+		op->counted = true;
+	}
+	now_ns = clock_now_ns();
 	timeline_advance(now_ns);
 	if (ready_ns < now_ns) /* the caller was held up: nothing starts in a past that others may have looked at */
 		ready_ns = now_ns;
