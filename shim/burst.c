@@ -26,7 +26,6 @@
 #define GOES_ON_NS 5000000ull
 #define LOOK_AGAIN 256    /* a thread's submissions, at most, until it looks at the budget again: others' fill it too */
 #define OTHER_LEVEL 65536 /* … until the level is */
-#define IN_USE_NS 1000000000ull /* a stream, until so long after the last submission to it */
 
 int64_t burst_floor;
 
@@ -128,12 +127,10 @@ struct others {
 	uint32_t n, marked; /* all; those to be marked, or not yet */
 };
 
-/* Can this thread's submissions to it stand between two edges? Not where launches may overlap. Behind an event in the legacy stream all
- * blocking ones wait for all that was put into them before it: as behind the launch itself, but for what another thread puts in between. */
+/* Can this thread's submissions to it stand between two edges? Not where launches may overlap. */
 static bool may_bracket(struct thread *t, const struct stream *s, uint32_t large)
 {
-	return large != EDGE_PROGRAMMATIC && !edge_parts(s) && edge_may_touch(t, s) &&
-	       (s->kind != GST_STREAM_LEGACY || !streams_used_beside(t, s, clock_ticks() - clock_ticks_in(IN_USE_NS)));
+	return large != EDGE_PROGRAMMATIC && !edge_parts(s) && edge_may_touch(t, s) && edge_may_stand(t, s);
 }
 
 /* A stream with work that another one's burst may mark: never the legacy stream, nor one whose launches may overlap. */

@@ -110,6 +110,22 @@ static void finished(struct call *c)
 		streams_finished_context(c->record.args[0], c->record.begin);
 }
 
+/* Another thread may have come to use the streams meanwhile that an event in the legacy one waits for. Behind a copy that stays out of the way
+ * of their waits alone. */
+static void edge_behind(struct call *c)
+{
+	struct thread *t = c->thread;
+	struct stream *s = c->stream;
+	bool waits = c->role == CALL_WAITS || c->role == CALL_STALLS || c->edge_after == GST_EDGE_HOSTFN_AFTER;
+
+	if (waits ? !edge_may_stand(t, s) : s->kind == GST_STREAM_LEGACY && streams_value_beside(t))
+		return;
+	if (c->role == CALL_STALLS)
+		edge_record_stalls(t, s, c->edge_after, stream_covers(s));
+	else if (edge_record(t, s, c->edge_after, stream_covers(s)) && c->edge_after == GST_EDGE_CLASS)
+		edges_count_nccl();
+}
+
 void call_exit_slow(struct call *c, const void *caller)
 {
 	struct thread *t = c->thread;
@@ -124,7 +140,7 @@ void call_exit_slow(struct call *c, const void *caller)
 	if (c->edge_after == GST_EDGE_BURST_AFTER)
 		burst_after_submit(c, ok);
 	else if (c->edge_after && ok && c->stream)
-		edge_record(t, c->stream, c->edge_after, stream_covers(c->stream));
+		edge_behind(c);
 	if (c->account) {
 		polls_after_block(t);
 		thread_account(t, clock_ticks(), (enum thread_account)c->account);

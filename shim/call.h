@@ -16,6 +16,7 @@ enum call_role { /* what the call means for its stream, set by capture.c, acted 
 		 CALL_AWAITS,  /* returns when the stream (or, without one, the context) is done */
 		 CALL_QUERIES, /* success means the stream is done */
 		 CALL_WAITS,   /* what is put into the stream from now on stands behind another's */
+		 CALL_STALLS,  /* … behind what nobody may have put anywhere yet: a value, a semaphore */
 };
 
 #define CALL_ENDS_SILENCE 0x80000000u /* in timed: it is the first call after a silence */

@@ -41,6 +41,28 @@ static void set_stream(struct call *c, struct stream *s)
 	c->record.device = s->device;
 }
 
+/* A kernel that NCCL launches waits on the device until the last rank has come: it has edges of its own, as a host function has. Not where a
+ * programmatic launch has ever been: the next may be one, and an event behind this kernel would keep it from beginning early. In the legacy
+ * default stream they would have other streams wait for them. */
+static void mark_nccl(struct call *c, struct stream *s)
+{
+	if (settings.level < GST_LEVEL_EDGES || s->kind == GST_STREAM_LEGACY ||
+	    __atomic_load_n(&s->programmatic, __ATOMIC_RELAXED) || !edge_may_touch(c->thread, s) ||
+	    !edge_pair_take(s) || !edge_record(c->thread, s, GST_EDGE_CLASS, stream_covers(s)))
+		return;
+	edges_count_nccl();
+	c->edge_after = GST_EDGE_CLASS;
+}
+
+/* No burst has put one before it. */
+static inline void mark_before_submit(struct call *c, struct stream *s, uint32_t large)
+{
+	if (__builtin_expect(nccl_inside != NULL, 0) && c->record.family == GST_FAMILY_LAUNCH &&
+	    large != EDGE_PROGRAMMATIC)
+		mark_nccl(c, s);
+	edge_before_submit(c->thread, s, large);
+}
+
 /* Gives the work its number in its stream. False: the call is not work (not recorded, no context, captured into a graph). */
 static inline bool submit(struct call *c, CUstream handle, uint32_t large)
 {
@@ -55,7 +77,7 @@ static inline bool submit(struct call *c, CUstream handle, uint32_t large)
 		return false;
 	}
 	if (!burst_before_submit(c, s, large))
-		edge_before_submit(t, s, large);
+		mark_before_submit(c, s, large);
 	c->role = CALL_SUBMITS;
 	c->record.flags |= GST_SUBMISSION;
 	c->record.seq = (uint32_t)stream_enter(t, s);
@@ -75,31 +97,12 @@ static inline void describe_kernel(struct call *c, CUfunction f, uint64_t grid_x
 	c->record.args[1] = grid_z | block_threads << 32;
 }
 
-/* A kernel that NCCL launches waits on the device until the last rank has come: it has edges of its own, as a host function has. They do not
- * part it from its neighbours: it is no programmatic one. In the legacy default stream they would have other streams wait for them. */
-static inline void submit_kernel(struct call *c, CUstream handle, uint32_t large)
-{
-	struct stream *s = NULL;
-	bool marked;
-
-	if (__builtin_expect(nccl_inside != NULL, 0) && settings.level >= GST_LEVEL_EDGES && large != EDGE_PROGRAMMATIC)
-		s = stream_get(c->thread, handle);
-	marked = s && s->kind != GST_STREAM_LEGACY && !edge_parts(s) && !being_captured(s) &&
-		 edge_may_touch(c->thread, s) && edge_pair_take(s);
-	if (marked) {
-		edges_around_nccl();
-		edge_record(c->thread, s, GST_EDGE_CLASS, stream_covers(s));
-	}
-	if (submit(c, handle, large) && marked && !c->edge_after)
-		c->edge_after = GST_EDGE_CLASS;
-}
-
 void launch_kernel(struct call *c, CUstream s, CUfunction f, uint64_t grid_x, uint64_t grid_y, uint64_t grid_z,
 		   uint64_t block_threads)
 {
 	if (!c->thread)
 		return;
-	submit_kernel(c, s, 0);
+	submit(c, s, 0);
 	describe_kernel(c, f, grid_x, grid_y, grid_z, block_threads);
 }
 
@@ -121,8 +124,8 @@ void launch_config(struct call *c, const CUlaunchConfig *config, CUfunction f, b
 {
 	if (!c->thread || !config)
 		return;
-	submit_kernel(c, ptsz ? per_thread(config->hStream) : config->hStream,
-		      is_programmatic(config) ? EDGE_PROGRAMMATIC : 0);
+	submit(c, ptsz ? per_thread(config->hStream) : config->hStream,
+	       is_programmatic(config) ? EDGE_PROGRAMMATIC : 0);
 	describe_kernel(c, f, config->gridDimX, config->gridDimY, config->gridDimZ,
 			config->blockDimX * config->blockDimY * config->blockDimZ);
 }
@@ -135,9 +138,9 @@ void launch_host_function(struct call *c, CUstream s, void *function)
 	if (!stream)
 		return;
 	/* Where the stream's earlier work ended and where the host function ended: between them the device waits for the host. */
-	marked = !being_captured(stream) && edge_pair_take(stream);
+	marked = !being_captured(stream) && edge_may_stand(c->thread, stream) && edge_pair_take(stream);
 	if (marked && stream_covers(stream))
-		edge_record(c->thread, stream, GST_EDGE_HOSTFN_BEFORE, stream_covers(stream));
+		marked = edge_record(c->thread, stream, GST_EDGE_HOSTFN_BEFORE, stream_covers(stream));
 	if (submit(c, s, 0) && marked)
 		c->edge_after = GST_EDGE_HOSTFN_AFTER;
 	c->record.args[0] = (uintptr_t)function;
@@ -352,25 +355,40 @@ void wait_value(struct call *c, CUstream handle)
 		c->record.seq = (uint32_t)stream_covers(s);
 }
 
+/* Edges tell where the stream's earlier work ended and where the wait was over. Before a wait for an event only one that exists already; where
+ * there is none, the one behind has to do. */
+static void mark_wait(struct call *c, enum call_role role)
+{
+	struct stream *s = c->stream;
+	bool of_event = role == CALL_WAITS;
+	uint64_t covers;
+
+	if (!c->thread || !s || (c->record.flags & GST_CAPTURED) || !edge_may_stand(c->thread, s) ||
+	    !(of_event ? edge_wait_take(s) : edge_pair_take(s)))
+		return;
+	covers = stream_covers(s);
+	if (covers > s->marked && of_event)
+		edge_record_warm(c->thread, s, GST_EDGE_BLOCK, covers);
+	else if (covers > s->marked && !edge_record(c->thread, s, GST_EDGE_BLOCK, covers))
+		return;
+	c->role = role;
+	c->edge_after = GST_EDGE_BLOCK;
+}
+
 /* What it waits for may be another device's, while this one stands idle. An event's is not where there is but one context, as a stream then waits
  * for work of its own device, which shows. */
 void wait_event(struct call *c, CUstream handle, CUevent e)
 {
 	record_event(c, handle, e);
 	if (edges_several_contexts())
-		wait_marked(c);
+		mark_wait(c, CALL_WAITS);
 }
 
 void wait_marked(struct call *c)
 {
-	struct stream *s = c->stream;
-
-	if (!c->thread || !s || (c->record.flags & GST_CAPTURED) || !edge_pair_take(s))
-		return;
-	if (stream_covers(s) > s->marked)
-		edge_record_warm(c->thread, s, GST_EDGE_BLOCK, stream_covers(s));
-	c->role = CALL_WAITS;
-	c->edge_after = GST_EDGE_BLOCK;
+	if (c->thread && c->stream) /* first: from now on no edge of another thread waits for it */
+		stream_value_awaited(c->thread, c->stream);
+	mark_wait(c, CALL_STALLS);
 }
 
 /* A wait for an event of a capture takes its stream into the capture. */

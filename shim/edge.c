@@ -17,6 +17,11 @@
 
 #define PAIR_NS 1000000ull /* edge_pair_take(): below half a percent of the stream's time, at 2 us an edge */
 #define PAIRS_AT_ONCE 4    /* a program's step has a few, and then none for long */
+#define WAIT_NS 5000000ull /* … and edge_wait_take()'s, which are beside them: together still below half a percent */
+#define WAITS_AT_ONCE 12   /* as many steps ahead, beside the four */
+
+/* The driver's queue holds some 1000 commands of a stream. */
+#define STALLED_EDGES 64
 
 #define FULL_NS 1000000ull /* a harvest that freed no event is not repeated in the program's thread */
 
@@ -28,9 +33,15 @@ bool edge_may_touch(struct thread *t, const struct stream *s)
 	       (s->kind != GST_STREAM_PER_THREAD || s->tid == t->tid);
 }
 
+bool edge_may_stand(const struct thread *t, const struct stream *s)
+{
+	return s->kind != GST_STREAM_LEGACY || !streams_used_beside(t, s, clock_ticks() - clock_ticks_in(IN_USE_NS));
+}
+
 struct order {
 	enum gst_edge_kind kind;
 	bool make; /* an event, if none is free */
+	bool stalls;
 	uint64_t covers;
 	uint32_t burst;
 	struct edge_ref *ref; /* NULL: nobody asks for it */
@@ -52,8 +63,11 @@ static void set_pending(struct edge_pool *p, struct edge_slot *slot, const struc
 		.tid = t->tid,
 		.burst = o->burst,
 	};
-	slot->stream = s;
-	slot->covers = o->covers;
+	__atomic_store_n(&slot->stream, s, __ATOMIC_RELAXED); /* others count what stands in s */
+	__atomic_store_n(&slot->covers, o->covers, __ATOMIC_RELAXED);
+	slot->stalls = o->stalls;
+	if (o->stalls)
+		__atomic_fetch_add(&edges_stalling, 1, __ATOMIC_RELAXED);
 	if (o->ref)
 		*o->ref = (struct edge_ref){ slot, slot->number };
 	__atomic_store_n(&p->last_edge, begin, __ATOMIC_RELAXED);
@@ -61,8 +75,16 @@ static void set_pending(struct edge_pool *p, struct edge_slot *slot, const struc
 	__atomic_store_n(&slot->state, SLOT_PENDING, __ATOMIC_RELEASE);
 }
 
+static struct edge_slot *slot_take(struct edge_pool *p, const struct stream *s, bool make)
+{
+	if (__atomic_load_n(&edges_stalling, __ATOMIC_RELAXED) &&
+	    __atomic_load_n(&p->pending, __ATOMIC_RELAXED) >= STALLED_EDGES && edge_pool_unfired(p, s) >= STALLED_EDGES)
+		return NULL;
+	return edge_slot_take(p, make);
+}
+
 /* More edges than the helper reads: a few are read here, unless that has just been in vain. What fires meanwhile the helper reads. */
-static struct edge_slot *slot_make_room(struct thread *t, struct edge_pool *p, bool make)
+static struct edge_slot *slot_make_room(struct thread *t, struct edge_pool *p, const struct stream *s, bool make)
 {
 	uint64_t now = clock_ticks();
 	struct edge_slot *slot;
@@ -70,7 +92,7 @@ static struct edge_slot *slot_make_room(struct thread *t, struct edge_pool *p, b
 	if ((int64_t)(now - __atomic_load_n(&p->full_until, __ATOMIC_RELAXED)) < 0)
 		return NULL;
 	edges_harvest_few(&t->ring, p);
-	slot = edge_slot_take(p, make);
+	slot = slot_take(p, s, make);
 	if (!slot)
 		__atomic_store_n(&p->full_until, now + clock_ticks_in(FULL_NS), __ATOMIC_RELAXED);
 	return slot;
@@ -97,9 +119,9 @@ static bool record(struct thread *t, struct stream *s, const struct order *o)
 	}
 	begin = entered = clock_ticks();
 	p = edge_pool_of(s->context);
-	slot = p ? edge_slot_take(p, o->make) : NULL;
+	slot = p ? slot_take(p, s, o->make) : NULL;
 	if (p && !slot) {
-		slot = slot_make_room(t, p, o->make);
+		slot = slot_make_room(t, p, s, o->make);
 		begin = clock_ticks();
 	}
 	if (slot)
@@ -118,9 +140,14 @@ static bool record(struct thread *t, struct stream *s, const struct order *o)
 	return rc == CUDA_SUCCESS;
 }
 
-void edge_record(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers)
+bool edge_record(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers)
 {
-	record(t, s, &(struct order){ .kind = kind, .make = true, .covers = covers });
+	return record(t, s, &(struct order){ .kind = kind, .make = true, .covers = covers });
+}
+
+bool edge_record_stalls(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers)
+{
+	return record(t, s, &(struct order){ .kind = kind, .make = true, .stalls = true, .covers = covers });
 }
 
 void edge_record_warm(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers)
@@ -131,7 +158,8 @@ void edge_record_warm(struct thread *t, struct stream *s, enum gst_edge_kind kin
 bool edge_record_in(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers, uint32_t burst,
 		    struct edge_ref *ref)
 {
-	return record(t, s, &(struct order){ kind, true, covers, burst, ref });
+	return record(t, s,
+		      &(struct order){ .kind = kind, .make = true, .covers = covers, .burst = burst, .ref = ref });
 }
 
 /* Its event may be another edge's by now: read, and taken again. Then it has fired. */
@@ -180,9 +208,9 @@ uint64_t edges_blocks(void)
 
 static uint64_t of_nccl;
 
-void edges_around_nccl(void)
+void edges_count_nccl(void)
 {
-	__atomic_fetch_add(&of_nccl, 2, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&of_nccl, 1, __ATOMIC_RELAXED);
 }
 
 uint64_t edges_of_nccl(void)
@@ -235,16 +263,25 @@ static bool anchor_is_due(struct edge_pool *p, uint64_t now)
 	return true;
 }
 
-/* pairs_until is the time that the pairs so far have used up, of which the stream may be ahead. */
-bool edge_pair_take(struct stream *s)
+/* *until is the time that the pairs so far have used up, of which the stream may be ahead. */
+static bool take(uint64_t *until, uint64_t one, unsigned at_once)
 {
-	uint64_t now = clock_ticks(), one = clock_ticks_in(PAIR_NS);
-	uint64_t used = __atomic_load_n(&s->pairs_until, __ATOMIC_RELAXED);
+	uint64_t now = clock_ticks();
+	uint64_t used = __atomic_load_n(until, __ATOMIC_RELAXED);
 	uint64_t from = (int64_t)(used - now) > 0 ? used : now;
 
-	return from - now <= (PAIRS_AT_ONCE - 1) * one &&
-	       __atomic_compare_exchange_n(&s->pairs_until, &used, from + one, false, __ATOMIC_RELAXED,
-					   __ATOMIC_RELAXED);
+	return from - now <= (at_once - 1) * one &&
+	       __atomic_compare_exchange_n(until, &used, from + one, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+bool edge_pair_take(struct stream *s)
+{
+	return take(&s->pairs_until, clock_ticks_in(PAIR_NS), PAIRS_AT_ONCE);
+}
+
+bool edge_wait_take(struct stream *s)
+{
+	return edge_pair_take(s) || take(&s->waits_until, clock_ticks_in(WAIT_NS), WAITS_AT_ONCE);
 }
 
 static void begin_pair(struct stream *s)
@@ -270,6 +307,8 @@ void edge_before_change(struct thread *t, struct stream *s, uint32_t large)
 	uint32_t last_class = stream_last_class(s);
 	struct edge_pool *p;
 
+	if (large == EDGE_PROGRAMMATIC)
+		__atomic_store_n(&s->programmatic, true, __ATOMIC_RELAXED);
 	if (large == EDGE_PROGRAMMATIC || last_class == EDGE_PROGRAMMATIC)
 		__atomic_store_n(&s->plain_from, entered + EDGE_PLAIN_AGAIN, __ATOMIC_RELAXED);
 	if (large != EDGE_PROGRAMMATIC && stream_is_empty(s)) {

@@ -13,9 +13,13 @@
 #include "stream.h"
 #include "thread.h"
 
-/* Puts an edge into s that covers everything up to covers. Does nothing at level `host`, during a capture, on another
+/* Puts an edge into s that covers everything up to covers. False: it did not; never at level `host`, during a capture, on another
  * context's stream. */
-void edge_record(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers);
+bool edge_record(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers);
+
+/* The same right behind a wait that may last until this very thread ends it. While one does, few edges stand in any stream: they must not be
+ * what fills the driver's queue, where the thread would be held up before it comes to that. */
+bool edge_record_stalls(struct thread *t, struct stream *s, enum gst_edge_kind kind, uint64_t covers);
 
 /* The same with an event that exists already, or not at all: where the program's own event is named in the call at hand, a new one could
  * get the handle of one that it destroyed. */
@@ -28,6 +32,10 @@ bool edge_record_in(struct thread *t, struct stream *s, enum gst_edge_kind kind,
 bool edge_is_pending(struct thread *t, const struct edge_ref *ref);
 /* Could this thread record one in it at all? The event must be of the stream's context, and that context the current one. */
 bool edge_may_touch(struct thread *t, const struct stream *s);
+/* Behind an event in the legacy stream all blocking ones wait for all that was put into them before it: as behind the program's own call
+ * beside it, but for what another thread puts in between. False: one may. */
+#define IN_USE_NS 1000000000ull /* a stream, until so long after the last submission to it */
+bool edge_may_stand(const struct thread *t, const struct stream *s);
 /* So many events are there, then, for the stream's context. */
 void edges_reserve(struct thread *t, const struct stream *s, uint32_t count);
 
@@ -40,14 +48,17 @@ void edges_before_block(struct thread *t, const struct stream *awaited);
 /* How many streams with unmarked work blocking calls have met so far. */
 uint64_t edges_blocks(void);
 
-/* A kernel that NCCL launches gets two edges: they cost little beside what NCCL takes to launch it, and are not of the share of all submissions
- * that bursts keep within. */
-void edges_around_nccl(void);
+/* Around a kernel that NCCL launches one has been made: they cost little beside what NCCL takes to launch it, and are not of the share of all
+ * submissions that bursts keep within. */
+void edges_count_nccl(void);
 uint64_t edges_of_nccl(void);
 
-/* Large copies, host functions and waits across contexts may come as often as launches. Each stream has two edges for one of them in a
+/* Large copies, host functions and waits may come as often as launches. Each stream has two edges for one of them in a
  * millisecond, for four of them at once. False: it has had them. */
 bool edge_pair_take(struct stream *s);
+/* Of waits for events of other contexts it has some more, saved up while there are few: a program that works ahead puts many in at once, and
+ * each may be what its device stands idle for. */
+bool edge_wait_take(struct stream *s);
 
 /* Work is about to be put into s. large: a copy big enough to be told apart from its neighbours, as its copy kind. Most work is put
  * behind other work of its kind, and needs none. A kernel that may begin before the one in front of it ends (EDGE_PROGRAMMATIC) must

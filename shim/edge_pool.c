@@ -77,6 +77,31 @@ void edge_pool_reserve(struct edge_pool *p, uint32_t count)
 	}
 }
 
+/* One that covers as much as is done may stand behind a wait yet. */
+uint32_t edge_pool_unfired(const struct edge_pool *p, const struct stream *s)
+{
+	uint64_t done = __atomic_load_n(&s->done, __ATOMIC_RELAXED);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < EDGE_POOL_EVENTS; i++) {
+		const struct edge_slot *slot = &p->slots[i];
+
+		n += __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == SLOT_PENDING &&
+		     __atomic_load_n(&slot->stream, __ATOMIC_RELAXED) == s &&
+		     __atomic_load_n(&slot->covers, __ATOMIC_RELAXED) >= done;
+	}
+	return n;
+}
+
+uint32_t edges_stalling;
+
+static void forget_stalls(const struct edge_pool *p)
+{
+	for (uint32_t i = 0; i < EDGE_POOL_EVENTS; i++)
+		if (p->slots[i].state == SLOT_PENDING && p->slots[i].stalls)
+			__atomic_fetch_sub(&edges_stalling, 1, __ATOMIC_RELAXED);
+}
+
 void edges_context_gone(uint64_t context)
 {
 	for (unsigned i = 0; i < EDGE_POOLS; i++) {
@@ -85,6 +110,7 @@ void edges_context_gone(uint64_t context)
 		if (p->context != context)
 			continue;
 		__atomic_fetch_add(&file_counters()->edges_skipped, p->pending, __ATOMIC_RELAXED);
+		forget_stalls(p);
 		memset((char *)p + offsetof(struct edge_pool, slots), 0,
 		       sizeof(*p) - offsetof(struct edge_pool, slots));
 		__atomic_store_n(&p->context, EDGE_POOL_GONE, __ATOMIC_RELEASE);
@@ -94,4 +120,5 @@ void edges_context_gone(uint64_t context)
 void edge_pools_forget(void)
 {
 	memset(edge_pools, 0, sizeof(edge_pools));
+	edges_stalling = 0;
 }

@@ -20,6 +20,7 @@ struct edge_slot {
 	uint64_t number;      /* of which edge.edge is the lower half */
 	struct stream *stream;
 	uint64_t covers;
+	bool stalls; /* behind a wait that only the program, or somebody else, can end */
 };
 
 #define EDGE_POOL_GONE 1 /* its context is destroyed: free, but not the end of the list */
@@ -44,6 +45,12 @@ struct edge_slot *edge_slot_take(struct edge_pool *p, bool make);
 
 /* So many events are there and free, or as many as there is room for. Inside the gate. */
 void edge_pool_reserve(struct edge_pool *p, uint32_t count);
+
+/* How many of the pool's that stand in s are not known to have fired. */
+uint32_t edge_pool_unfired(const struct edge_pool *p, const struct stream *s);
+
+/* PENDING edges, of all pools, that stall. */
+extern uint32_t edges_stalling;
 
 /* Reads a few edges of the current context that have fired, into ring r: what the program's thread may take for an event. */
 void edges_harvest_few(struct ring *r, struct edge_pool *p);

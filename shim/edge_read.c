@@ -78,6 +78,8 @@ static bool harvest_one(struct ring *r, struct edge_pool *p, struct edge_slot *s
 
 	if (rc == CUDA_ERROR_NOT_READY)
 		return false;
+	if (s->stalls)
+		__atomic_fetch_sub(&edges_stalling, 1, __ATOMIC_RELAXED);
 	if (rc == CUDA_SUCCESS) {
 		s->edge.done = clock_ticks();
 		if (s->stream->id == s->edge.stream)

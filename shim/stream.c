@@ -38,6 +38,11 @@ static inline void set_remove(struct set *set, const struct stream *s)
 		__atomic_fetch_and(word, ~bit, __ATOMIC_ACQ_REL);
 }
 
+static inline bool set_has(const struct set *set, const struct stream *s)
+{
+	return __atomic_load_n(&set->words[(s - table) / 64], __ATOMIC_RELAXED) >> (s - table) % 64 & 1;
+}
+
 struct stream_key stream_key_of(struct thread *t, CUstream stream)
 {
 	uint64_t handle = (uintptr_t)stream;
@@ -319,8 +324,31 @@ static bool is_used(const struct stream *s, uint64_t since)
 			   entered != __atomic_load_n(&s->returned, __ATOMIC_RELAXED));
 }
 
+static uint32_t value_tid; /* 0 nobody's */
+#define MANY_TIDS UINT32_MAX
+
+void stream_value_awaited(const struct thread *t, const struct stream *s)
+{
+	uint32_t first = __atomic_load_n(&value_tid, __ATOMIC_RELAXED);
+
+	if (!set_has(&blocking, s) || first == t->tid || first == MANY_TIDS)
+		return;
+	if (first ||
+	    !__atomic_compare_exchange_n(&value_tid, &first, t->tid, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		__atomic_store_n(&value_tid, MANY_TIDS, __ATOMIC_SEQ_CST);
+}
+
+bool streams_value_beside(const struct thread *t)
+{
+	uint32_t tid = __atomic_load_n(&value_tid, __ATOMIC_SEQ_CST);
+
+	return tid && tid != t->tid;
+}
+
 bool streams_used_beside(const struct thread *t, const struct stream *legacy, uint64_t since)
 {
+	if (streams_value_beside(t))
+		return true;
 	for (uint32_t w = 0; w < STREAM_TABLE / 64; w++) {
 		for (uint64_t bits = __atomic_load_n(&blocking.words[w], __ATOMIC_ACQUIRE); bits; bits &= bits - 1) {
 			const struct stream *s = &table[w * 64 + (uint32_t)__builtin_ctzll(bits)];
@@ -424,5 +452,5 @@ void streams_forget(void)
 	memset(&busy, 0, sizeof(busy));
 	memset(&blocking, 0, sizeof(blocking));
 	memset(&gone_busy, 0, sizeof(gone_busy));
-	last_id = inserting = 0;
+	last_id = inserting = value_tid = 0;
 }

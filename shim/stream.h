@@ -28,11 +28,13 @@ struct stream {
 	uint64_t done;           /* all up to here are known to have finished */
 	uint64_t last_submit;    /* ticks */
 	uint64_t pairs_until;    /* ticks; edge_pair_take() */
+	uint64_t waits_until;    /* ticks; edge_wait_take() */
 	uint64_t plain_from;     /* with so many entered no kernel begins any more before the one in front has ended */
 	uint32_t last_class;     /* of its last submission: a large copy's kind, EDGE_PROGRAMMATIC, or 0; EDGE_WANTED */
 	uint32_t others;         /* what was put into it that is no submission: waits, events, roughly counted */
 	uint32_t unfired;        /* harvester's own: the harvest that last met an edge of it that has not fired */
 	bool pair_begun;         /* a run of large copies goes on, and its end may have an edge */
+	bool programmatic;       /* it has had an EDGE_PROGRAMMATIC launch */
 } __attribute__((aligned(128))); /* two lines: processors fetch them in pairs */
 
 /* What tells one stream from another: a handle means different default streams in different contexts and threads. */
@@ -122,7 +124,14 @@ void streams_each_busy(void (*f)(struct stream *s, void *arg), void *arg);
 /* A stream has gone with such work in it, and no synchronise of its context has shown since that it is done. */
 bool streams_left_busy(void);
 
-/* Has another thread put work into a stream that is ordered against `legacy` since then (ticks), or is it about to? */
+/* The thread is about to put a wait for a value or a semaphore into s. */
+void stream_value_awaited(const struct thread *t, const struct stream *s);
+/* Has another thread, ever, into one that is ordered against the legacy stream? Such waits and events there could stand in a circle, of which
+ * each waits for the next. */
+bool streams_value_beside(const struct thread *t);
+
+/* Has another thread put work into a stream that is ordered against `legacy` since then (ticks), or is it about to? Or
+ * streams_value_beside(). */
 bool streams_used_beside(const struct thread *t, const struct stream *legacy, uint64_t since);
 
 /* The stream with this handle goes: the handle may come back as another stream. */

@@ -226,6 +226,41 @@ static void edges_of_other_kinds_come_first(void **state)
 	assert_int_equal(number_of(window), 0);
 }
 
+/* True: as part of a burst. */
+static bool launch_by_nccl(void)
+{
+	uint64_t before = window;
+
+	nccl_inside = nccl_copies;
+	launch_whole(STREAM_A, CUDA_SUCCESS);
+	nccl_inside = NULL;
+	return window != before;
+}
+
+/* Which has edges around it anyway: there are no others between them. */
+static void what_nccl_launches_in_a_burst_has_the_bursts_edges_alone(void **state)
+{
+	(void)state;
+	launch_until_burst(STREAM_A, SUBMISSIONS - 1);
+	driver.query_answer = CUDA_ERROR_NOT_READY;
+	launch_whole(STREAM_A, CUDA_SUCCESS);
+	stream_get(me, STREAM_A)->pairs_until = 0;
+	assert_true(launch_by_nccl());
+	assert_string_equal(log_text(), "ELE"
+					"LE"
+					"LE");
+	assert_int_equal(edges_of_nccl(), 0);
+	driver.query_answer = CUDA_SUCCESS;
+	while (is_on())
+		launch_whole(STREAM_A, CUDA_SUCCESS);
+	count_down(me, 1000); /* none begins meanwhile */
+	stream_get(me, STREAM_A)->pairs_until = 0;
+	forget_recorded();
+	assert_false(launch_by_nccl());
+	assert_string_equal(log_text(), "ELE");
+	assert_int_equal(edges_of_nccl(), 2);
+}
+
 /* Of fifty submissions one is NCCL's: its two edges are more than the share of all, and there are bursts all the same. */
 static void what_nccl_launches_takes_nothing_from_bursts(void **state)
 {
@@ -239,13 +274,13 @@ static void what_nccl_launches_takes_nothing_from_bursts(void **state)
 		forget_recorded();
 		if (i % 50 == 49) {
 			stream_get(me, STREAM_A)->pairs_until = 0;
-			nccl_inside = nccl_copies;
-			pairs++;
+			pairs += !launch_by_nccl();
+		} else {
+			launch_whole(STREAM_A, CUDA_SUCCESS);
 		}
-		launch_whole(STREAM_A, CUDA_SUCCESS);
-		nccl_inside = NULL;
 	}
 	assert_int_equal(edges_of_nccl(), 2 * pairs);
+	assert_in_range(pairs, 350, 400);
 	assert_in_range(number_of(window), 10, 20000 / (WHOLE * SHARE) + 2);
 }
 
@@ -319,6 +354,7 @@ int main(void)
 		cmocka_unit_test_setup(a_thread_that_submits_little_has_its_share, set_up_bursts),
 		cmocka_unit_test_setup(edges_of_other_kinds_come_first, set_up_bursts),
 		cmocka_unit_test_setup(what_nccl_launches_takes_nothing_from_bursts, set_up_bursts),
+		cmocka_unit_test_setup(what_nccl_launches_in_a_burst_has_the_bursts_edges_alone, set_up_bursts),
 		cmocka_unit_test_setup(each_stream_that_a_wait_meets_pays_for_two, set_up_bursts),
 	};
 

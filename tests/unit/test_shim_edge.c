@@ -213,7 +213,17 @@ static void host_functions_have_few_edges(void **state)
 	assert_int_equal(recorded_on(STREAM_B), 2);
 }
 
-static void launch_by_nccl(CUstream handle, bool programmatic)
+/* What happens between the recorder's two halves of the call. */
+static void nothing(void)
+{
+}
+
+static void capture_ends(void)
+{
+	gate.captures = 0;
+}
+
+static void nccl_launches(CUstream handle, bool programmatic, void (*meanwhile)(void), CUresult rc)
 {
 	CUlaunchAttribute serial = { .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
 				     .value.programmaticStreamSerializationAllowed = 1 };
@@ -224,8 +234,14 @@ static void launch_by_nccl(CUstream handle, bool programmatic)
 	call_enter(&c, HOOK_cuLaunchKernelEx, GST_FAMILY_LAUNCH);
 	launch_config(&c, &config, NULL, false);
 	fake_record(NULL, handle);
-	call_exit(&c, CUDA_SUCCESS);
+	meanwhile();
+	call_exit(&c, rc);
 	nccl_inside = NULL;
+}
+
+static void launch_by_nccl(CUstream handle, bool programmatic)
+{
+	nccl_launches(handle, programmatic, nothing, CUDA_SUCCESS);
 }
 
 /* A collective's kernel: an edge before it and one behind it, or none; like host functions, and never in the legacy default stream. */
@@ -252,6 +268,46 @@ static void what_nccl_launches_has_edges_of_its_own(void **state)
 	settings.level = GST_LEVEL_HOST;
 	launch_by_nccl(STREAM_B, false);
 	assert_int_equal(driver.n_recorded, 4);
+}
+
+/* Bursts have less than the rest of what all edges may be: by those that were made. */
+static void edges_that_nccl_did_not_get_are_not_counted(void **state)
+{
+	struct stream *a = launch(STREAM_A);
+
+	(void)state;
+	forget_recorded();
+	driver.capturing = STREAM_B;
+	gate.captures = 1;
+	launch_by_nccl(STREAM_A, false);
+	a->pairs_until = 0;
+	nccl_launches(STREAM_A, false, capture_ends, CUDA_SUCCESS); /* none before it, so none behind it */
+	assert_int_equal(recorded_on(STREAM_A), 0);
+	assert_int_equal(edges_of_nccl(), 0);
+	a->pairs_until = 0;
+	nccl_launches(STREAM_A, false, nothing, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+	assert_int_equal(recorded_on(STREAM_A), 1);
+	assert_int_equal(edges_of_nccl(), 1);
+	launch_by_nccl(STREAM_A, false);
+	assert_int_equal(edges_of_nccl(), 3);
+}
+
+/* An edge behind the collective's kernel would be in front of the next one, and that may be programmatic again. */
+static void what_nccl_launches_among_programmatic_ones_has_none(void **state)
+{
+	struct stream *a = launch(STREAM_A);
+
+	(void)state;
+	launch_by_nccl(STREAM_A, true);
+	for (unsigned i = 0; i < 2 * EDGE_PLAIN_AGAIN; i++)
+		launch(STREAM_A);
+	assert_false(edge_parts(a));
+	launch(STREAM_B);
+	forget_recorded();
+	launch_by_nccl(STREAM_A, false);
+	assert_int_equal(recorded_on(STREAM_A), 0);
+	launch_by_nccl(STREAM_B, false);
+	assert_int_equal(recorded_on(STREAM_B), 2);
 }
 
 /* Nobody sees that its thread went: the wait has an end, edges stop and are counted, and go on when it comes back after all. */
@@ -697,6 +753,8 @@ int main(void)
 		cmocka_unit_test_setup(copies_that_alternate_with_kernels_have_few_edges, set_up),
 		cmocka_unit_test_setup(host_functions_have_few_edges, set_up),
 		cmocka_unit_test_setup(what_nccl_launches_has_edges_of_its_own, set_up),
+		cmocka_unit_test_setup(edges_that_nccl_did_not_get_are_not_counted, set_up),
+		cmocka_unit_test_setup(what_nccl_launches_among_programmatic_ones_has_none, set_up),
 		cmocka_unit_test_setup(a_call_of_ours_that_does_not_return, set_up),
 		cmocka_unit_test_setup(pool_is_bounded_and_skips_are_counted, set_up),
 		cmocka_unit_test_setup(one_query_for_each_stream_that_is_busy, set_up),

@@ -3,7 +3,8 @@
  *
  * copies   256 KiB from pinned memory and a kernel, in turns
  * hostfns  a host function and a kernel
- * waits    a wait for another context's event and a kernel */
+ * waits    a wait for another context's event and a kernel
+ * stalled  behind a wait for a value, which is written when all is in it: a kernel, and another stream's for whose end the host waits */
 #include "sample.h"
 
 #define COPY_BYTES (256u << 10)
@@ -64,12 +65,29 @@ static void waits(void)
 	}
 }
 
+static void stalled(void)
+{
+	CUdeviceptr value;
+	CUstream beside;
+
+	CHECK(cuMemAlloc(&value, 4096));
+	CHECK(cuMemsetD32(value, 0, 1024));
+	CHECK(cuStreamCreate(&beside, CU_STREAM_NON_BLOCKING));
+	CHECK(cuStreamWaitValue32(stream, value, 1, CU_STREAM_WAIT_VALUE_GEQ));
+	for (unsigned long i = 0; i < pairs; i++) {
+		launch();
+		CHECK(cuLaunchKernel(tiny, 1, 1, 1, 32, 1, 1, 0, beside, NULL, NULL));
+		CHECK(cuStreamSynchronize(beside));
+	}
+	CHECK(cuStreamWriteValue32(beside, value, 1, 0));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} cases[] = { { "copies", copies }, { "hostfns", hostfns }, { "waits", waits } };
+	} cases[] = { { "copies", copies }, { "hostfns", hostfns }, { "waits", waits }, { "stalled", stalled } };
 
 	if (argc != 3)
 		return 2;
