@@ -75,9 +75,9 @@ def rule(name, args):
     if base.startswith("cuMemcpy3DPeer"):
         return "COPY", f"copy_3d_peer(&c, {stream}, {args[0]}, {mode})", ""
     if base == "cuMemcpyBatchAsync":
-        return "COPY", f"copy_batch(&c, {stream}, dsts, srcs, sizes, count)", ""
+        return "COPY", f"copy_batch(&c, {stream})", "copied_batch(&c, rc, dsts, srcs, sizes, count)"
     if base == "cuMemcpy3DBatchAsync":
-        return "COPY", f"copy_batch_3d(&c, {stream}, opList, numOps)", ""
+        return "COPY", f"copy_batch(&c, {stream})", "copied_batch_3d(&c, rc, opList, numOps)"
     if re.match(r"cuMemcpy(AtoA|AtoD|AtoH|DtoA|HtoA)", base):
         return "COPY", f"copy(&c, {stream}, COPY_OTHER, 0, 0, {size or 0}, {mode})", ""
     m = re.match(r"cuMemset(D2)?D(8|16|32)(Async)?$", base)
@@ -112,7 +112,7 @@ def rule(name, args):
         "cuInit": ("CONTEXT", "", ""),
         "cuCtxWaitEvent": ("MEMOP", "put_in_all(&c)", ""),
         "cuGreenCtxWaitEvent": ("MEMOP", "put_in_all(&c)", ""),
-        "cuLaunchCooperativeKernelMultiDevice": ("OTHER", "put_in_each(&c, launchParamsList, numDevices)", ""),
+        "cuLaunchCooperativeKernelMultiDevice": ("OTHER", "", "put_in_each(&c, rc, launchParamsList, numDevices)"),
         "cuGraphInstantiate": ("GRAPH", "", "graph_instantiated(&c, rc, phGraphExec, hGraph, 0)"),
         "cuGraphInstantiateWithFlags": ("GRAPH", "", "graph_instantiated(&c, rc, phGraphExec, hGraph, flags)"),
         "cuGraphInstantiateWithParams": ("GRAPH", "", "graph_instantiated(&c, rc, phGraphExec, hGraph, "
@@ -128,13 +128,25 @@ def rule(name, args):
         "cuMemPoolSetAttribute": ("POOL", "", "pool_attribute_set(&c, rc, pool, attr, value)"),
         "cuDeviceSetMemPool": ("POOL", "", "pool_of_device_set(&c, rc, dev, pool)"),
         "cuMemSetMemPool": ("POOL", "", "pool_of_location_set(&c, pool)"),
+        "cuDeviceGetDefaultMemPool": ("POOL", "", "pool_of_device_found(&c, rc, dev)"),
+        "cuDeviceGetMemPool": ("POOL", "", "pool_of_device_found(&c, rc, dev)"),
+        "cuMemGetDefaultMemPool": ("POOL", "", "pool_of_location_found(&c, rc, location)"),
+        "cuMemGetMemPool": ("POOL", "", "pool_of_location_found(&c, rc, location)"),
+        "cuMemPoolImportPointer": ("POOL", "", "memory_of_another(&c, rc, ptr_out)"),
+        "cuMemImportFromShareableHandle": ("IPC", "", "memory_imported(&c, rc)"),
+        "cuIpcOpenMemHandle": ("IPC", "", "memory_of_another(&c, rc, pdptr)"),
+        "cuIpcCloseMemHandle": ("IPC", "", "memory_changed(&c)"),
+        "cuExternalMemoryGetMappedBuffer": ("IPC", "", "memory_changed(&c)"),
+        "cuDestroyExternalMemory": ("IPC", "", "memory_changed(&c)"),
+        "cuImportExternalSemaphore": ("IPC", "", "semaphore_imported(&c, rc, extSem_out, semHandleDesc)"),
+        "cuDestroyExternalSemaphore": ("IPC", "semaphore_destroy(&c, extSem)", ""),
         "cuMemAddressReserve": ("VMM", "", "range_reserved(&c, rc, ptr, size)"),
-        "cuMemAddressFree": ("VMM", "range_named(&c, ptr, size)", ""),
+        "cuMemAddressFree": ("VMM", "range_named(&c, ptr, size)", "memory_changed(&c)"),
         "cuMemCreate": ("VMM", "", "memory_created(&c, rc, handle, size, prop)"),
         "cuMemRelease": ("VMM", "memory_named(&c, handle)", ""),
         "cuMemRetainAllocationHandle": ("VMM", "", "memory_found(&c, rc, handle)"),
         "cuMemMap": ("VMM", "", "memory_mapped(&c, rc, ptr, size, offset, handle)"),
-        "cuMemUnmap": ("VMM", "range_named(&c, ptr, size)", ""),
+        "cuMemUnmap": ("VMM", "range_named(&c, ptr, size)", "memory_changed(&c)"),
         "cuMemSetAccess": ("VMM", "range_named(&c, ptr, size)", ""),
         "cuGraphExecChildGraphNodeSetParams": ("GRAPH", "", "changed_child(&c, rc, hGraphExec)"),
     }
@@ -153,7 +165,7 @@ def rule(name, args):
             return "ALLOC", "", "allocated_pitch(&c, rc, (uintptr_t *)dptr, pPitch, WidthInBytes, Height)"
         return "ALLOC", "", f"allocated(&c, rc, (uintptr_t *)dptr, {size})"
     if base == "cuMemFree":
-        return "FREE", "freeing(&c, dptr)", ""
+        return "FREE", "freeing(&c, dptr)", "memory_changed(&c)"
     if base in ("cuMemAllocHost", "cuMemHostAlloc"):
         return "HOST_ALLOC", "", f"host_memory_allocated(&c, rc, pp, {size})"
     if base == "cuMemHostRegister":
@@ -178,13 +190,13 @@ def rule(name, args):
     if value:
         return "WRITE_VALUE", f"write_memory(&c, {stream}, addr, value, {value[2]})", ""
     if base == "cuStreamBatchMemOp":
-        return family, f"memory_batch(&c, {stream}, paramArray, count)", ""
+        return family, f"memory_batch(&c, {stream}, paramArray, count, flags)", ""
     if base == "cuWaitExternalSemaphoresAsync":
-        return family, f"wait_semaphores(&c, {stream}, extSemArray, paramsArray, numExtSems)", ""
+        return family, f"wait_semaphores(&c, {stream})", "awaited_semaphores(&c, rc, extSemArray, paramsArray, numExtSems)"
     if base == "cuSignalExternalSemaphoresAsync":
-        return "WRITE_VALUE", f"signal_semaphores(&c, {stream}, extSemArray, paramsArray, numExtSems)", ""
+        return "WRITE_VALUE", f"in_stream_order(&c, {stream})", "signalled_semaphores(&c, rc, extSemArray, paramsArray, numExtSems)"
     if family == "MEMOP" and s:
-        return family, f"wait_value(&c, {stream})", ""
+        return family, f"in_stream_order(&c, {stream})", ""
     if s and re.match(r"cu(\w+Async|GraphUpload)$", base):
         return family, f"put_in(&c, {stream})", ""
     if re.match(r"cuCtx(Create|PushCurrent|PopCurrent|SetCurrent|Attach|Detach)$", base):

@@ -16,6 +16,9 @@
 /* A copy of this many bytes takes some 10 us on any link: worth its own edges, so that copies and kernels are told apart. */
 #define LARGE_COPY_BYTES (256u * 1024u)
 
+/* A launch has fewer attributes: there are some twenty. */
+#define ATTRIBUTES_MAX 64
+
 static bool ask_capturing(const struct stream *s)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -109,6 +112,8 @@ void launch_kernel(struct call *c, CUstream s, CUfunction f, uint64_t grid_x, ui
 /* It may begin before the kernel in front of it ends, or the one behind it before it does: an event between them would part them. */
 static bool is_programmatic(const CUlaunchConfig *config)
 {
+	if (config->numAttrs > ATTRIBUTES_MAX)
+		return true; /* not ours to read */
 	for (unsigned i = 0; config->attrs && i < config->numAttrs; i++) {
 		const CUlaunchAttribute *a = &config->attrs[i];
 
@@ -157,6 +162,8 @@ void launch_graph(struct call *c, CUstream s, CUgraphExec exec)
 
 void memset_work(struct call *c, CUstream s, CUdeviceptr to, size_t bytes)
 {
+	if (!c->thread)
+		return;
 	submit(c, s, 0);
 	c->record.args[0] = bytes;
 	c->record.args[1] = to;
@@ -170,9 +177,9 @@ void put_in(struct call *c, CUstream handle)
 		stream_others(s);
 }
 
-void put_in_each(struct call *c, const CUDA_LAUNCH_PARAMS *launches, unsigned count)
+void put_in_each(struct call *c, CUresult rc, const CUDA_LAUNCH_PARAMS *launches, unsigned count)
 {
-	for (unsigned i = 0; launches && i < count; i++)
+	for (unsigned i = 0; launches && rc == CUDA_SUCCESS && i < count; i++)
 		put_in(c, launches[i].hStream);
 }
 
@@ -323,25 +330,18 @@ void query_stream(struct call *c, CUstream handle)
 
 void name_event(struct call *c, CUevent e)
 {
-	c->record.args[0] = (uintptr_t)e;
+	if (c->thread)
+		c->record.args[0] = (uintptr_t)e;
 }
 
 void record_event(struct call *c, CUstream handle, CUevent e)
 {
-	struct stream *s = c->thread ? stream_get(c->thread, handle) : NULL;
-
-	c->record.args[0] = (uintptr_t)e;
-	if (!s)
-		return;
-	set_stream(c, s);
-	stream_others(s);
-	if (being_captured(s))
-		c->record.flags |= GST_CAPTURED;
-	else
-		c->record.seq = (uint32_t)stream_covers(s);
+	in_stream_order(c, handle);
+	if (c->thread)
+		c->record.args[0] = (uintptr_t)e;
 }
 
-void wait_value(struct call *c, CUstream handle)
+void in_stream_order(struct call *c, CUstream handle)
 {
 	struct stream *s = c->thread ? stream_get(c->thread, handle) : NULL;
 

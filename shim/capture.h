@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* capture.h: what the rows of hooks.def say before and after the driver is called: which arguments are worth keeping and
- * what the call means for its stream. Every function here does nothing for a call that is not recorded. */
+ * what the call means for its stream. Every function here does nothing for a call that is not recorded. Lists that are as long as another
+ * argument says are read once the driver has taken the call: one that it refuses may be shorter, or nowhere. Where it must be known before
+ * what a list holds, no more of it is read than the driver can accept. */
 #pragma once
 
 #include "call.h"
@@ -31,12 +33,14 @@ void copy(struct call *c, CUstream s, enum copy_direction direction, uintptr_t d
 void copy_2d(struct call *c, CUstream s, const CUDA_MEMCPY2D *p, enum copy_mode mode);
 void copy_3d(struct call *c, CUstream s, const CUDA_MEMCPY3D *p, enum copy_mode mode);
 void copy_3d_peer(struct call *c, CUstream s, const CUDA_MEMCPY3D_PEER *p, enum copy_mode mode);
-void copy_batch(struct call *c, CUstream s, const CUdeviceptr *dst, const CUdeviceptr *src, const size_t *bytes, size_t count);
-void copy_batch_3d(struct call *c, CUstream s, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t count);
+void copy_batch(struct call *c, CUstream s);
+void copied_batch(struct call *c, CUresult rc, const CUdeviceptr *dst, const CUdeviceptr *src, const size_t *bytes,
+		  size_t count);
+void copied_batch_3d(struct call *c, CUresult rc, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t count);
 void memset_work(struct call *c, CUstream s, CUdeviceptr to, size_t bytes);
 /* What gets no number: an edge in front of it does not stand behind all that the stream holds. */
 void put_in(struct call *c, CUstream s);
-void put_in_each(struct call *c, const CUDA_LAUNCH_PARAMS *launches, unsigned count);
+void put_in_each(struct call *c, CUresult rc, const CUDA_LAUNCH_PARAMS *launches, unsigned count);
 void put_in_all(struct call *c); /* a context's streams: all that have work are taken for its */
 
 /* ---- before: waiting and asking ---------------------------------------------------------------------------------------- */
@@ -48,20 +52,29 @@ void name_event(struct call *c, CUevent e);
 void record_event(struct call *c, CUstream s, CUevent e);
 void wait_event(struct call *c, CUstream s, CUevent e);
 void wait_began(struct call *c, CUresult rc);
-void wait_value(struct call *c, CUstream s); /* for memory or a semaphore: the device cannot be known busy behind it */
+/* The same, and the record says into which stream and behind what: values, semaphores, memory of graphics. */
+void in_stream_order(struct call *c, CUstream s);
 void wait_marked(struct call *c); /* behind it: edges tell where the stream's earlier work ended and where the wait was over */
 void wait_memory(struct call *c, CUstream s, CUdeviceptr address, uint64_t value, unsigned flags, unsigned bits);
 void write_memory(struct call *c, CUstream s, CUdeviceptr address, uint64_t value, unsigned bits);
-void memory_batch(struct call *c, CUstream s, const CUstreamBatchMemOpParams *operations, unsigned count);
-void wait_semaphores(struct call *c, CUstream s, const CUexternalSemaphore *semaphores,
-		     const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params, unsigned count);
-void signal_semaphores(struct call *c, CUstream s, const CUexternalSemaphore *semaphores,
-		       const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *params, unsigned count);
+void memory_batch(struct call *c, CUstream s, const CUstreamBatchMemOpParams *operations, unsigned count,
+		  unsigned flags);
+void wait_semaphores(struct call *c, CUstream s);
+void awaited_semaphores(struct call *c, CUresult rc, const CUexternalSemaphore *semaphores,
+			const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params, unsigned count);
+void signalled_semaphores(struct call *c, CUresult rc, const CUexternalSemaphore *semaphores,
+			  const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *params, unsigned count);
+void semaphore_imported(struct call *c, CUresult rc, const CUexternalSemaphore *semaphore,
+			const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *description);
+void semaphore_destroy(struct call *c, CUexternalSemaphore semaphore);
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------- */
 void allocated(struct call *c, CUresult rc, const uintptr_t *pointer, size_t bytes);
 void allocated_pitch(struct call *c, CUresult rc, const uintptr_t *pointer, const size_t *pitch, size_t width, size_t height);
 void freeing(struct call *c, uintptr_t pointer);
+void memory_changed(struct call *c); /* it was given back, or its addresses were */
+void memory_of_another(struct call *c, CUresult rc, const CUdeviceptr *pointer); /* … process, opened in this one */
+void memory_imported(struct call *c, CUresult rc);
 void host_memory_allocated(struct call *c, CUresult rc, void *const *pointer, size_t bytes);
 void host_memory_changed(struct call *c, CUresult rc, void *pointer, size_t bytes);
 void pool_allocating(struct call *c, size_t bytes, CUmemoryPool pool, CUstream s); /* pool NULL: the device's own */
@@ -74,6 +87,8 @@ void pool_trimmed(struct call *c, CUmemoryPool pool, size_t keep);
 void pool_attribute_set(struct call *c, CUresult rc, CUmemoryPool pool, CUmemPool_attribute attribute, const void *value);
 void pool_of_device_set(struct call *c, CUresult rc, CUdevice device, CUmemoryPool pool);
 void pool_of_location_set(struct call *c, CUmemoryPool pool); /* … of whichever device */
+void pool_of_device_found(struct call *c, CUresult rc, CUdevice device);
+void pool_of_location_found(struct call *c, CUresult rc, const CUmemLocation *location);
 void range_named(struct call *c, uintptr_t address, size_t bytes);
 void range_reserved(struct call *c, CUresult rc, const CUdeviceptr *address, size_t bytes);
 void memory_created(struct call *c, CUresult rc, const CUmemGenericAllocationHandle *handle, size_t bytes,

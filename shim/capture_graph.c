@@ -98,7 +98,8 @@ void change_event(struct call *c, CUgraphExec exec, CUgraphNode node, CUevent ev
 void change_enabled(struct call *c, CUgraphExec exec, CUgraphNode node, bool on)
 {
 	change(c, exec, node, 0);
-	c->record.detail = on ? GST_CHANGE_ON : GST_CHANGE_OFF;
+	if (c->thread)
+		c->record.detail = on ? GST_CHANGE_ON : GST_CHANGE_OFF;
 }
 
 static void kernel_is(struct call *c, CUgraphExec exec, CUgraphNode node, const void *function)

@@ -47,9 +47,30 @@ void freeing(struct call *c, uintptr_t pointer)
 {
 	if (!c->thread)
 		return;
-	memory_kinds_changed();
 	c->record.args[0] = pointer;
 	set_device(c);
+}
+
+void memory_changed(struct call *c)
+{
+	if (c->thread)
+		memory_kinds_changed();
+}
+
+/* Our question is no part of the call. */
+void memory_of_another(struct call *c, CUresult rc, const CUdeviceptr *pointer)
+{
+	if (!c->thread || rc != CUDA_SUCCESS)
+		return;
+	c->record.end = clock_ticks();
+	memory_opened(*pointer);
+}
+
+/* Where it is the handle does not say, and it has no address yet. */
+void memory_imported(struct call *c, CUresult rc)
+{
+	if (c->thread && rc == CUDA_SUCCESS)
+		memory_devices_unknown();
 }
 
 void host_memory_changed(struct call *c, CUresult rc, void *pointer, size_t bytes)
@@ -108,6 +129,8 @@ void pool_allocated(struct call *c, CUresult rc, const CUdeviceptr *pointer)
 	c->record.end = clock_ticks();
 	if (rc == CUDA_SUCCESS && pointer)
 		c->record.args[0] = (uintptr_t)*pointer;
+	if (memory_several_devices()) /* a pool gives addresses back, and another device's may get them */
+		memory_kinds_changed();
 	refused(c, rc);
 	pool_ask(c->thread, c->record.name, c->record.device, rc == CUDA_ERROR_OUT_OF_MEMORY);
 }
@@ -117,8 +140,10 @@ void pool_created(struct call *c, CUresult rc, const CUmemoryPool *pool, const C
 	if (!c->thread || rc != CUDA_SUCCESS || !pool || !props)
 		return;
 	c->record.name = pool_number(*pool);
-	if (props->location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+	if (props->location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
 		c->record.device = (uint16_t)props->location.id;
+		memory_device_used(c->record.device);
+	}
 }
 
 void pool_destroy(struct call *c, CUmemoryPool pool)
@@ -178,6 +203,19 @@ void pool_of_location_set(struct call *c, CUmemoryPool pool)
 	pools_changed();
 }
 
+/* Whose pool is asked for takes memory from it, in whichever device's stream. */
+void pool_of_device_found(struct call *c, CUresult rc, CUdevice device)
+{
+	if (c->thread && rc == CUDA_SUCCESS)
+		memory_device_used((uint32_t)device);
+}
+
+void pool_of_location_found(struct call *c, CUresult rc, const CUmemLocation *location)
+{
+	if (rc == CUDA_SUCCESS && location->type == CU_MEM_LOCATION_TYPE_DEVICE)
+		pool_of_device_found(c, rc, location->id);
+}
+
 /* ---- memory and addresses apart --------------------------------------------------------------------------------------- */
 
 void range_named(struct call *c, uintptr_t address, size_t bytes)
@@ -203,8 +241,11 @@ void memory_created(struct call *c, CUresult rc, const CUmemGenericAllocationHan
 		return;
 	c->record.args[0] = rc == CUDA_SUCCESS && handle ? *handle : 0;
 	c->record.args[1] = bytes;
-	if (prop && prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+	if (prop && prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
 		c->record.device = (uint16_t)prop->location.id;
+		if (rc == CUDA_SUCCESS)
+			memory_device_used(c->record.device);
+	}
 	refused(c, rc);
 }
 
@@ -229,6 +270,7 @@ void memory_mapped(struct call *c, CUresult rc, uintptr_t address, size_t bytes,
 	range_named(c, address, bytes);
 	if (!c->thread || rc != CUDA_SUCCESS)
 		return;
+	memory_kinds_changed();
 	c->record.end = r.ticks = clock_ticks();
 	ring_append(&c->thread->ring, GST_MAPPING, sizeof(r), &r);
 }

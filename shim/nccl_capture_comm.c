@@ -143,12 +143,13 @@ void comm_split(struct nccl_call *c, int color, const ncclConfig_t *config)
 
 void comm_shrink(struct nccl_call *c, const int *exclude, int n, const ncclConfig_t *config)
 {
-	uint64_t left_out = exclude ? nccl_hash_ranks(exclude, n) : 0, hash = 0;
+	uint64_t left_out, hash = 0;
 	struct nccl_comm *m;
 	uint32_t nth;
 
 	if (!nccl_succeeded(c))
-		return;
+		return; /* nor is the list to be read */
+	left_out = exclude ? nccl_hash_ranks(exclude, n) : 0;
 	/* Who is left out makes no call and counts nothing: all others have counted the same of these. */
 	nth = c->comm ? nccl_comm_shrink(c->comm, c->record.comm, left_out) : 0;
 	if (nth)

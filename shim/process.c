@@ -18,6 +18,7 @@
 #include "graph.h"
 #include "helper.h"
 #include "late.h"
+#include "memory_kind.h"
 #include "names.h"
 #include "nccl_call.h"
 #include "nvtx.h"
@@ -30,6 +31,7 @@
 #include "resolve.h"
 #include "ring.h"
 #include "segment.h"
+#include "semaphores.h"
 #include "settings.h"
 #include "stack.h"
 #include "stock.h"
@@ -101,6 +103,8 @@ static void forget_parent(void)
 	unknown_forget();
 	graphs_forget();
 	pools_forget();
+	memory_devices_forget();
+	semaphores_forget();
 	captures_forget();
 	cupti_forget();
 	nccl_forget();

@@ -5,6 +5,7 @@
 
 #include "apart.h"
 #include "file.h"
+#include "memory_kind.h"
 #include "nap.h"
 
 #define PROBES 64     /* a handle is found or given a place within this distance of its hash */
@@ -155,6 +156,8 @@ static struct stream *enter(struct thread *t, const struct stream_key *k, struct
 	s->tid = k->tid;
 	s->id = r->id = ++last_id;
 	s->device = r->device;
+	if (s->device != 0xffff)
+		memory_device_used(s->device); /* its context may never be current */
 	s->kind = r->kind;
 	t->own_stream |= s->kind == GST_STREAM_PER_THREAD;
 	if (s->kind != GST_STREAM_LEGACY && !(r->flags & CU_STREAM_NON_BLOCKING))

@@ -16,6 +16,7 @@
 #include "cupti.h"
 #include "file.h"
 #include "hooks.h"
+#include "memory_kind.h"
 #include "names.h"
 #include "nccl_call.h"
 #include "nvtx.h"
@@ -182,6 +183,7 @@ uint64_t thread_context(struct thread *t)
 	t->context = (uintptr_t)context;
 	t->device = (uint16_t)device;
 	t->context_known = true;
+	memory_device_used(t->device);
 	names_device(t, t->device);
 	return t->context;
 }

@@ -33,7 +33,7 @@ struct edge_ref { /* an edge that has been recorded, while its slot holds it */
 
 #define THREAD_NEVER_RECORDED 1 /* as depth */
 
-#define THREAD_POINTERS 8 /* memory kinds remembered, memory_kind.c */
+#define THREAD_POINTER_SETS 8 /* of two pages of which the memory is known, memory_kind.c */
 
 /* A group of NCCL calls that the thread is in: of one copy of libnccl (nccl_hooks.h). */
 struct nccl_group {
@@ -95,10 +95,11 @@ struct thread {
 	uint32_t pointer_epoch;
 	struct thread_pointer {
 		uint64_t page;
-		uint16_t kind;   /* enum memory_kind, 0 not asked for */
-		uint16_t device; /* ordinal + 1, 0 not known */
+		uint16_t device; /* ordinal, UINT16_MAX none */
 		bool device_asked;
-	} pointers[THREAD_POINTERS];
+		uint8_t kind;    /* enum memory_kind, 0 not asked for */
+		uint8_t managed; /* 0 not asked for */
+	} pointers[THREAD_POINTER_SETS][2];
 	struct nccl_comm *last_comm;
 	struct nccl_group nccl_groups[NCCL_GROUPS];
 	struct gst_nccl nccl_waiting; /* count 0: none; questions that are written as one (nccl_call.c) */

@@ -44,3 +44,12 @@ def test_no_question_more_than_needed(run):
     """Each end: what it is, whose, and where that differs whether it is managed. How much of that is remembered depends on the addresses."""
     injected = run.report()["injected"]
     assert 0 < injected["cuPointerGetAttribute"] <= 35 * 6, injected
+
+
+def test_no_question_where_one_device_is_used(recorder):
+    """Many processes see several devices: whose memory it is matters once there is another's."""
+    run = recorder.run(recorder.command("copy_kinds_linked", "near"), env={"SIMGPU_DEVICES": 2})
+    assert (run.status, run.stdout, run.stderr) == (0, "100 copies\n", "")
+    report = run.report()
+    assert report["injected"].get("cuPointerGetAttribute", 0) == 0, report["injected"]
+    assert report["devices"][0]["copy"]["copy-d2d"] > 0

@@ -12,6 +12,7 @@
 #include "shim/file.h"
 #include "shim/gate.h"
 #include "shim/helper.h"
+#include "shim/segment.h"
 #include "shim/settings.h"
 #include "shim/stream.h"
 #include "tests/unit/tsan_apart.h"
@@ -221,4 +222,37 @@ static inline void run_host_function(CUstream handle)
 	call_enter(&c, HOOK_cuLaunchHostFunc, GST_FAMILY_HOSTFN);
 	launch_host_function(&c, handle, NULL);
 	call_exit(&c, CUDA_SUCCESS);
+}
+
+#define NO_CALL UINT16_MAX /* as gst_call.hook */
+
+static inline struct gst_call last_call_of(const uint8_t *segment, uint32_t end)
+{
+	struct gst_call found = { .hook = NO_CALL };
+
+	for (uint32_t at = sizeof(struct gst_segment_header); at + sizeof(struct gst_record) <= end;) {
+		const struct gst_record *r = (const void *)(segment + at);
+
+		if (r->type == GST_CALL)
+			memcpy(&found, r, sizeof(found));
+		at += r->size ? r->size : (uint32_t)sizeof(*r);
+	}
+	return found;
+}
+
+/* The last call that this thread has written down: there may be none yet in a segment that it has just begun. */
+static inline struct gst_call last_call(void)
+{
+	struct gst_call found = last_call_of(me->ring.segment, me->ring.at);
+	const struct gst_segment_header *header = (const void *)me->ring.segment;
+
+	if (found.hook == NO_CALL && header->previous != GST_NONE) {
+		struct segment before = { .index = header->previous };
+
+		assert_int_equal(segment_map(&before, false), 0);
+		found = last_call_of(before.base, GST_SEGMENT_BYTES);
+		segment_release(before.base);
+	}
+	assert_int_not_equal(found.hook, NO_CALL);
+	return found;
 }

@@ -72,6 +72,18 @@ static void a_shrunk_one_does_not_mind_the_order_of_the_ranks(void **unused)
 	assert_true(made(z)->hash != made(x)->hash);
 }
 
+static void the_list_of_a_refused_one_is_not_read(void **unused)
+{
+	ncclComm_t a = new_comm(1, 4, 0), x = NULL;
+
+	(void)unused;
+	look_from_here();
+	answer = ncclInvalidArgument;
+	CALL(ncclCommShrink, a, (int *)0x1000, 1000000, &x, NULL, 0);
+	answer = ncclSuccess;
+	assert_int_equal(next_call()->result, ncclInvalidArgument);
+}
+
 static uint64_t shrunk_hash(ncclComm_t parent, uintptr_t n, int gone)
 {
 	ncclComm_t comm = NULL;
@@ -229,6 +241,7 @@ int main(void)
 		NCCL_TEST(ranks_of_one_id_have_one_hash),
 		NCCL_TEST(splits_agree_by_colour_and_turn),
 		NCCL_TEST(a_shrunk_one_does_not_mind_the_order_of_the_ranks),
+		NCCL_TEST(the_list_of_a_refused_one_is_not_read),
 		NCCL_TEST(who_was_left_out_of_one_shrunk_one_agrees_about_the_next),
 		NCCL_TEST(a_grown_one_goes_by_two_hashes),
 		NCCL_TEST(an_end_that_fails_is_none),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* copy_kinds_linked: copies between every two kinds of memory there are, through each family of calls, on two devices: pageable, pinned, managed
- * and device memory, arrays, rows, boxes, unified pointers, other devices, a graph's nodes; and a memset. Prints how many. */
+/* copy_kinds_linked [near]: copies between every two kinds of memory there are, through each family of calls, on two devices: pageable,
+ * pinned, managed and device memory, arrays, rows, boxes, unified pointers, other devices, a graph's nodes; and a memset. `near`: many within
+ * one device alone. Prints how many. */
 #include "sample.h"
 
 #define BYTES 65536u
@@ -176,8 +177,27 @@ static void of_a_graph(void)
 	copies += (unsigned)n;
 }
 
-int main(void)
+/* As a rank does: it sees all devices and uses one. */
+static int within_one(void)
 {
+	CHECK(cuInit(0));
+	open_device(0);
+	CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CHECK(cuMemAlloc(&near_a, BYTES));
+	CHECK(cuMemAlloc(&near_b, BYTES));
+	for (unsigned i = 0; i < 50; i++) {
+		COPY(cuMemcpyDtoDAsync(near_b, near_a, BYTES, stream));
+		COPY(cuMemcpyDtoDAsync(near_a, near_b, BYTES, stream));
+	}
+	CHECK(cuStreamSynchronize(stream));
+	printf("%u copies\n", copies);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "near") == 0)
+		return within_one();
 	open_memory();
 	linear();
 	by_pointer();
