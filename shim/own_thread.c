@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "apart.h"
+#include "dirent64.h"
 #include "file.h"
 #include "glibc.h"
 #include "placement.h"
@@ -146,12 +147,7 @@ struct census {
 static void count_threads(void *arg)
 {
 	struct census *c = arg;
-	struct linux_dirent64 {
-		uint64_t ino, off;
-		unsigned short size;
-		unsigned char type;
-		char name[];
-	} * entry;
+	const struct linux_dirent64 *entry;
 	char buffer[4096] __attribute__((aligned(8)));
 	int dir = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	uint32_t n = 0;
@@ -159,7 +155,7 @@ static void count_threads(void *arg)
 
 	while (dir >= 0 && (bytes = syscall(SYS_getdents64, dir, buffer, sizeof(buffer))) > 0)
 		for (long at = 0; at < bytes; at += entry->size) {
-			entry = (struct linux_dirent64 *)(buffer + at);
+			entry = (const struct linux_dirent64 *)(buffer + at);
 			n += entry->name[0] != '.';
 		}
 	if (dir >= 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* client.h: what the clients of NCCL share. CASE --rank R --ranks N --id FILE [--device D] [--library PATH] [--steps N]
- * [--late R] [--how sleep|read|compute]: one rank of a case, on the device of its number; the first one writes its unique ids to FILE.0, FILE.1, … What it computes is printed, the same in every run. */
+ * [--late R] [--how sleep|read|compute]: one rank of a case, on the device of its number; the first one writes its unique ids to FILE.0,
+ * FILE.1, … What it computes is printed, the same in every run. */
 #pragma once
 
 #include "shim/nccl_api.h"
