@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "ns.h"
+#include "same_clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,23 +11,6 @@
 #define START_STEP_NS 10000000 /* as /proc counts a process's start */
 #define START_OFF_NS (2 * START_STEP_NS)
 #define SEEN_NS 1000000 /* the first and the last that is known of a task may come so late, and so early */
-
-/* Wall clock minus CLOCK_MONOTONIC is the same for all of one boot, but for what sets the wall clock. */
-#define SAME_BOOT_NS 50000000
-#define SAME_NAME_NS 1000000000
-
-/* Containers have host names of their own, and their machine's clocks. */
-static bool same_clock(const struct gst_file_header *a, const struct gst_file_header *b)
-{
-	bool same_name = strcmp(a->host, b->host) == 0;
-	int64_t apart;
-
-	if (!a->start_real_ns || !b->start_real_ns)
-		return same_name;
-	return !__builtin_sub_overflow((int64_t)(a->start_real_ns - a->start_mono_ns),
-				       (int64_t)(b->start_real_ns - b->start_mono_ns), &apart) &&
-	       apart != INT64_MIN && llabs(apart) < (same_name ? SAME_NAME_NS : SAME_BOOT_NS);
-}
 
 /* Of one run, where both say of which they are. */
 static bool watches(const struct host_trace *h, const struct trace *t)

@@ -57,10 +57,16 @@ static void number_ranks(struct ranks *r)
 enum err_kind ranks_build(struct ranks *out, const struct timeline *tl, const struct threads *threads,
 			  const struct attribution *const attributions[], struct error *e)
 {
+	bool ok;
+
 	*out = (struct ranks){ .timeline = tl, .n_devices = tl->n_devices };
 	out->devices = array_new(tl->n_devices, sizeof(*out->devices));
-	if (out->devices && ranks_find_clocks(out) && ranks_find_parts(out, threads) && ranks_match(out) &&
-	    ranks_align(out) && ranks_split(out)) {
+	ok = out->devices && ranks_find_clocks(out) && ranks_find_parts(out, threads);
+	if (ok && out->n_parts >= GST_NONE) { /* they are numbered */
+		ranks_free(out);
+		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "more collectives than can be compared at once");
+	}
+	if (ok && ranks_match(out) && ranks_align(out) && ranks_split(out)) {
 		number_ranks(out);
 		if (ranks_find_stragglers(out, attributions))
 			return ERR_NONE;

@@ -3,7 +3,7 @@
  *
  *   ranks_parts     which work of a device is which NCCL call's
  *   ranks_match     … and of all ranks: the same collective, by communicator and number
- *   ranks_hosts     which clocks there are
+ *   ranks_hosts     which clocks there are, and which of them are one: containers of one machine
  *   ranks_clock     the clocks of different hosts, aligned on the ends of collectives: there all ranks are done at once
  *   ranks_split     exposed communication: waiting for the last rank to come, then transfer
  *   ranks_straggler who comes last, what that costs the others, and what it does meanwhile
@@ -15,10 +15,10 @@
 #include "threads.h"
 #include "timeline.h"
 
-struct rank_clock { /* CLOCK_MONOTONIC of one boot of a host */
+struct rank_clock { /* of the processes of one host name and one boot */
 	const struct gst_file_header *header; /* of its first process; the host's name in it is untrusted text */
 	bool reference;
-	bool aligned;     /* the reference is; the others where they have enough in common with it */
+	bool aligned;     /* the reference is; the others where they are one with it (same_clock.h), or have enough in common with it */
 	int64_t at_ns;    /* at this time of its own */
 	int64_t offset_ns; /* … so much is added to be on the reference's clock, */
 	double drift;      /* and so much more for each nanosecond after */
@@ -70,6 +70,7 @@ struct rank_collective { /* parts with one hash, seq and piece, by rank */
 /* A rank that the others wait for. */
 struct straggler {
 	uint32_t member;
+	size_t waiters;     /* other members that waited, exposed, where it came last: they share its cost_ns */
 	int doing;          /* a cause of idle time, or RANK_…: what it does longer than the median rank before it comes */
 	int64_t excess_ns;  /* … by so much, over all collectives looked at; 0: nothing stands out */
 	int64_t late_ns;    /* how much longer than the median rank it takes between two collectives, over the same */

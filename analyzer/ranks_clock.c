@@ -323,9 +323,12 @@ static bool align(struct aligner *a)
 		return false;
 	reference = choose_reference(a);
 	r->clocks[reference].reference = r->clocks[reference].aligned = true;
-	for (unsigned i = 0; i < TURNS && more; i++)
+	for (unsigned i = 0; i < TURNS && more; i++) {
 		if (!turn(a, &more))
 			return false;
+		more = more || ranks_adopt_clocks(r, a->fits);
+	}
+	ranks_join_clocks(r, a->fits, a->error_max_ns);
 	r->aligned = true;
 	for (size_t i = 0; i < r->n_clocks; i++) {
 		struct rank_clock *c = &r->clocks[i];

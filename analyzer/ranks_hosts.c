@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ranks_hosts.c: whose clocks the processes' times are on, and a time of one of them on the reference's. */
+/* ranks_hosts.c: whose clocks the processes' times are on, and a time of one of them on the reference's.
+ *
+ * Containers have names of their own and count on their machine's clock. But machines that were started together look like that as well. So each
+ * name has a clock here, and those that may be one are one unless collectives say otherwise. */
 #include "ranks_steps.h"
 
 #include "alloc.h"
 #include "ns.h"
 #include "ranks_fit.h"
+#include "same_clock.h"
 
 #include <string.h>
 
-#define SAME_BOOT_NS 1000000000         /* of one host's name: the wall clock is set now and then, by less than that */
 #define DRAWN_MAX_NS ((int64_t)1 << 61) /* so that differences fit */
-
-static bool same_clock(const struct gst_file_header *a, const struct gst_file_header *b)
-{
-	int64_t apart;
-
-	if (strcmp(a->host, b->host) != 0)
-		return false;
-	if (!a->start_real_ns || !b->start_real_ns)
-		return true;
-	return !__builtin_sub_overflow((int64_t)(a->start_real_ns - a->start_mono_ns),
-				       (int64_t)(b->start_real_ns - b->start_mono_ns), &apart) &&
-	       apart < SAME_BOOT_NS && apart > -SAME_BOOT_NS;
-}
 
 bool ranks_find_clocks(struct ranks *r)
 {
@@ -36,13 +26,79 @@ bool ranks_find_clocks(struct ranks *r)
 		const struct gst_file_header *h = &run->traces[i]->header;
 		size_t k = 0;
 
-		while (k < r->n_clocks && !same_clock(r->clocks[k].header, h))
+		while (k < r->n_clocks && (strncmp(r->clocks[k].header->host, h->host, sizeof(h->host)) != 0 ||
+					   !same_clock(r->clocks[k].header, h)))
 			k++;
 		if (k == r->n_clocks)
 			r->clocks[r->n_clocks++] = (struct rank_clock){ .header = h };
 		r->clock_of[i] = (uint32_t)k;
 	}
 	return true;
+}
+
+bool ranks_adopt_clocks(struct ranks *r, struct fit *fits)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < r->n_clocks; i++)
+		for (size_t k = 0; k < r->n_clocks && !r->clocks[i].aligned; k++) {
+			if (!r->clocks[k].aligned || !same_clock(r->clocks[i].header, r->clocks[k].header))
+				continue;
+			fits[i] = fits[k];
+			r->clocks[i].aligned = any = true;
+		}
+	return any;
+}
+
+struct span {
+	int64_t begin_ns, end_ns;
+};
+
+/* When the clock's members are at work. */
+static struct span span_of(const struct ranks *r, size_t clock)
+{
+	struct span s = { INT64_MAX, INT64_MIN };
+
+	for (size_t i = 0; i < r->n_members; i++) {
+		const struct device_timeline *d = &r->timeline->devices[r->members[i].device];
+
+		if (r->members[i].clock != clock)
+			continue;
+		s.begin_ns = min64(s.begin_ns, d->begin_ns);
+		s.end_ns = max64(s.end_ns, d->end_ns);
+	}
+	return s;
+}
+
+static bool agree(const struct fit *a, const struct fit *b, int64_t ns, int64_t error_ns)
+{
+	int64_t apart;
+
+	return !__builtin_sub_overflow(fit_away(a, ns), fit_away(b, ns), &apart) && apart <= error_ns &&
+	       apart >= -error_ns;
+}
+
+void ranks_join_clocks(const struct ranks *r, struct fit *fits, const int64_t *error_ns)
+{
+	for (size_t i = 0; i < r->n_clocks; i++) {
+		struct span s = { 0 };
+		bool looked = false, joined = !r->clocks[i].aligned || r->clocks[i].reference;
+
+		for (size_t k = 0; k < r->n_clocks && !joined; k++) {
+			int64_t error;
+
+			if ((k >= i && !r->clocks[k].reference) || !r->clocks[k].aligned ||
+			    !same_clock(r->clocks[i].header, r->clocks[k].header))
+				continue;
+			s = looked ? s : span_of(r, i);
+			looked = true;
+			error = sum64(error_ns[i], error_ns[k]);
+			joined = s.begin_ns <= s.end_ns && agree(&fits[i], &fits[k], s.begin_ns, error) &&
+				 agree(&fits[i], &fits[k], s.end_ns, error);
+			if (joined)
+				fits[i] = fits[k];
+		}
+	}
 }
 
 int64_t rank_clock_reference(const struct rank_clock *c, int64_t ns)

@@ -135,20 +135,21 @@ static void set_waits(struct ranks *r, struct rank_collective *c)
 {
 	struct rank_part *parts = &r->parts[c->first];
 	int64_t shortest = INT64_MAX;
+	size_t last = SIZE_MAX;
 
 	for (size_t i = 0; i < c->n; i++) {
 		int64_t ns = doubled_duration(&parts[i]) / 2;
 
 		if (!duration_known(&parts[i]))
 			return;
-		c->last = ns == shortest ? GST_NONE : ns < shortest ? (uint32_t)i : c->last;
+		last = ns == shortest ? SIZE_MAX : ns < shortest ? i : last;
 		shortest = min64(shortest, ns);
 	}
 	c->timed = true;
 	for (size_t i = 0; i < c->n; i++)
 		parts[i].wait_ns = doubled_duration(&parts[i]) / 2 - shortest;
-	if (c->last != GST_NONE)
-		c->last += (uint32_t)c->first;
+	if (last != SIZE_MAX)
+		c->last = (uint32_t)(c->first + last);
 }
 
 static void count(struct ranks *r, const struct rank_collective *c)
@@ -168,7 +169,7 @@ bool ranks_match(struct ranks *r)
 	size_t cap = 0;
 
 	number_pieces(r);
-	if (r->n_parts >= GST_NONE || !sort_parts(r))
+	if (!sort_parts(r))
 		return false;
 	for (size_t i = 0, end; i < r->n_parts; i = end) {
 		struct rank_collective *c;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ranks.h"
+#include "ranks_fit.h"
 
 /* members, parts: in any order, without what the others say. */
 bool ranks_find_parts(struct ranks *r, const struct threads *threads);
@@ -11,6 +12,11 @@ bool ranks_match(struct ranks *r);
 /* clocks: which there are; and how they are to each other. */
 bool ranks_find_clocks(struct ranks *r);
 bool ranks_align(struct ranks *r);
+/* fits: to the reference, like clocks. What no collective aligns is on the clock that it may be one with (same_clock.h), if that is aligned.
+ * True: some is. */
+bool ranks_adopt_clocks(struct ranks *r, struct fit *fits);
+/* Clocks that may be one, and of which the fits say so but for these errors, get one fit. */
+void ranks_join_clocks(const struct ranks *r, struct fit *fits, const int64_t *error_ns);
 /* devices, exposed_wait_ns; the members' sums. */
 bool ranks_split(struct ranks *r);
 bool ranks_find_stragglers(struct ranks *r, const struct attribution *const attributions[]);

@@ -2,8 +2,8 @@
 /* ranks_straggler.c: who comes last, what that costs the others, and why.
  *
  * The last to come to a collective waits least in it. What the others wait there is its cost. A rank whose share of all cost is far beyond its
- * turn is a straggler. Its cause is what it did between the collective before, which all ranks left together, and this one: idle time by cause,
- * computing, copying, against the median of the other ranks. The greatest excess is the answer. */
+ * turn is a straggler, if those who wait for it wait long. Its cause is what it did between the collective before, which all ranks left
+ * together, and this one: idle time by cause, computing, copying, against the median of the other ranks. The greatest excess is the answer. */
 #include "ranks_steps.h"
 
 #include "alloc.h"
@@ -300,12 +300,31 @@ static bool explain(const struct looker *l, uint32_t member, struct straggler *o
 
 /* ---- who is one ------------------------------------------------------------------------------------------ */
 
-static bool is_straggler(const struct rank_member *m, size_t ranks, int64_t all_ns, int64_t span_ns)
+static bool costs_most(const struct rank_member *m, size_t ranks, int64_t all_ns)
 {
 	double share = all_ns > 0 ? (double)m->cost_ns / (double)all_ns : 0;
 
-	return ranks > 1 && m->timed >= LEAST && share >= 1.0 / (double)ranks + SHARE_BEYOND &&
-	       m->cost_ns / (int64_t)(ranks - 1) >= span_ns / SPAN_SHARE;
+	return ranks > 1 && m->timed >= LEAST && share >= 1.0 / (double)ranks + SHARE_BEYOND;
+}
+
+/* How many other members waited where it came last: not all are in a communicator with it. waited: room for a mark of each. */
+static size_t count_waiters(const struct ranks *r, uint32_t member, uint8_t *waited)
+{
+	size_t n = 0;
+
+	memset(waited, 0, r->n_members);
+	for (size_t i = 0; i < r->n_collectives; i++) {
+		const struct rank_collective *c = &r->collectives[i];
+
+		if (!c->together || c->last == GST_NONE || r->parts[c->last].member != member)
+			continue;
+		for (size_t k = c->first; k < c->first + c->n; k++)
+			if (k != c->last && r->parts[k].exposed_wait_ns > 0)
+				waited[r->parts[k].member] = 1;
+	}
+	for (size_t i = 0; i < r->n_members; i++)
+		n += waited[i];
+	return n;
 }
 
 static int by_cost(const void *a, const void *b, void *ranks)
@@ -319,9 +338,10 @@ static int by_cost(const void *a, const void *b, void *ranks)
 bool ranks_find_stragglers(struct ranks *r, const struct attribution *const attributions[])
 {
 	struct looker l = { r, attributions, array_new(r->n_parts, sizeof(int64_t)) };
+	uint8_t *waited = array_new(r->n_members, sizeof(*waited));
 	int64_t all_ns = add_costs(r), span_ns = 0;
 	size_t ranks = 0, cap = 0;
-	bool ok = l.values != NULL;
+	bool ok = l.values && waited;
 
 	for (size_t i = 0; i < r->n_members; i++) {
 		const struct device_timeline *d = &r->timeline->devices[r->members[i].device];
@@ -331,14 +351,18 @@ bool ranks_find_stragglers(struct ranks *r, const struct attribution *const attr
 			span_ns = max64(span_ns, d->end_ns - d->begin_ns);
 	}
 	for (size_t i = 0; ok && i < r->n_members; i++) {
-		if (!is_straggler(&r->members[i], ranks, all_ns, span_ns))
+		size_t waiters = costs_most(&r->members[i], ranks, all_ns) ? count_waiters(r, (uint32_t)i, waited) : 0;
+
+		if (!waiters || r->members[i].cost_ns / (int64_t)waiters < span_ns / SPAN_SHARE)
 			continue;
 		ok = array_room(r->stragglers, r->n_stragglers, cap) &&
 		     explain(&l, (uint32_t)i, &r->stragglers[r->n_stragglers]);
-		r->n_stragglers += ok;
+		if (ok)
+			r->stragglers[r->n_stragglers++].waiters = waiters;
 	}
 	if (r->n_stragglers > 1)
 		qsort_r(r->stragglers, r->n_stragglers, sizeof(*r->stragglers), by_cost, r);
 	free(l.values);
+	free(waited);
 	return ok;
 }

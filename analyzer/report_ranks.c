@@ -9,6 +9,7 @@
 #include "text.h"
 
 #define HOST 12
+#define RANK 16 /* bytes */
 #define ROWS 16 /* ranks that are listed; of more, those that cost most */
 
 /* ---- the table ---------------------------------------------------------------------------------------- */
@@ -27,11 +28,18 @@ static int by_cost(const void *a, const void *b)
 	return x->cost_ns != y->cost_ns ? (x->cost_ns < y->cost_ns ? 1 : -1) : by_rank(a, b);
 }
 
-/* The median length of the steps of the device. */
-static const char *step_length(char buf[TEXT_SHORT], const struct summary_device *d)
+/* "-": it is not known. */
+static const char *rank_number(char buf[RANK], const struct rank_member *m)
 {
-	const struct steps_usual *usual = &d->phases.usual;
+	if (m->rank == GST_NONE)
+		snprintf(buf, RANK, "-");
+	else
+		snprintf(buf, RANK, "%" PRIu32, m->rank);
+	return buf;
+}
 
+static const char *step_length(char buf[TEXT_SHORT], const struct steps_usual *usual)
+{
 	return usual->n ? text_duration(buf, usual->median.length_ns) : "-";
 }
 
@@ -39,29 +47,28 @@ static void row(const struct page *p, const struct summary *s, const struct rank
 {
 	const struct summary_device *d = &s->devices[m->device];
 	const struct device_timeline *t = d->timeline;
-	char host[64], rank[16] = "-", step[TEXT_SHORT], compute[TEXT_SHORT], wait[TEXT_SHORT], transfer[TEXT_SHORT],
-		       idle[TEXT_SHORT], last[TEXT_SHORT] = "-";
+	char host[64], rank[RANK], step[TEXT_SHORT], compute[TEXT_SHORT], wait[TEXT_SHORT], transfer[TEXT_SHORT],
+		idle[TEXT_SHORT], last[TEXT_SHORT] = "-";
 
-	if (m->rank != GST_NONE)
-		snprintf(rank, sizeof(rank), "%" PRIu32, m->rank);
 	if (m->timed)
 		text_percent(last, (int64_t)m->last, (int64_t)m->timed);
 	text_percent(wait, d->comm_wait_ns, d->span_ns);
 	text_percent(transfer, d->comm_transfer_ns, d->span_ns);
-	fprintf(p->out, "  %4s  %-*s %6" PRIu32 " %9s %7s %7s %7s %7s", rank, HOST,
-		text_clean(host, sizeof(host), m->trace->header.host, HOST), d->number, step_length(step, d),
-		text_percent(compute, t->compute_ns, d->span_ns), wait, transfer,
+	fprintf(p->out, "  %4s  %-*s %6" PRIu32 " %9s %7s %7s %7s %7s", rank_number(rank, m), HOST,
+		text_clean(host, sizeof(host), m->trace->header.host, HOST), d->number,
+		step_length(step, &d->phases.usual), text_percent(compute, t->compute_ns, d->span_ns), wait, transfer,
 		text_percent(idle, t->idle_ns, d->span_ns));
 	page_ink(p, m->timed && m->last > m->timed / 2 ? INK_WARN : INK_PLAIN, " %7s\n", last);
 }
 
-static void table(const struct page *p, const struct summary *s, size_t n)
+/* False: no memory. */
+static bool table(const struct page *p, const struct summary *s, size_t n)
 {
 	const struct rank_member **order = array_new(n, sizeof(const struct rank_member *));
 	size_t at = 0;
 
 	if (!order)
-		return;
+		return false;
 	for (size_t i = 0; i < s->ranks.n_members; i++)
 		if (rank_is_one(&s->ranks.members[i]))
 			order[at++] = &s->ranks.members[i];
@@ -75,6 +82,7 @@ static void table(const struct page *p, const struct summary *s, size_t n)
 	if (n > ROWS)
 		fprintf(p->out, "  and %zu more that the others wait less for: --json has them\n", n - ROWS);
 	free(order);
+	return true;
 }
 
 /* ---- clocks ------------------------------------------------------------------------------------------- */
@@ -147,22 +155,34 @@ static void why(char *buf, size_t size, const struct straggler *f)
 			 others);
 }
 
+/* "each other rank waited 4.0 ms for it" */
+static void waited(char *buf, size_t size, const struct ranks *r, const struct straggler *f)
+{
+	int64_t cost_ns = r->members[f->member].cost_ns;
+	size_t others = 0, n = f->waiters ? f->waiters : 1;
+	char cost[TEXT_SHORT];
+
+	for (size_t i = 0; i < r->n_members; i++)
+		others += i != f->member && r->members[i].timed > 0;
+	text_duration(cost, cost_ns / (int64_t)n);
+	if (n >= others)
+		snprintf(buf, size, "each other rank waited %s for it", cost);
+	else if (n == 1)
+		snprintf(buf, size, "one other rank waited %s for it", cost);
+	else
+		snprintf(buf, size, "%zu of the others waited %s each for it", n, cost);
+}
+
 static void straggler_lines(const struct page *p, const struct summary *s, const struct straggler *f)
 {
 	const struct rank_member *m = &s->ranks.members[f->member];
-	char text[1024], host[64], share[TEXT_SHORT], cost[TEXT_SHORT], reason[384];
-	size_t others = 0;
+	char text[1024], rank[RANK], host[64], share[TEXT_SHORT], cost[96], reason[384];
 
-	for (size_t i = 0; i < s->ranks.n_members; i++)
-		others += s->ranks.members[i].timed > 0;
-	others = others > 1 ? others - 1 : 1;
 	why(reason, sizeof(reason), f);
-	snprintf(text, sizeof(text),
-		 "rank %" PRIu32 " (%s, device %" PRIu32
-		 ") came last to %s of the collectives, and each other rank waited %s for it. %s",
-		 m->rank, text_clean(host, sizeof(host), m->trace->header.host, 40), s->devices[m->device].number,
-		 text_percent(share, (int64_t)m->last, (int64_t)m->timed),
-		 text_duration(cost, m->cost_ns / (int64_t)others), reason);
+	waited(cost, sizeof(cost), &s->ranks, f);
+	snprintf(text, sizeof(text), "rank %s (%s, device %" PRIu32 ") came last to %s of the collectives, and %s. %s",
+		 rank_number(rank, m), text_clean(host, sizeof(host), m->trace->header.host, 40),
+		 s->devices[m->device].number, text_percent(share, (int64_t)m->last, (int64_t)m->timed), cost, reason);
 	fputs("  ", p->out);
 	page_wrap(p, INK_WARN, 2, 4, text);
 	if (!f->owned || !f->owned->n_evidence)
@@ -173,7 +193,7 @@ static void straggler_lines(const struct page *p, const struct summary *s, const
 	page_wrap(p, INK_DIM, 4, 6, text);
 }
 
-void report_ranks(const struct page *p, const struct summary *s)
+enum err_kind report_ranks(const struct page *p, const struct summary *s, struct error *e)
 {
 	const struct ranks *r = &s->ranks;
 	size_t n = 0;
@@ -181,11 +201,13 @@ void report_ranks(const struct page *p, const struct summary *s)
 	for (size_t i = 0; i < r->n_members; i++)
 		n += rank_is_one(&r->members[i]);
 	if (n < 2)
-		return;
+		return ERR_NONE;
 	page_ink(p, INK_TITLE, "\nranks");
 	page_ink(p, INK_DIM, "  of their time; waits: for the last rank to come; last: came last\n");
-	table(p, s, n);
+	if (!table(p, s, n))
+		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
 	clocks_line(p, r);
 	for (size_t i = 0; i < r->n_stragglers; i++)
 		straggler_lines(p, s, &r->stragglers[i]);
+	return ERR_NONE;
 }

@@ -7,7 +7,7 @@
 #include "summary.h"
 
 /* Nothing where fewer than two ranks are known. */
-void report_ranks(const struct page *p, const struct summary *s);
+enum err_kind report_ranks(const struct page *p, const struct summary *s, struct error *e);
 
 /* The key "ranks". */
 void report_ranks_json(struct json *j, const struct summary *s);

@@ -60,6 +60,7 @@ static void straggler_json(struct json *j, const struct summary *s, const struct
 	json_key_text(j, "cause", rank_doing_name(f->doing));
 	json_key_double(j, "share", m->timed ? (double)m->last / (double)m->timed : 0);
 	json_key_int(j, "cost_ns", m->cost_ns);
+	json_key_int(j, "waiters", (int64_t)f->waiters);
 	json_key_int(j, "late_ns", f->late_ns);
 	json_key_int(j, "excess_ns", f->excess_ns);
 	json_key_int(j, "own_ns", f->own_ns);

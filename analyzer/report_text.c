@@ -95,8 +95,9 @@ enum err_kind report_text(FILE *out, const struct summary *s, const struct repor
 	for (size_t i = 0; i < s->n_devices; i++)
 		totals_add(&all, &s->devices[i]);
 	report_devices(&p, s, &all);
-	report_ranks(&p, s);
-	kind = report_phases(&p, s, e);
+	kind = report_ranks(&p, s, e);
+	if (!kind)
+		kind = report_phases(&p, s, e);
 	if (!kind)
 		kind = report_call_sites(&p, s, e);
 	if (!kind)

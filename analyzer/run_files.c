@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "reader.h"
+#include "same_clock.h"
 #include "staged.h"
 
 #include <dirent.h>
@@ -14,8 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The wall clock is set now and then; by less than this, it is still the same boot. */
-#define SET_NS 1000000000
 #define TRIES 3                   /* to see a directory as it is at one time */
 #define NO_MEMORY "out of memory" /* as every part of the library says it */
 
@@ -54,19 +53,15 @@ static enum err_kind read_header(const char *path, struct gst_file_header *out, 
 	return ERR_NONE;
 }
 
-/* One boot of one machine has one distance between its clocks: that of the first file found of it. */
+/* One clock has one distance from the time of day: that of the first file found of it. */
 static int64_t to_wall(const struct run_files *files, const struct gst_file_header *h)
 {
-	int64_t mine = h->start_real_ns ? (int64_t)(h->start_real_ns - h->start_mono_ns) : 0;
-
-	for (size_t i = 0; i < files->n; i++) {
-		int64_t other = files->at[i].to_wall_ns, apart;
-
-		if (strcmp(files->at[i].header.host, h->host) == 0 && !__builtin_sub_overflow(mine, other, &apart) &&
-		    apart < SET_NS && apart > -SET_NS)
-			return other;
-	}
-	return mine;
+	if (!h->start_real_ns)
+		return 0;
+	for (size_t i = 0; i < files->n; i++)
+		if (files->at[i].header.start_real_ns && same_clock(&files->at[i].header, h))
+			return files->at[i].to_wall_ns;
+	return (int64_t)(h->start_real_ns - h->start_mono_ns);
 }
 
 static enum err_kind add_host(struct run_files *files, const char *path, const struct gst_file_header *header,

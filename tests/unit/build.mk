@@ -5,6 +5,11 @@ LDFLAGS_test_host_trace = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_chain_model = -Wl,--wrap=realloc
 LDFLAGS_test_cause_chain_words = -Wl,--wrap=malloc
 LDFLAGS_test_ranks = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_report_ranks = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_steps_marks = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_steps_order = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_steps_micro = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_comm_hashes = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_steps_launches = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_report = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # … and refuses a system call.

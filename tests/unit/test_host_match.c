@@ -244,7 +244,8 @@ static void test_another_machine(void **state)
 		{ HERE "host 100 host=here end=9ms real=1000.5s\n" TASK, true },
 		{ HERE "host 100 host=here end=9ms real=2000s\n" TASK, false },
 		{ HERE "host 100 host=there end=9ms real=1000.5s\n" TASK, false },
-		{ HERE "host 100 host=there end=9ms real=1000.01s\n" TASK, true },
+		{ HERE "host 100 host=there end=9ms real=1000.004s\n" TASK, true },
+		{ HERE "host 100 host=there end=9ms real=1000.006s\n" TASK, false },
 		{ HERE "host 100 host=there end=9ms\n" TASK, false },
 		{ HERE "host 100 host=here end=9ms\n" TASK, true },
 	};

@@ -171,6 +171,94 @@ static void clocks_in_turns(void **state)
 	world_end(&w);
 }
 
+/* As of one boot, or of machines that were started within 4 ms: hosts of other names, which began to count this much apart. */
+static void alike(size_t hosts, uint32_t steps, int64_t apart_ns, struct noise noise)
+{
+	world_begin(&w, hosts, (size_t)steps);
+	for (size_t i = 0; i < hosts; i++) {
+		struct gst_file_header *h = &w.ranks[i].trace.header;
+
+		w.ranks[i].offset_ns = (int64_t)i * apart_ns;
+		h->start_mono_ns = (uint64_t)(WORLD_EPOCH + w.ranks[i].offset_ns);
+		h->start_real_ns = 1700000000000000000u;
+	}
+	for (uint32_t k = 0; k < steps; k++)
+		for (size_t i = 0; i < hosts; i++)
+			world_kernel(&w, i, 0, k + 1, k * (int64_t)STEP,
+				     k * (int64_t)STEP + MS + below(noise.end_ns + 1));
+	assert_int_equal(world_compare(&w), ERR_NONE);
+}
+
+/* Containers of one machine: their clock is one, however few collectives they have in common, and exactly so. */
+static void containers_have_one_clock(void **state)
+{
+	(void)state;
+	world_seed = 11;
+	for (uint32_t steps = 3; steps <= 300; steps *= 10) {
+		alike(8, steps, 0, (struct noise){ .end_ns = 900 });
+		assert_int_equal(w.got.n_clocks, 8);
+		assert_true(w.got.aligned);
+		for (size_t i = 0; i < 8; i++) {
+			assert_true(w.got.clocks[i].aligned);
+			assert_int_equal(w.got.clocks[i].offset_ns, 0);
+			assert_true(w.got.clocks[i].drift == 0);
+		}
+		world_end(&w);
+	}
+}
+
+/* Machines that were started together look like containers: what their collectives say is believed. */
+static void machines_that_were_started_together(void **state)
+{
+	(void)state;
+	alike(8, 100, 400000, (struct noise){ .end_ns = 0 });
+	assert_true(w.got.aligned);
+	assert_true(misalignment(100) <= 20);
+	world_end(&w);
+	alike(2, 3, 400 * MS, (struct noise){ .end_ns = 0 }); /* two boots, and too little to tell */
+	assert_false(w.got.aligned);
+	world_end(&w);
+}
+
+/* Pairs of ranks, of which one rank comes half a millisecond late in each step. */
+static void one_of_many_pairs(void **state)
+{
+	(void)state;
+	world_begin(&w, 16, 100);
+	for (size_t i = 0; i < 16; i++)
+		w.ranks[i].comms[0] = (struct comm){
+			.hash = i / 2 + 1, .id = 1, .rank = (uint32_t)i % 2, .size = 2, .device = (uint16_t)i
+		};
+	for (uint32_t k = 0; k < 100; k++)
+		for (size_t i = 0; i < 16; i++)
+			world_kernel(&w, i, 0, k + 1, k * (int64_t)STEP + (i ? 0 : MS / 2), k * (int64_t)STEP + MS);
+	assert_int_equal(world_compare(&w), ERR_NONE);
+	assert_int_equal(w.got.n_stragglers, 1); /* a twentieth of its partner's time; of all ranks' it is little */
+	assert_int_equal(w.got.members[w.got.stragglers[0].member].device, 0);
+	assert_int_equal(w.got.stragglers[0].waiters, 1);
+	assert_int_equal(w.got.members[w.got.stragglers[0].member].cost_ns, 100 * MS / 2);
+	world_end(&w);
+	train(8, 100, (struct noise){ .arrive_ns = 0 }, 7);
+	assert_int_equal(w.got.stragglers[0].waiters, 7);
+	world_end(&w);
+}
+
+/* When the second rank began is not known within a millisecond: nor is who came last. */
+static void last_where_all_are_known(void **state)
+{
+	(void)state;
+	world_begin(&w, 2, 1);
+	world_kernel(&w, 0, 0, 1, 0, MS);
+	world_kernel(&w, 1, 0, 1, MS / 4, MS)->stretch_begin_ns -= MS;
+	assert_int_equal(world_compare(&w), ERR_NONE);
+	assert_int_equal(w.got.whole, 1);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(w.got.members[i].timed, 0);
+		assert_int_equal(w.got.members[i].last, 0);
+	}
+	world_end(&w);
+}
+
 static void a_clock_that_cannot_be(void **state)
 {
 	(void)state;
@@ -280,6 +368,10 @@ int main(void)
 		cmocka_unit_test(eight_clocks_exactly),
 		cmocka_unit_test(the_late_rank),
 		cmocka_unit_test(clocks_in_turns),
+		cmocka_unit_test(containers_have_one_clock),
+		cmocka_unit_test(machines_that_were_started_together),
+		cmocka_unit_test(one_of_many_pairs),
+		cmocka_unit_test(last_where_all_are_known),
 		cmocka_unit_test(a_clock_that_cannot_be),
 		cmocka_unit_test(twice_the_same_rank),
 		cmocka_unit_test(any_calls),
