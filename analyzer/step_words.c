@@ -79,10 +79,10 @@ bool domain_is_library(const char *domain)
 	return false;
 }
 
-/* What changes parameters comes once in a step. ("lamb" alone would be every lambda.) */
-static const char *const optimizer_words[] = { "adam",      "sgd",     "optim",     "multi_tensor_apply",
-					       "fusedlamb", "adagrad", "adafactor", "adadelta",
-					       "rmsprop" };
+/* What changes parameters comes once in a step. ("lamb" alone would be every lambda, "optim" every kernel that is optimized.) */
+static const char *const optimizer_words[] = { "adam",    "sgd",       "optimizer", "optimiser",
+					       "optim_",  "optim::",   "fusedlamb", "multi_tensor_apply",
+					       "adagrad", "adafactor", "adadelta",  "rmsprop" };
 
 bool name_is_optimizer(const char *kernel)
 {

@@ -99,7 +99,7 @@ static uint64_t text_hash(const char *text)
 	return mixed(h);
 }
 
-/* By its text: the same kernel of a module that is loaded again has another index. */
+/* By its text: the same kernel of a module that is loaded again has another index. Without one by its grid and block. */
 static uint64_t name_hash(struct table *table, const struct trace *t, const struct call *c)
 {
 	if (!c->name || !t->kernels || !t->kernels[c->name])

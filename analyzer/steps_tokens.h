@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* steps_tokens.h: what a process put into its streams, as a sequence of small numbers: one for each kernel's name, kind and size of copy,
- * shape of graph. Sizes of grids are no part of it: they change with the batch. */
+ * shape of graph. Sizes of grids are no part of it: they change with the batch. But of a kernel without a name they are all there is. */
 #pragma once
 
 #include "trace.h"

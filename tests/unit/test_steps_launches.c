@@ -217,7 +217,7 @@ static void forward(struct program *p, const struct shape *a, uint64_t shape, bo
 	for (int i = 0; i < a->layers; i++) {
 		for (int k = 0; tries && k < a->tries; k++)
 			launch(p, k % 2 ? "try_a" : "try_b");
-		launch(p, "norm");
+		launch(p, a->decorated ? "layerNormOptimizedForward" : "norm");
 		launch(p, gemm);
 		launch(p, "softmax");
 		launch(p, gemm);
@@ -480,6 +480,9 @@ static void micro_steps_are_parts(void **state)
 	}
 	a.nameless = false;
 	a.accumulate = 4;
+	a.decorated = true; /* not every kernel that is optimized is an optimizer */
+	whole_program(a, 12, 0, 0);
+	a.decorated = false;
 	a.log_every = 3;
 	a.evaluate_every = 6;
 	whole_program(a, 20, 0, 3);
@@ -586,6 +589,24 @@ static void the_last_layer_is_no_step_either(void **state)
 				snprintf(text, sizeof(text), "layer_%d", kernel);
 				launch(p, text);
 			}
+		pause_us(p, 50);
+	}
+	assert_steps(p, 0, 0);
+	end(p);
+}
+
+/* Of kernels without names their grids are what is known. */
+static void kernels_without_names(void **state)
+{
+	struct program *p = begin(9);
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		step_begins(p);
+		copy(p, GST_COPY_H2D_PAGEABLE, 4096);
+		for (uint64_t kernel = 0; kernel < 20; kernel++)
+			submit(p, GST_FAMILY_LAUNCH, 4000)->args[0] = 1 + kernel % 7;
+		item(p);
 		pause_us(p, 50);
 	}
 	assert_steps(p, 0, 0);
@@ -775,6 +796,7 @@ int main(void)
 		cmocka_unit_test(a_graph_is_replayed),
 		cmocka_unit_test(layers_are_no_steps),
 		cmocka_unit_test(the_last_layer_is_no_step_either),
+		cmocka_unit_test(kernels_without_names),
 		cmocka_unit_test(what_waits_in_between),
 		cmocka_unit_test(the_batch_comes_first),
 		cmocka_unit_test(random_launches_have_none),
