@@ -13,7 +13,10 @@ unless the truth knows that itself; and where the truth says so and the trace do
 
     right  on the cause, or on another that CAUSES.md lets be said of it ("also")
     wrong  on another
-    rest   unexplained, input-wait where probes show what is behind it, or in no gap of the report"""
+    rest   unexplained, input-wait where probes show what is behind it, or in no gap of the report
+
+Of launches in a row the report resolves no single gap; it estimates how much of that time was idle, and for what (unresolved_causes). What is true
+in no gap is compared with that, as sums of a device (unresolved.py)."""
 
 import bisect
 import json
@@ -23,6 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import run_queue
+import unresolved
 
 QUEUED = ("cpu-contention", "cpu-throttled")
 INPUT = ("input-storage", "input-network", "input-preprocess")
@@ -198,6 +202,30 @@ class Answer:
         if verdict != "rest":
             getattr(self, verdict)[true] += ns
 
+    def estimated(self, names, estimate, probed):
+        """names: {(true cause, its other right names): ns in no gap} of a device; estimate: {cause: ns} of what is resolved nowhere. Of each the
+        lesser is right; what is estimated beyond that takes the place of what was found nowhere."""
+        left, missing = Counter(estimate), Counter(names)
+        for true, also in names:
+            for name in (true, *also):
+                found = min(left[name], missing[true, also])
+                self.move({"cause": true, "also": also}, name, found, probed)
+                left[name] -= found
+                missing[true, also] -= found
+        for name in left:
+            for true, also in names:
+                found = min(left[name], missing[true, also])
+                self.move({"cause": true, "also": also}, name, found, probed)
+                left[name] -= found
+                missing[true, also] -= found
+
+    def move(self, line, name, ns, probed):
+        """Out of no gap."""
+        if not ns:
+            return
+        self.said[line["cause"], NONE] -= ns
+        self.count(line, name, judge(line, name, probed), ns)
+
     def covered(self):
         return 1 - self.holes / self.idle if self.idle else 1.0
 
@@ -275,7 +303,7 @@ class Gap:
 
 
 def compare(folder, report, probed):
-    truth, said, answer = Truth(folder), reported(report), Answer()
+    truth, said, answer, nowhere = Truth(folder), reported(report), Answer(), defaultdict(Counter)
     for device, owner, moments in truth.idle():
         gap = Gap(said.get(device, Stretches(())))
         for begin, end, line in moments:
@@ -286,8 +314,13 @@ def compare(folder, report, probed):
                 answer.holes += end - begin
         for line, name, number, low, high, verdict in gap.judged(probed):
             answer.count(line, name, verdict, high - low)
+            if name == NONE:
+                nowhere[device][line["cause"], tuple(line.get("also", ()))] += high - low
             if verdict != "right":
                 answer.differs.append((high - low, line["cause"], name, number, low, high, device))
+    for device in report["devices"]:
+        names = nowhere[device["device"]]
+        answer.estimated(names, unresolved.causes(device, sum(names.values())), probed)
     answer.excused = answer.idle - answer.holes - answer.scored()
     answer.differs.sort(reverse=True, key=lambda one: one[0])
     return answer

@@ -17,7 +17,7 @@ def span(cause, begin, end, **more):
 @pytest.fixture
 def answer(tmp_path):
     """answer(spans, [(cause, begin, end) that is said], waits=…, probed=…)"""
-    def made(spans, said, waits=None, kernels=KERNELS, probed=True):
+    def made(spans, said, waits=None, kernels=KERNELS, probed=True, **of_device):
         ops = [{"op": "kernel", "device": 0, "stream": 1, "submit_ns": submit, "start_ns": start, "end_ns": end}
                for submit, start, end in kernels]
         (tmp_path / "truth.json").write_text("".join(json.dumps(line) + "\n" for line in (*ops, {"calls": {}})))
@@ -25,7 +25,7 @@ def answer(tmp_path):
         (tmp_path / "spans.jsonl").write_text("".join(json.dumps(line) + "\n" for line in spans))
         (tmp_path / "waits.json").write_text(json.dumps(waits or {}))
         causes = [{"id": cause, "begin_ns": begin, "end_ns": end} for cause, begin, end in said]
-        return answers.compare(tmp_path, {"devices": [{"device": 0, "gaps": [{"causes": causes}]}]}, probed)
+        return answers.compare(tmp_path, {"devices": [{"device": 0, "gaps": [{"causes": causes}], **of_device}]}, probed)
     return made
 
 
@@ -62,6 +62,27 @@ def test_who_was_without_a_cpu_is_excused(answer):
     spans = [span("host-lock", 900, 5000, on=OTHER)]
     got = answer(spans, [("host-lock", 1000, 4000), ("host-sleep", 4000, 5000)], waits={OTHER: [[1500, 2500]], THREAD: [[4800, 5000]]})
     assert (got.excused, sum(got.right.values()), sum(got.wrong.values())) == (1200, 2000, 800)
+
+
+def test_in_no_gap_by_what_is_estimated(answer):
+    """4000 ns in no gap, 2500 of them launches': 3000 are estimated as idle, in an interval that the truth lies in, 2400 as launches' and 600
+    as computing."""
+    spans = [span("launch-bound", 900, 3500), span("sync-bubble", 3500, 5000)]
+    estimate = {"unresolved_idle_ns": 3000, "unresolved_idle_low_ns": 1000, "unresolved_idle_high_ns": 5000,
+                "unresolved_causes": {"launch-bound": 2400, "host-compute": 600, "sync-bubble": 0}}
+    got = answer(spans, [], **estimate)
+    assert +got.said == {("launch-bound", "launch-bound"): 2500, ("sync-bubble", "launch-bound"): 700, ("sync-bubble", "host-compute"): 800}
+    assert (got.right, got.wrong) == ({"launch-bound": 2500}, {"sync-bubble": 1500})
+    got = answer(spans, [], **{**estimate, "unresolved_idle_high_ns": 3500})
+    assert +got.said == {("launch-bound", "launch-bound"): 2400, ("launch-bound", "host-compute"): 100, ("sync-bubble", "host-compute"): 500,
+                         ("sync-bubble", "none"): 1000}
+
+
+def test_an_estimate_by_another_right_name(answer):
+    got = answer([span("launch-bound", 900, 5000, also=["sync-bubble"])], [], unresolved_idle_ns=1000, unresolved_idle_low_ns=0,
+                 unresolved_idle_high_ns=2000, unresolved_causes={"sync-bubble": 1000})
+    assert +got.said == {("sync-bubble", "sync-bubble"): 1000, ("launch-bound", "none"): 3000}
+    assert got.right == {"sync-bubble": 1000}
 
 
 def test_a_missing_cpu_may_be_misplaced_in_a_gap(answer):

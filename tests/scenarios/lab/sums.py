@@ -9,6 +9,7 @@ from pathlib import Path
 
 import run_queue
 import score
+import unresolved
 
 KEYS = {"h2d-pageable": "copy-h2d-pageable", "h2d-pinned": "copy-h2d-pinned", "d2h-pageable": "copy-d2h", "d2h-pinned": "copy-d2h",
         "d2d": "copy-d2d", "peer": "copy-peer"}
@@ -77,12 +78,7 @@ def idle_by_cause(ops, spans, device):
 
 
 def given_idle(device, true):
-    """How much of the unresolved time was idle is an estimate, with an interval: where the truth lies in it, it is the causes' shares that count."""
-    estimate, unresolved = device["unresolved_idle_ns"], Counter(device.get("unresolved_causes", {}))
-    wanted = sum(true.values()) - device["idle_ns"]
-    if estimate and device["unresolved_idle_low_ns"] <= wanted <= device["unresolved_idle_high_ns"]:
-        unresolved = Counter({cause: ns * wanted // estimate for cause, ns in unresolved.items()})
-    return Counter(device["causes"]) + unresolved
+    return Counter(device["causes"]) + unresolved.causes(device, sum(true.values()) - device["idle_ns"])
 
 
 def key_of(op):
