@@ -3,20 +3,15 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "apart.h"
-#include "file_system.h"
 #include "names.h"
 #include "own_thread.h"
-#include "peek.h"
+#include "sample_file.h"
 #include "sample_others.h"
 #include "short_slices.h"
 #include "stack.h"
@@ -27,101 +22,14 @@
 #define BLOCKED_ELSEWHERE (-2)
 #define UNKNOWN (-3)
 
-/* System calls whose first argument is a descriptor worth naming. */
-static bool takes_descriptor(long nr)
-{
-	switch (nr) {
-	case SYS_read:
-	case SYS_write:
-	case SYS_pread64:
-	case SYS_pwrite64:
-	case SYS_readv:
-	case SYS_writev:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
-	case SYS_sendto:
-	case SYS_sendmsg:
-	case SYS_fsync:
-	case SYS_fdatasync:
-	case SYS_ftruncate:
-	case SYS_fallocate:
-	case SYS_flock:
-	case SYS_copy_file_range:
-	case SYS_sync_file_range:
-		return true;
-	}
-	return false;
-}
-
-/* The first descriptor of a poll: the array is in our own memory, but may vanish while we look. */
-static long first_polled(uint64_t array)
-{
-	struct pollfd first;
-
-	return peek(&first, (const void *)(uintptr_t)array, sizeof(first)) ? first.fd : -1;
-}
-
-static long descriptor_of(const struct gst_sample *s)
-{
-	if (takes_descriptor(s->syscall))
-		return (long)s->arg;
-#ifdef SYS_poll
-	if (s->syscall == SYS_poll)
-		return first_polled(s->arg);
-#endif
-	if (s->syscall == SYS_ppoll)
-		return first_polled(s->arg);
-	return -1;
-}
-
-/* The same file is asked about again and again. */
-static bool is_networks(const char *path)
-{
-	static char last[512];
-	static bool answer;
-
-	if (strcmp(last, path) != 0) {
-		answer = file_system_stalls_at("/proc/self/mountinfo", path);
-		snprintf(last, sizeof(last), "%s", path);
-	}
-	return answer;
-}
-
-/* What has a path need not be a file on a disk: a named pipe, a device, memory. Not asked of a network's file system, which may not answer. */
-static enum gst_fd_kind kind_of_path(const char *link)
-{
-	struct stat is;
-	struct statfs on;
-
-	if (stat(link, &is) != 0 || S_ISREG(is.st_mode))
-		return statfs(link, &on) == 0 && file_system_is_memory((uint64_t)on.f_type) ? GST_FD_OTHER
-											    : GST_FD_FILE;
-	return S_ISFIFO(is.st_mode)   ? GST_FD_PIPE
-	       : S_ISSOCK(is.st_mode) ? GST_FD_SOCKET
-	       : S_ISBLK(is.st_mode)  ? GST_FD_FILE
-				      : GST_FD_OTHER;
-}
-
 static void name_descriptor(struct ring *r, struct gst_sample *s)
 {
-	long fd = descriptor_of(s);
-	char link[64], path[512];
-	ssize_t n;
+	struct sample_file f;
 
-	if (fd < 0)
+	if (!sample_file_of(&f, s))
 		return;
-	/* in that thread's table: ours is another, and it may have one of its own */
-	snprintf(link, sizeof(link), "/proc/self/task/%u/fd/%ld", s->tid, fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	if (n <= 0)
-		return;
-	path[n] = 0;
-	s->fd_kind = strncmp(path, "pipe:", 5) == 0     ? GST_FD_PIPE
-		     : strncmp(path, "socket:", 7) == 0 ? GST_FD_SOCKET
-		     : path[0] != '/'                   ? GST_FD_OTHER
-		     : is_networks(path)                ? GST_FD_NETWORK
-							: kind_of_path(link);
-	s->file = names_file(r, path);
+	s->fd_kind = f.kind;
+	s->file = names_file(r, f.path);
 }
 
 /* What of the process's memory is in the swap: who waits in a page fault waits for that, or for a file. */

@@ -20,6 +20,8 @@ LDFLAGS_test_shim_stack = -Wl,--wrap=syscall
 LDFLAGS_test_shim_stack_look = -Wl,--wrap=syscall
 LDFLAGS_test_shim_stack_objects = -Wl,--wrap=syscall
 LDFLAGS_test_shim_stack_python = -Wl,--wrap=syscall
+# … or sees what the kernel is asked.
+LDFLAGS_test_shim_sample_file = -Wl,--wrap=syscall
 # … and says what time it is.
 LDFLAGS_test_shim_cupti_record = -Wl,--wrap=clock_gettime
 # … and ends the reader of an object.
