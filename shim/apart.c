@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "own_thread.h"
 #include "settings.h"
 
 #ifndef SYS_close_range
@@ -58,10 +59,12 @@ static void job_do(void *arg)
 {
 	const struct job *j = arg;
 
+	own_thread_known(true);
 	leave_descriptors();
 	settings_log_keep(j->log);
 	j->work(j->arg);
 	settings_log_keep(NULL);
+	own_thread_known(false);
 }
 
 void apart_run(void (*work)(void *), void *arg)

@@ -421,7 +421,7 @@ _Static_assert(sizeof(struct gst_poll) == 40, "poll");
 
 enum gst_fd_kind { GST_FD_NONE = 0, GST_FD_FILE = 1, GST_FD_PIPE = 2, GST_FD_SOCKET = 3, GST_FD_OTHER = 4, GST_FD_NETWORK = 5 };
 
-struct gst_sample { /* what a silent thread was doing, from /proc */
+struct gst_sample { /* what a silent thread was doing, from /proc, and who it may have waited for */
 	struct gst_record record;
 	uint64_t ticks;
 	uint32_t tid;

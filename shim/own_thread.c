@@ -30,15 +30,20 @@ bool own_thread_here(void)
 	return here;
 }
 
-static uint32_t begun; /* how many of our threads ever got as far as our own code */
-static uint32_t tids[OWN_THREADS_KNOWN], n_tids;
+static uint32_t begun;                   /* how many of our threads ever got as far as our own code */
+static uint32_t tids[OWN_THREADS_KNOWN]; /* 0 free */
 
-static void note_tid(void)
+void own_thread_known(bool lives)
 {
-	uint32_t i = __atomic_fetch_add(&n_tids, 1, __ATOMIC_RELAXED);
+	uint32_t me = (uint32_t)syscall(SYS_gettid);
 
-	if (i < OWN_THREADS_KNOWN)
-		__atomic_store_n(&tids[i], (uint32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < OWN_THREADS_KNOWN; i++) {
+		uint32_t from = lives ? 0 : me;
+
+		if (__atomic_compare_exchange_n(&tids[i], &from, lives ? me : 0, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return;
+	}
 }
 
 bool own_thread_is(uint32_t tid)
@@ -54,12 +59,13 @@ static void *start(void *arg)
 	const struct own_thread *thread = arg;
 
 	here = true;
-	note_tid();
+	own_thread_known(true);
 	__atomic_fetch_add(&begun, 1, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &begun, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 	placement_take();
 	prctl(PR_SET_NAME, thread->name);
 	thread->main();
+	own_thread_known(false);
 	__atomic_fetch_sub(&alive, 1, __ATOMIC_RELAXED);
 	return NULL;
 }
@@ -175,7 +181,7 @@ bool own_threads_are_alone(void)
 
 void own_threads_forget(void)
 {
-	alive = n_tids = 0;
+	alive = 0;
 	for (uint32_t i = 0; i < OWN_THREADS_KNOWN; i++)
 		tids[i] = 0;
 }

@@ -17,9 +17,13 @@ bool own_thread_start(const struct own_thread *thread);
 /* Is the calling thread one of ours? */
 bool own_thread_here(void);
 
-/* Is this thread one of ours? Not before it has come as far as its own code, nor of the first OWN_THREADS_KNOWN alone. */
-#define OWN_THREADS_KNOWN 16
+/* Is this thread one of ours, or one that does something apart (apart.h)? From when it has come as far as its own code to when it has
+ * left that: its number may be one of the program's afterwards. Only of so many at a time. */
+#define OWN_THREADS_KNOWN 32
 bool own_thread_is(uint32_t tid);
+
+/* The calling thread is one, or is about to end. */
+void own_thread_known(bool lives);
 
 /* Adds the CPU time that the calling thread, one of ours, has used since it last did this to the file's counter. */
 void own_thread_account(void);

@@ -22,14 +22,10 @@
 #define BLOCKED_ELSEWHERE (-2)
 #define UNKNOWN (-3)
 
-static void name_descriptor(struct ring *r, struct gst_sample *s)
+static void name_file(struct ring *r, struct gst_sample *s, const struct sample_file *f)
 {
-	struct sample_file f;
-
-	if (!sample_file_of(&f, s))
-		return;
-	s->fd_kind = f.kind;
-	s->file = names_file(r, f.path);
+	s->fd_kind = f->kind;
+	s->file = names_file(r, f->path);
 }
 
 /* What of the process's memory is in the swap: who waits in a page fault waits for that, or for a file. */
@@ -61,12 +57,10 @@ static void read_look(struct gst_sample *s, const struct stack_still *there)
 	}
 	s->state = 'S';
 	s->syscall = (int32_t)strtol(there->text, &end, 10);
-	if (s->syscall < 0) {
+	if (s->syscall < 0)
 		s->syscall = BLOCKED_ELSEWHERE;
-		s->arg = swapped_bytes();
-	} else {
+	else
 		s->arg = strtoull(end, NULL, 16);
-	}
 }
 
 uint64_t sample_interval_ns(uint64_t silent_ticks)
@@ -87,46 +81,85 @@ static bool due(const struct thread_slot *slot, uint64_t now, uint64_t silence_t
 		       clock_ticks_in(sample_interval_ns(silent) * 3 / 4);
 }
 
-/* Of the same time: so they are known for what they are. */
-static void sample_others_of(struct ring *r, uint32_t waiting, uint64_t now)
+/* ---- the others ---------------------------------------------------------------------------------------------------------- */
+
+struct others {
+	struct stack_still at[SAMPLE_OTHERS_MAX];
+	unsigned n;
+};
+
+/* At once, so that they are of the same time. */
+static void glance_at_others(struct others *o, uint32_t waiting)
 {
 	uint32_t tids[SAMPLE_OTHERS_MAX];
-	unsigned n = sample_others(waiting, tids);
 
-	for (unsigned i = 0; i < n; i++) {
-		struct gst_sample s = { .tid = tids[i], .ticks = now };
-		struct stack_still there;
+	o->n = sample_others(waiting, tids);
+	for (unsigned i = 0; i < o->n; i++)
+		stack_still_glance(&o->at[i], tids[i]);
+}
 
-		stack_still_glance(&there, s.tid);
-		read_look(&s, &there);
-		if (s.syscall == UNKNOWN || s.syscall == SYS_futex)
+/* It computes, or it is one that takes data and hands them on: who has waited in a poll for as long as anybody has looked is not. */
+static bool tells(struct gst_sample *s, struct sample_file *f, uint64_t since)
+{
+	if (s->syscall != ON_CPU) {
+		if (!sample_file_is_read(s->syscall) && !sample_file_is_poll(s->syscall))
+			return false;
+		if (!sample_file_of(f, s) || (f->kind != GST_FD_PIPE && f->kind != GST_FD_SOCKET))
+			return false;
+		if (sample_file_is_poll(s->syscall) && !sample_others_ran(s->tid, since, s->ticks))
+			return false;
+	}
+	return !sample_others_is_a_librarys(s->tid);
+}
+
+/* since: the other one has waited from then on. */
+static void sample_others_of(struct ring *r, const struct others *o, uint64_t since, uint64_t now)
+{
+	for (unsigned i = 0; i < o->n; i++) {
+		struct gst_sample s = { .tid = o->at[i].tid, .ticks = now };
+		struct sample_file f;
+		bool told;
+
+		f.kind = GST_FD_NONE;
+		f.path[0] = 0;
+		read_look(&s, &o->at[i]);
+		told = tells(&s, &f, since);
+		sample_others_note(s.tid, told);
+		if (!told)
 			continue;
-		name_descriptor(r, &s);
-		if (s.syscall == ON_CPU || s.fd_kind == GST_FD_PIPE || s.fd_kind == GST_FD_SOCKET)
-			sample_others_note(s.tid);
+		if (s.syscall != ON_CPU)
+			name_file(r, &s, &f);
 		ring_append(r, GST_SAMPLE, sizeof(s), &s);
 	}
 }
+
+/* -------------------------------------------------------------------------------------------------------------------------- */
 
 static void sample(struct ring *r, struct thread_slot *slot, uint64_t now)
 {
 	struct gst_sample s = { .tid = __atomic_load_n(&slot->tid, __ATOMIC_RELAXED), .ticks = now };
 	uint64_t since = __atomic_load_n(&slot->last_end, __ATOMIC_RELAXED);
+	struct others others = { .n = 0 };
 	struct stack_still there;
+	struct sample_file f;
 
 	__atomic_store_n(&slot->last_sample, now, __ATOMIC_RELAXED);
 	stack_still_look(&there, s.tid);
 	read_look(&s, &there);
-	name_descriptor(r, &s);
+	if (s.syscall == SYS_futex)
+		glance_at_others(&others, s.tid);
+	else if (s.syscall == BLOCKED_ELSEWHERE)
+		s.arg = swapped_bytes();
+	else if (sample_file_of(&f, &s))
+		name_file(r, &s, &f);
 	ring_append(r, GST_SAMPLE, sizeof(s), &s);
 	stacks_look(r, &there, since, now);
-	if (s.syscall == SYS_futex)
-		sample_others_of(r, s.tid, now);
+	sample_others_of(r, &others, since, now);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------------------------------ */
 
-static enum { NOT_STARTED, AT_WORK, NOT_TO_BE_HAD } state;
+static enum { NOT_STARTED, AT_WORK, NOT_TO_BE_HAD } thread_is;
 static uint32_t bell; /* how often it was asked */
 static uint64_t silence;
 
@@ -164,18 +197,18 @@ void samples_ask(uint64_t silence_ticks)
 
 	for (unsigned i = 0; i < __atomic_load_n(&thread_slots_used, __ATOMIC_RELAXED) && !any; i++)
 		any = due(&thread_slots[i], now, silence_ticks);
-	if (!any || state == NOT_TO_BE_HAD)
+	if (!any || thread_is == NOT_TO_BE_HAD)
 		return;
 	__atomic_store_n(&silence, silence_ticks, __ATOMIC_RELAXED);
-	if (state == NOT_STARTED)
-		state = own_thread_start(&thread) ? AT_WORK : NOT_TO_BE_HAD;
+	if (thread_is == NOT_STARTED)
+		thread_is = own_thread_start(&thread) ? AT_WORK : NOT_TO_BE_HAD;
 	__atomic_fetch_add(&bell, 1, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 void samples_forget(void)
 {
-	state = NOT_STARTED;
+	thread_is = NOT_STARTED;
 	bell = 0;
 	sample_others_forget();
 }

@@ -22,6 +22,9 @@ LDFLAGS_test_shim_stack_objects = -Wl,--wrap=syscall
 LDFLAGS_test_shim_stack_python = -Wl,--wrap=syscall
 # … or sees what the kernel is asked.
 LDFLAGS_test_shim_sample_file = -Wl,--wrap=syscall
+LDFLAGS_test_shim_sample_others = -Wl,--wrap=syscall
+# … and ends a thread that was looked at.
+LDFLAGS_test_shim_sample = -Wl,--wrap=stacks_look
 # … and says what time it is.
 LDFLAGS_test_shim_cupti_record = -Wl,--wrap=clock_gettime
 # … and ends the reader of an object.
