@@ -67,6 +67,7 @@ static void submitted(struct thread *t, struct stream *s, uint64_t end)
 	stream_return(t, s);
 	stream_submitted(s);
 	t->slot->submits = 1;
+	__atomic_store_n(&t->slot->ring_at, t->ring.at, __ATOMIC_RELAXED);
 	helper_watch();
 }
 

@@ -142,6 +142,7 @@ void helper_ring(void)
 struct activity {
 	uint64_t last_end; /* ticks of the latest return from a driver call */
 	bool any, all_in_call;
+	bool segment_ends; /* one of them will need another segment soon */
 };
 
 static struct activity look_around(void)
@@ -157,6 +158,7 @@ static struct activity look_around(void)
 		a.any = true;
 		a.all_in_call &= __atomic_load_n(&slot->in_call, __ATOMIC_RELAXED) != 0;
 		a.last_end = end > a.last_end ? end : a.last_end;
+		a.segment_ends |= __atomic_load_n(&slot->ring_at, __ATOMIC_RELAXED) > GST_SEGMENT_BYTES / 4 * 3;
 	}
 	return a;
 }
@@ -166,6 +168,8 @@ static void keep_stock(void)
 {
 	struct activity a = look_around();
 
+	if (a.segment_ends)
+		stock_begin();
 	stock_keep(a.all_in_call || clock_ticks() - a.last_end > clock_ticks_in(QUIET_NS));
 }
 

@@ -25,8 +25,9 @@ static struct slot {
 	struct segment segment;
 } slots[SLOTS];
 
-/* Segments to keep in stock: none until a thread needs its second one, doubled when that was too few. */
+/* Segments to keep in stock: none until a thread is about to need its second one, doubled when that was too few. */
 static uint32_t wanted;
+static bool begun;     /* … and none where one could not be had: no look that comes later tries again */
 static uint32_t ready; /* … and those that are */
 
 static uint32_t thread;       /* 0 not tried, 1 at work, 2 cannot be had */
@@ -64,6 +65,15 @@ static void want_more(void)
 	uint32_t now = __atomic_load_n(&wanted, __ATOMIC_RELAXED), most = wanted_at_most();
 
 	__atomic_store_n(&wanted, now ? now * 2 < most ? now * 2 : most : 1, __ATOMIC_RELAXED);
+}
+
+void stock_begin(void)
+{
+	if (begun)
+		return;
+	begun = true;
+	if (!__atomic_load_n(&wanted, __ATOMIC_RELAXED) && !segments_gone())
+		want_more();
 }
 
 bool stock_take(struct segment *out)
@@ -194,4 +204,5 @@ void stock_forget(void)
 	memset(slots, 0, sizeof(slots));
 	memset(&making, 0, sizeof(making));
 	wanted = ready = asleep = thread = 0;
+	begun = false;
 }

@@ -63,6 +63,7 @@ static void give_back(struct thread *t)
 	burst_thread_ended(t);
 	if (t->slot != &spare_slot) {
 		t->slot->submits = 0;
+		__atomic_store_n(&t->slot->ring_at, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&t->slot->tid, 0, __ATOMIC_RELEASE);
 	}
 	if (t->own_stream)

@@ -21,6 +21,7 @@ struct thread_slot {
 	uint32_t tid; /* 0: free */
 	uint32_t in_call;
 	uint32_t submits;            /* it has put work into a stream: worth watching when it falls silent */
+	uint32_t ring_at;            /* how far its segment was filled then */
 	uint64_t last_end;           /* ticks at which its last driver call returned */
 	uint64_t last_sample;        /* the helper's own */
 	const struct bias *counting; /* which counters it may be adding to, right now (bias.h) */

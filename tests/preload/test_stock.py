@@ -5,7 +5,7 @@ test_own_threads.py."""
 import signal
 import sys
 
-CALLS = 30000  # seven segments of 4095: the stock's thread starts with the second
+CALLS = 30000  # seven segments of 4095: the stock's thread starts towards the end of the first
 PREFIX = "import ctypes, os, signal, sys, time\n"
 
 WORK = PREFIX + f"""

@@ -25,6 +25,8 @@ LDFLAGS_test_shim_sample_file = -Wl,--wrap=syscall
 LDFLAGS_test_shim_sample_others = -Wl,--wrap=syscall
 # … and ends a thread that was looked at.
 LDFLAGS_test_shim_sample = -Wl,--wrap=stacks_look
+# … and counts who makes its own.
+LDFLAGS_test_shim_stock = -Wl,--wrap=segment_claim
 # … and says what time it is.
 LDFLAGS_test_shim_cupti_record = -Wl,--wrap=clock_gettime
 # … and ends the reader of an object.
