@@ -219,7 +219,8 @@ static bool tile(struct engine *g, const struct gap *gap)
 static void describe_unknown(struct finding *f, const struct gap_view *v)
 {
 	char call[256], early[TEXT_SHORT];
-	const struct activity *longest = NULL;
+	const struct activity *at, *longest = NULL;
+	size_t n;
 
 	if (v->ready || (v->submit && f->begin_ns > v->submit->end_ns)) {
 		evidence_call(call, sizeof(call), v->trace, v->submit);
@@ -230,13 +231,10 @@ static void describe_unknown(struct finding *f, const struct gap_view *v)
 		chain_submitter(f, v, "its work was queued");
 		return;
 	}
-	for (size_t i = 0; i < v->n_activities; i++) {
-		const struct activity *a = &v->activities[i];
-
-		if (a->begin_ns < f->end_ns && a->end_ns > f->begin_ns &&
-		    (!longest || a->end_ns - a->begin_ns > longest->end_ns - longest->begin_ns))
-			longest = a;
-	}
+	at = gap_view_activities(v, f->begin_ns, f->end_ns, &n);
+	for (size_t i = 0; i < n; i++)
+		if (!longest || at[i].end_ns - at[i].begin_ns > longest->end_ns - longest->begin_ns)
+			longest = &at[i];
 	if (v->tid)
 		chain_submitter(f, v, "unknown");
 	if (longest) {

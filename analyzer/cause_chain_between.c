@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cause_chain_leaf.h"
+#include "cause_chain_requests.h"
 
 /* A fault costs tens of microseconds of CPU; what is longer than this is the thread's own work on what it has got. */
 #define FAULTS_APART_NS 200000
@@ -31,25 +32,50 @@ static const struct chain_segment *beside(const struct chain_segment *s, const s
 
 #define LOOK_AHEAD 64 /* segments: one flush waits many times */
 
-/* How long the thread waits for flushes from that segment on. */
-static int64_t flushed_ns(const struct chain_segment *from, const struct chain *whole)
-{
-	size_t at = (size_t)(from - whole->at);
-	int64_t ns = 0;
+struct flushes { /* of the thread, from a segment on */
+	int64_t ns;
+	uint64_t bytes; /* written to disks meanwhile, of those files or by that thread */
+	bool bytes_known;
+};
 
-	for (size_t end = at + LOOK_AHEAD < whole->n ? at + LOOK_AHEAD : whole->n; at < end; at++)
-		if (whole->at[at].n_steps == from->n_steps && chain_leaf(&whole->at[at])->state == CHAIN_FLUSH &&
-		    chain_leaf(&whole->at[at])->task == chain_leaf(from)->task)
-			ns += whole->at[at].end_ns - whole->at[at].begin_ns;
-	return ns;
+static struct flushes flushes_from(const struct chain_segment *from, const struct chain_about *about)
+{
+	const struct chain *whole = about->whole;
+	size_t at = (size_t)(from - whole->at);
+	struct flushes all = { 0 };
+
+	for (size_t end = at + LOOK_AHEAD < whole->n ? at + LOOK_AHEAD : whole->n; at < end; at++) {
+		const struct chain_segment *s = &whole->at[at];
+		const struct chain_step *leaf = chain_leaf(s);
+		struct requests_sum requests;
+
+		if (s->n_steps != from->n_steps || leaf->state != CHAIN_FLUSH || leaf->task != chain_leaf(from)->task)
+			continue;
+		requests = requests_of(about->host, leaf, s->begin_ns, s->end_ns);
+		all.ns += s->end_ns - s->begin_ns;
+		all.bytes += requests.bytes;
+		all.bytes_known |= requests.n > 0;
+	}
+	return all;
 }
 
-/* Right before it forces something to the disk, for no longer than that takes: it wrote it, which mostly is copying. */
+#define NS_PER_BYTE 2 /* no program writes more slowly than that without computing something else */
+
+/* Right before it forces something to the disk, for no longer than that takes: it wrote it, which mostly is copying and waits for nothing.
+ * But no longer than so much takes: a line of a log is no reason for all that was computed before. Where nobody knows how much it was (no block
+ * requests, as of a network's files) the thread must have copied something from the device, to be saved. */
 static bool writes_what_it_flushes(const struct chain_segment *s, const struct chain_segment *behind,
-				   const struct chain *whole)
+				   const struct chain_about *about)
 {
-	return behind && s->n_steps == 1 && chain_leaf(behind)->state == CHAIN_FLUSH &&
-	       s->end_ns - s->begin_ns <= flushed_ns(behind, whole);
+	int64_t ns = s->end_ns - s->begin_ns;
+	struct flushes next;
+
+	if (!behind || s->n_steps != 1 || chain_leaf(behind)->state != CHAIN_FLUSH)
+		return false;
+	next = flushes_from(behind, about);
+	if (ns > next.ns)
+		return false;
+	return next.bytes_known ? (uint64_t)ns / NS_PER_BYTE <= next.bytes : s->begin_ns >= about->copied_out_ns;
 }
 
 enum cause_id chain_between(const struct chain_segment *s, const struct chain_about *about)
@@ -62,7 +88,7 @@ enum cause_id chain_between(const struct chain_segment *s, const struct chain_ab
 		return CAUSE_unexplained;
 	before = beside(s, about->whole, -1);
 	behind = beside(s, about->whole, 1);
-	if (writes_what_it_flushes(s, behind, about->whole))
+	if (writes_what_it_flushes(s, behind, about))
 		return CAUSE_checkpoint;
 	if (!before || !behind || chain_leaf(before)->state == CHAIN_ON_CPU ||
 	    chain_leaf(behind)->state == CHAIN_ON_CPU)

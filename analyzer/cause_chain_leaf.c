@@ -6,6 +6,7 @@
 #include "cause_chain_file.h"
 #include "cause_chain_pressure.h"
 #include "run.h"
+#include "same_clock.h"
 #include "text.h"
 
 #define LARGE_WRITE ((uint64_t)1 << 20) /* bytes in one call: a file's worth, no line of a log */
@@ -245,14 +246,15 @@ static bool waits_for_a_network(const struct chain_segment *s)
 	return false;
 }
 
-/* A recorded process that has communicators: of the machine's, by its number. */
-static bool is_rank(const struct host_task *task, const struct run *run)
+/* A recorded process that has communicators, of the machine that was watched: each has its own numbers, and their first PID namespaces have one
+ * name. */
+static bool is_rank(const struct host_task *task, const struct chain_about *about)
 {
-	for (size_t i = 0; i < run->n_traces; i++) {
-		const struct gst_file_header *h = &run->traces[i]->header;
+	for (size_t i = 0; i < about->run->n_traces; i++) {
+		const struct gst_file_header *h = &about->run->traces[i]->header;
 
-		if (run->traces[i]->n_comms && h->pid == host_own_pid(task) &&
-		    (!task->pid_ns || !h->pid_ns || task->pid_ns == h->pid_ns))
+		if (about->run->traces[i]->n_comms && h->pid == host_own_pid(task) &&
+		    same_clock(&about->host->header, h) && (!task->pid_ns || !h->pid_ns || task->pid_ns == h->pid_ns))
 			return true;
 	}
 	return false;
@@ -264,7 +266,7 @@ static bool waits_for_a_rank(const struct chain_segment *s, const struct chain_a
 {
 	for (size_t i = 1; about->communicates && about->run && i < s->n_steps; i++)
 		if (task_is_of_the_tree(s->steps[i].task) && !host_same_process(s->steps[i].task, s->steps[0].task) &&
-		    is_rank(s->steps[i].task, about->run))
+		    is_rank(s->steps[i].task, about))
 			return true;
 	return false;
 }

@@ -23,7 +23,7 @@ enum cause_id chain_cause(const struct chain_segment *s, const struct chain_abou
 
 /* s computed, between two waits of the same thread for one cause, and no longer than those: memory_stall where both were for memory (then it
  * was the kernel that worked on the faults), checkpoint where both saved, output_io where both wrote (then it was writing); or
- * checkpoint where it flushes a file next. An inference.
+ * checkpoint where it flushes a file next, and that is as much as it can have written meanwhile. An inference.
  * CAUSE_unexplained: neither. */
 enum cause_id chain_between(const struct chain_segment *s, const struct chain_about *about);
 

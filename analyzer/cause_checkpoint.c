@@ -52,21 +52,23 @@ static bool is_known_to_probes(const struct gap_view *v, const struct activity *
 	return false;
 }
 
-static bool saves(const struct gap_view *v, const struct activity *a)
+static bool saves(const struct gap_view *v, const struct activity *a, int64_t copied_out_ns)
 {
 	if (a->doing == DOING_FLUSH)
 		return true;
 	return a->doing == DOING_WRITE && (a->fd_kind == GST_FD_FILE || a->fd_kind == GST_FD_NETWORK) &&
-	       a->end_ns > gap_view_copied_out_ns(v) && !is_known_to_probes(v, a);
+	       a->end_ns > copied_out_ns && !is_known_to_probes(v, a);
 }
 
 void cause_checkpoint(const struct gap_view *v, struct findings *out)
 {
+	int64_t copied_out_ns = gap_view_copied_out_ns(v);
+
 	for (size_t i = 0; i < v->n_activities; i++) {
 		const struct activity *a = &v->activities[i];
 		struct finding *f;
 
-		if (!saves(v, a))
+		if (!saves(v, a, copied_out_ns))
 			continue;
 		f = findings_add(out, CAUSE_checkpoint, CONFIDENCE_INFERRED, a->begin_ns, a->end_ns);
 		chain_submitter(f, v, "in %s", a->syscall);

@@ -63,15 +63,15 @@ static int64_t since_cpu(const struct silence *s)
 
 /* Of the time that samples of the silence say it wanted a CPU for: how much it had none, by its accounts. What is an eighth, or less than a
  * time slice, is chance: samples are few. */
-static int64_t wanted_in_vain(const struct gap_view *v, const struct silence *s, int64_t *wanted)
+static int64_t wanted_in_vain(const struct silence *s, const struct activity *at, size_t n, int64_t *wanted)
 {
 	int64_t computed, off;
 
 	*wanted = 0;
 	if (!silence_accounted(s) || s->after->involuntary == s->before->involuntary)
 		return 0;
-	for (size_t i = 0; i < v->n_activities; i++)
-		*wanted += within(&v->activities[i], s);
+	for (size_t i = 0; i < n; i++)
+		*wanted += within(&at[i], s);
 	computed = min64(since_cpu(s), *wanted);
 	off = *wanted - computed;
 	return off > *wanted / 8 && off > LEAST_NS ? off : 0;
@@ -79,11 +79,13 @@ static int64_t wanted_in_vain(const struct gap_view *v, const struct silence *s,
 
 static void propose_share(const struct gap_view *v, struct findings *out, const struct silence *s)
 {
-	int64_t wanted, off = wanted_in_vain(v, s, &wanted);
+	size_t n;
+	const struct activity *at = gap_view_activities(v, s->begin_ns, s->end_ns, &n);
+	int64_t wanted, off = wanted_in_vain(s, at, n, &wanted);
 	char without[TEXT_SHORT], of[TEXT_SHORT];
 
-	for (size_t i = 0; off > 0 && i < v->n_activities; i++) {
-		const struct activity *a = &v->activities[i];
+	for (size_t i = 0; off > 0 && i < n; i++) {
+		const struct activity *a = &at[i];
 		int64_t share = (int64_t)((double)within(a, s) / (double)wanted * (double)off);
 		struct finding *f;
 

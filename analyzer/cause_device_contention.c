@@ -52,6 +52,6 @@ void cause_device_contention(const struct gap_view *v, struct findings *out)
 	else
 		snprintf(f->words->evidence, sizeof(f->words->evidence),
 			 "ready for %s where a start takes %s (by %u starts); nothing on record ran or was waited for: "
-			 "an unrecorded process had the device",
+			 "an unrecorded process may have had the device",
 			 late, usual, v->device->n_latencies);
 }

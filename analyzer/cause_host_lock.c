@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The thread was found waiting for another one, and another thread of its process was computing meanwhile. */
+/* The thread was found waiting for a lock, and the thread of its process that has it, by what the lock says, was computing meanwhile. That some
+ * other one computes proves nothing: most programs have some that do. */
 #include "cause_rules.h"
 
 #include <stdio.h>
@@ -21,6 +22,6 @@ void cause_host_lock(const struct gap_view *v, struct findings *out)
 		evidence_activity(f->words->evidence, sizeof(f->words->evidence), a);
 		used = strlen(f->words->evidence);
 		snprintf(f->words->evidence + used, sizeof(f->words->evidence) - used,
-			 "; another thread of the process was on a CPU in %zu of them: %u", a->n_ran, a->ran);
+			 "; thread %u, which has the lock, was on a CPU in %zu of them", a->holder, a->n_held);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The thread was found asleep in a read of a file, or in a page fault while nothing of its process was in the swap: then it was a file's page. */
+/* The thread was found asleep in a read of a file, or in page faults that cannot have been for the swap: then they were for a file's pages. */
 #include "cause_rules.h"
 
 #include "cause_sample_file.h"
@@ -7,7 +7,7 @@
 static bool waited_for_a_file(const struct gap_view *v, const struct activity *a)
 {
 	if (a->doing == DOING_FAULT)
-		return !a->swapped && sample_faulted(v, a);
+		return sample_faulted(v, a) == FAULTED_FILE;
 	return a->doing == DOING_READ && a->fd_kind == GST_FD_FILE && sample_is_data(a);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cause_chain_file.h"
+#include "cause_chain_leaf.h"
 
 static bool begins(const char *path, const char *with)
 {
@@ -19,19 +20,20 @@ bool sample_is_data(const struct activity *a)
 	       file_use(&file) == FILE_DATA;
 }
 
-static const struct silence *silence_around(const struct gap_view *v, const struct activity *a)
+/* A process that has something in the swap, as those that run for long mostly have, may wait for a file all the same: what it waits for there
+ * comes back, and the less there is, the fewer of the faults can have been for that. */
+enum faulted sample_faulted(const struct gap_view *v, const struct activity *a)
 {
-	for (size_t i = 0; i < v->n_silences; i++)
-		if (v->silences[i].begin_ns <= a->begin_ns && a->begin_ns < v->silences[i].end_ns)
-			return &v->silences[i];
-	return NULL;
-}
+	size_t n;
+	const struct silence *s = gap_view_silences(v, a->begin_ns, a->end_ns, &n);
+	uint64_t read_bytes;
 
-bool sample_faulted(const struct gap_view *v, const struct activity *a)
-{
-	const struct silence *s = silence_around(v, a);
-
-	return s && s->before && s->after && s->after->major_faults > s->before->major_faults;
+	if (!s || !s->before || !s->after || s->after->major_faults <= s->before->major_faults)
+		return FAULTED_UNKNOWN;
+	read_bytes = (uint64_t)(s->after->major_faults - s->before->major_faults) * PAGE_BYTES;
+	if (s->swapped.fell_bytes >= read_bytes / 4 && s->swapped.fell_bytes)
+		return FAULTED_SWAP;
+	return s->swapped.most_bytes <= read_bytes / 4 ? FAULTED_FILE : FAULTED_UNKNOWN;
 }
 
 void sample_finding(const struct gap_view *v, struct findings *out, enum cause_id cause, const struct activity *a)

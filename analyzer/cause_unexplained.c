@@ -3,6 +3,9 @@
 #include "cause_rules.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "futex_looks.h"
 
 /* It gave its CPU up, and did not compute for most of the time. */
 static bool waited(const struct silence *s)
@@ -16,6 +19,23 @@ static bool waited(const struct silence *s)
 	       s->after->cpu_ns - s->before->cpu_ns < (uint64_t)between / 2;
 }
 
+/* Who may have had what it waited for, and may not. */
+static void tell_beside(char *buf, size_t size, const struct gap_view *v, const struct silence *s)
+{
+	const struct activity *most = NULL;
+	size_t n, used = strlen(buf);
+	const struct activity *at = gap_view_activities(v, s->begin_ns, s->end_ns, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (futex_has_beside(&at[i]) && (!most || at[i].n_beside > most->n_beside))
+			most = &at[i];
+	if (most)
+		snprintf(
+			buf + used, size - used,
+			"; it was seen in %s, with thread %u on a CPU in %zu of %zu looks; whether that had what it waited for is not on record",
+			most->syscall, most->beside, most->n_beside, most->n_samples);
+}
+
 void cause_unexplained(const struct gap_view *v, struct findings *out)
 {
 	for (size_t i = 0; i < v->n_silences && gap_view_unwatched(v); i++) {
@@ -27,5 +47,6 @@ void cause_unexplained(const struct gap_view *v, struct findings *out)
 		f = findings_add(out, CAUSE_unexplained, CONFIDENCE_INFERRED, s->begin_ns, s->end_ns);
 		chain_submitter(f, v, "waiting, for what is not known");
 		evidence_accounts(f->words->evidence, sizeof(f->words->evidence), "", v, s->begin_ns, s->end_ns);
+		tell_beside(f->words->evidence, sizeof(f->words->evidence), v, s);
 	}
 }

@@ -9,11 +9,19 @@
 #include "threads.h"
 #include "timeline.h"
 
+/* What of the process was in the swap when the thread was found in page faults. */
+struct swapped {
+	size_t looks;
+	uint64_t most_bytes, last_bytes;
+	uint64_t fell_bytes; /* from one look to the next, all of these: so much was brought back */
+};
+
 /* Between two driver calls of the submitting thread. */
 struct silence {
 	int64_t begin_ns, end_ns;           /* whole, may reach beyond the gap */
 	bool begin_known;                   /* false: no earlier call is on record, begin is the gap's */
 	const struct usage *before, *after; /* the thread's accounts around it, NULL none */
+	struct swapped swapped;             /* within the gap */
 };
 
 enum doing { DOING_OTHER, DOING_CPU, DOING_READ, DOING_WRITE, DOING_FLUSH, DOING_SLEEP, DOING_LOCK, DOING_FAULT };
@@ -27,11 +35,10 @@ struct activity {
 	const char *syscall; /* NULL: on a CPU, or a call we have no name for */
 	int32_t number;
 	const char *file;    /* NULL none */
-	/* What the process's other threads did at those looks, of a futex: how often one of them was on a CPU, or, if none was, one waited for data
-	 * of a pipe or a socket; and which, the last one seen. */
-	size_t n_ran, n_fed;
-	uint32_t ran, fed;
-	uint64_t swapped; /* of a fault: bytes of the process in the swap, at the last look */
+	/* What the process's other threads did at those looks, of a futex. How often the one that has the lock was on a CPU; how often one waited for data
+	 * of a pipe or a socket, and none was on a CPU; how often one was, of whom nothing says that it has the lock. And which, the last one seen. */
+	size_t n_held, n_fed, n_beside;
+	uint32_t holder, fed, beside;
 };
 
 struct call_row { /* the calls of a thread that submits without pause: one right after the other, measured by what a submission costs it */
@@ -55,7 +62,7 @@ struct gap_view {
 	const struct thread_records *records; /* all of the thread; NULL unknown */
 	struct call_row row; bool in_a_row; /* the gap lies wholly within a row of submissions */
 	const struct call *const *calls; size_t n_calls; /* the thread's, by begin: those around the gap's begin, those up to submit */
-	struct silence *silences;     size_t n_silences; /* those that reach into the gap before submit_begin_ns */
+	struct silence *silences;     size_t n_silences; /* those that reach into the gap before submit_begin_ns, in their order */
 	struct activity *activities;  size_t n_activities; /* within silences and the gap */
 	struct host_match host;       /* the submitting thread, as the host probes know it */
 	struct chain *chains; size_t n_chains; /* one for each silence: what it waited for within the gap; none where nobody watched */
@@ -69,6 +76,12 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 void gap_view_free(struct gap_view *v);
 /* Part of gap_view_set: row, when the calls are known. */
 void gap_view_set_row(struct gap_view *v);
+/* … : what its samples say, of one silence after another. False: no memory. */
+bool gap_view_add_activities(struct gap_view *v, const struct thread_records *r, struct silence *s);
+
+/* Those that reach into [begin, end); they are in the order of time. NULL none. */
+const struct activity *gap_view_activities(const struct gap_view *v, int64_t begin_ns, int64_t end_ns, size_t *n);
+const struct silence *gap_view_silences(const struct gap_view *v, int64_t begin_ns, int64_t end_ns, size_t *n);
 
 /* From when on the device could have started the next work: it was submitted, and what it is known to have waited for was over. */
 int64_t gap_view_ready_ns(const struct gap_view *v);

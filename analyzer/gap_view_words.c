@@ -46,15 +46,16 @@ void evidence_activity(char *buf, size_t size, const struct activity *a)
 void evidence_accounts(char *buf, size_t size, const char *prefix, const struct gap_view *v, int64_t begin_ns,
 		       int64_t end_ns)
 {
-	const struct silence *longest = NULL;
+	size_t n;
+	const struct silence *at = gap_view_silences(v, begin_ns, end_ns, &n), *longest = NULL;
 	char of[TEXT_SHORT];
 
 	*buf = 0;
-	for (size_t i = 0; i < v->n_silences; i++) {
-		const struct silence *s = &v->silences[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct silence *s = &at[i];
 
-		if (s->end_ns > begin_ns && s->begin_ns < end_ns && s->before && s->after &&
-		    s->after->cpu_ns >= s->before->cpu_ns && s->after->time_ns > s->before->time_ns &&
+		if (s->before && s->after && s->after->cpu_ns >= s->before->cpu_ns &&
+		    s->after->time_ns > s->before->time_ns &&
 		    (!longest || s->end_ns - s->begin_ns > longest->end_ns - longest->begin_ns))
 			longest = s;
 	}

@@ -117,6 +117,7 @@ struct sample {
 	int32_t syscall;
 	uint16_t fd_kind;
 	char state;
+	bool holds; /* the lock that the thread of the sample of the same time waits for */
 };
 
 struct usage {

@@ -219,7 +219,8 @@ static bool add_sample(struct decoder *d, const struct gst_sample *r)
 						      .tid = r->tid,
 						      .syscall = r->syscall,
 						      .fd_kind = r->fd_kind,
-						      .state = r->state };
+						      .state = r->state,
+						      .holds = r->flags & GST_SAMPLE_HOLDS };
 	return true;
 }
 

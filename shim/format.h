@@ -421,6 +421,9 @@ _Static_assert(sizeof(struct gst_poll) == 40, "poll");
 
 enum gst_fd_kind { GST_FD_NONE = 0, GST_FD_FILE = 1, GST_FD_PIPE = 2, GST_FD_SOCKET = 3, GST_FD_OTHER = 4, GST_FD_NETWORK = 5 };
 
+/* The lock that another thread, with a sample of the same ticks, was found waiting for is this one's, by what the lock itself says. */
+#define GST_SAMPLE_HOLDS 1
+
 struct gst_sample { /* what a silent thread was doing, from /proc, and who it may have waited for */
 	struct gst_record record;
 	uint64_t ticks;
@@ -430,7 +433,7 @@ struct gst_sample { /* what a silent thread was doing, from /proc, and who it ma
 	uint32_t file;   /* GST_SPACE_FILE name of the descriptor, 0 none */
 	uint16_t fd_kind;
 	char state; /* R S D T … of /proc/<tid>/stat */
-	uint8_t zero;
+	uint8_t flags; /* GST_SAMPLE_… */
 };
 _Static_assert(sizeof(struct gst_sample) == 40, "sample");
 

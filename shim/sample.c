@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "apart.h"
+#include "futex_owner.h"
 #include "names.h"
 #include "own_thread.h"
 #include "sample_file.h"
@@ -84,18 +85,25 @@ static bool due(const struct thread_slot *slot, uint64_t now, uint64_t silence_t
 /* ---- the others ---------------------------------------------------------------------------------------------------------- */
 
 struct others {
-	struct stack_still at[SAMPLE_OTHERS_MAX];
+	struct stack_still at[1 + SAMPLE_OTHERS_MAX];
 	unsigned n;
+	uint32_t holder; /* the first, 0 none */
 };
 
-/* At once, so that they are of the same time. */
-static void glance_at_others(struct others *o, uint32_t waiting)
+/* At once, so that they are of the same time. Who has the lock, if that says so, goes before all others. */
+static void glance_at_others(struct others *o, const struct gst_sample *waiting)
 {
-	uint32_t tids[SAMPLE_OTHERS_MAX];
+	uint32_t tids[SAMPLE_OTHERS_MAX], holder = futex_owner(waiting->arg);
+	unsigned n;
 
-	o->n = sample_others(waiting, tids);
-	for (unsigned i = 0; i < o->n; i++)
-		stack_still_glance(&o->at[i], tids[i]);
+	if (holder && holder != waiting->tid && !own_thread_is(holder)) {
+		o->holder = holder;
+		stack_still_glance(&o->at[o->n++], holder);
+	}
+	n = sample_others(waiting->tid, tids);
+	for (unsigned i = 0; i < n; i++)
+		if (tids[i] != holder)
+			stack_still_glance(&o->at[o->n++], tids[i]);
 }
 
 /* It computes, or it is one that takes data and hands them on: who has waited in a poll for as long as anybody has looked is not. */
@@ -112,6 +120,14 @@ static bool tells(struct gst_sample *s, struct sample_file *f, uint64_t since)
 	return !sample_others_is_a_librarys(s->tid);
 }
 
+/* Wherever it is: nobody else is waited for. Its number may be of another process's thread, or of none. */
+static bool holds(struct gst_sample *s, struct sample_file *f)
+{
+	s->flags = GST_SAMPLE_HOLDS;
+	sample_file_of(f, s);
+	return s->syscall != UNKNOWN;
+}
+
 /* since: the other one has waited from then on. */
 static void sample_others_of(struct ring *r, const struct others *o, uint64_t since, uint64_t now)
 {
@@ -123,11 +139,11 @@ static void sample_others_of(struct ring *r, const struct others *o, uint64_t si
 		f.kind = GST_FD_NONE;
 		f.path[0] = 0;
 		read_look(&s, &o->at[i]);
-		told = tells(&s, &f, since);
+		told = s.tid == o->holder ? holds(&s, &f) : tells(&s, &f, since);
 		sample_others_note(s.tid, told);
 		if (!told)
 			continue;
-		if (s.syscall != ON_CPU)
+		if (f.path[0])
 			name_file(r, &s, &f);
 		ring_append(r, GST_SAMPLE, sizeof(s), &s);
 	}
@@ -147,7 +163,7 @@ static void sample(struct ring *r, struct thread_slot *slot, uint64_t now)
 	stack_still_look(&there, s.tid);
 	read_look(&s, &there);
 	if (s.syscall == SYS_futex)
-		glance_at_others(&others, s.tid);
+		glance_at_others(&others, &s);
 	else if (s.syscall == BLOCKED_ELSEWHERE)
 		s.arg = swapped_bytes();
 	else if (sample_file_of(&f, &s))

@@ -32,10 +32,16 @@ def test_each_wait_on_the_way(why):
 
 def test_a_value(why):
     text = why("cause-device-dependency-value-late")
-    assert "stream 2 waits for the value at 0x1000: 1, exactly: put in at -495.0 us" in text
+    assert "stream 2 waits for the value at 0x1000 to be 1: put in at -495.0 us" in text
     assert "stream 1: cuStreamWriteValue32_v2, over by +2,998.0 us, not before +2,995.0 us" in text
     text = why("cause-device-dependency-value-unwritten")
-    assert "stream 2 waits for the value at 0x1000: 1, or more" in text and "no record says who wrote that" in text
+    assert "stream 2 waits for the value at 0x1000 to be 1 or more: put in" in text and "no record says who wrote that" in text
+
+
+@pytest.mark.parametrize("name, node", [("node", "a host node"), ("node-device", "far_away")])
+def test_a_node_of_a_graph(why, name, node):
+    """It is named as in the evidence."""
+    assert f"{node} of the graph, over by" in why(f"cause-device-dependency-{name}")
 
 
 def test_a_host_that_was_late(why):

@@ -24,7 +24,7 @@
  *        [device=0]      what was measured; without seq nobody knows who asked for it
  *   level cupti t=.. [why=as-asked|no-library|held|refused|yielded|forked|ends] [result=]      where cupti was asked for: what is in force
  *   poll t=.. stream=1 covers=2 ready=0|1
- *   sample t=.. syscall=0 [tid=] [arg=] [file=/data/x] [fd=file|pipe|socket] [state=S]
+ *   sample t=.. syscall=0 [tid=] [arg=] [file=/data/x] [fd=file|pipe|socket] [state=S] [holds=0]
  *   usage t=.. cpu=1ms [delay=, or unknown] [voluntary=] [involuntary=] [faults=]
  *   comm 1 hash=0x5a rank=0 size=4 [also=] [parent=] [device=0] [made=init|split|shrink|grow] [flags=nonblocking,all] [name=X]
  *        [library=/path] [version=22809]      a communicator

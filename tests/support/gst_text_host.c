@@ -11,7 +11,8 @@ void text_sample(struct parser *p)
 	struct gst_sample r = { .tid = (uint32_t)word_number(p, "tid", p->tid),
 				.arg = word_number(p, "arg", 0),
 				.fd_kind = (uint16_t)word_choice(p, word_value(p, "fd"), kinds, GST_FD_NONE),
-				.state = state ? *state : 'S' };
+				.state = state ? *state : 'S',
+				.flags = word_number(p, "holds", 0) ? GST_SAMPLE_HOLDS : 0 };
 	const char *number_text = word_value(p, "syscall");
 	uint64_t end;
 

@@ -486,6 +486,35 @@ static void test_what_lies_between_two_waits_for_one_thing(void **state)
 	assert_int_equal(between_in(&at[3], &about), CAUSE_unexplained);
 }
 
+/* 0.1 ms of computing, and 0.2 ms in a flush of file 7, which writes so many bytes; 0: no request is on record. */
+static enum cause_id before_a_flush(uint32_t bytes, int64_t copied_out_ns)
+{
+	struct host_wait flush = { .what = { .syscall = 74, .offset = UINT64_MAX, .inode = 7 } };
+	struct host_request request = { .done_ns = 250000, .inode = 7, .task = HOST_NOBODY, .bytes = bytes };
+	struct host_trace disk = host;
+	struct chain_step leaves[2] = { { .task = &tasks[MAIN], .state = CHAIN_ON_CPU },
+					{ .task = &tasks[MAIN], .state = CHAIN_FLUSH, .wait = &flush } };
+	struct chain_segment at[2] = { { .end_ns = 100000, .steps = &leaves[0], .n_steps = 1 },
+				       { .begin_ns = 100000, .end_ns = 300000, .steps = &leaves[1], .n_steps = 1 } };
+	struct chain whole = { .at = at, .n = 2 };
+	struct chain_about about = { .host = &disk, .whole = &whole, .copied_out_ns = copied_out_ns };
+
+	disk.requests = &request;
+	disk.n_requests = bytes > 0;
+	return between_in(&at[0], &about);
+}
+
+static void test_what_is_computed_before_a_flush_is_writing_as_far_as_that_was_much(void **state)
+{
+	(void)state;
+	assert_int_equal(before_a_flush(1 << 20, INT64_MAX), CAUSE_checkpoint);
+	assert_int_equal(before_a_flush(50000, INT64_MAX), CAUSE_checkpoint); /* 2 ns for a byte */
+	assert_int_equal(before_a_flush(49999, INT64_MAX), CAUSE_unexplained);
+	assert_int_equal(before_a_flush(4096, 0), CAUSE_unexplained); /* a line of a log, whatever was copied */
+	assert_int_equal(before_a_flush(0, INT64_MAX), CAUSE_unexplained);
+	assert_int_equal(before_a_flush(0, 0), CAUSE_checkpoint); /* nobody knows how much: it had something to save */
+}
+
 static void test_making_a_file_that_is_saved(void **state)
 {
 	struct host_wait waits_of[2] = { { .what = { .syscall = 257, .offset = UINT64_MAX } },
@@ -522,6 +551,7 @@ int main(void)
 		cmocka_unit_test(test_sums_of_what_is_saved_of_a_copy),
 		cmocka_unit_test(test_a_thread_that_carries_data),
 		cmocka_unit_test(test_what_lies_between_two_waits_for_one_thing),
+		cmocka_unit_test(test_what_is_computed_before_a_flush_is_writing_as_far_as_that_was_much),
 		cmocka_unit_test(test_making_a_file_that_is_saved),
 	};
 
