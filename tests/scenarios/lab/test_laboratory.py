@@ -4,6 +4,7 @@ machine that is busy elsewhere. What it says at length is in MATRIX.md."""
 
 import json
 import os
+import shutil
 import subprocess
 
 import faults
@@ -172,17 +173,63 @@ with open(path, "rb", buffering=0) as batches:
 """
 
 
+# A queue's reader waits in a futex for the thread that reads the pipe; a third one computes all the time, without the interpreter's lock.
+SPINNER = """
+import hashlib, os, queue, sys, threading, time
+sys.path.append(sys.argv[1])
+from train import Device
+device = Device()
+kernel = device.load(["step__2000us"])["step__2000us"]
+take, give = os.pipe()
+batches, data, over = queue.Queue(), bytes(1 << 22), False
+def feed():
+    for _ in range(50):
+        time.sleep(0.02)
+        os.write(give, bytes(100))
+def hand_on():
+    for _ in range(50):
+        batches.put(os.read(take, 100))
+def spin():
+    while not over:
+        hashlib.sha256(data)
+threads = [threading.Thread(target=work) for work in (feed, hand_on, spin)]
+for thread in threads:
+    thread.start()
+for _ in range(50):
+    device.launch(kernel)
+    device.synchronize()
+    batches.get()
+device.launch(kernel)
+device.synchronize()
+over = True
+for thread in threads:
+    thread.join()
+"""
+
+
+def causes_of(build, root, folder, program, *args):
+    """Of a Python program, without host probes."""
+    (folder / "program.py").write_text(program)
+    shutil.rmtree(folder / "gpushim-out", ignore_errors=True)  # of an attempt before
+    command = [str(build / "gpushim"), "run", "--host", "off", "--", lab.PYTHON if os.path.exists(lab.PYTHON) else "python3",
+               str(folder / "program.py"), str(root / "tests/workloads"), *args]
+    done = subprocess.run(command, cwd=folder, env=lab.environment(build, folder, faults.Plan(["program.py"])), capture_output=True, text=True,
+                          timeout=60)
+    assert done.returncode == 0, done.stderr
+    return lab.report(build, folder)["devices"][0]["causes"]
+
+
 def test_a_named_pipe_is_no_disk(build, root, tmp_path):
     """The first look at an interpreter takes long, as its code is learnt: there are some after it."""
-    (tmp_path / "fifo.py").write_text(FIFO)
-    plan = faults.Plan(["fifo.py"])
-    command = [str(build / "gpushim"), "run", "--host", "off", "--", lab.PYTHON if os.path.exists(lab.PYTHON) else "python3",
-               str(tmp_path / "fifo.py"), str(root / "tests/workloads"), str(tmp_path / "batches")]
-
     def attempt():
         (tmp_path / "batches").unlink(missing_ok=True)
-        done = subprocess.run(command, cwd=tmp_path, env=lab.environment(build, tmp_path, plan), capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
-        causes = lab.report(build, tmp_path)["devices"][0]["causes"]
+        causes = causes_of(build, root, tmp_path, FIFO, str(tmp_path / "batches"))
         assert causes["input-wait"] > 100 * MS and causes["input-storage"] < 5 * MS, causes
+    once_in(3, attempt)
+
+
+def test_who_spins_has_no_lock(build, root, tmp_path):
+    def attempt():
+        causes = causes_of(build, root, tmp_path, SPINNER)
+        assert causes["host-lock"] < 5 * MS and causes["unexplained"] + causes["input-wait"] > 100 * MS, causes
     once_in(3, attempt)
