@@ -255,7 +255,8 @@ static void what_is_gone_bounds_nothing(void **state)
 
 /* ---- whose calls -------------------------------------------------------------------------------------------------------- */
 
-#define PROCESS(pid) "process " #pid " level=cupti exited=1 end=100ms\nthread " #pid " main\ndevice 0 uuid=0\nstream 1\n"
+#define PROCESS(pid) \
+	"process " #pid " level=cupti exited=1 end=100ms\nthread " #pid " main\ndevice 0 uuid=0\nstream 1\n"
 #define WORK(ms, seq, until)                                                        \
 	"launch t=" #ms "000us.." #ms "005us stream=1 seq=" #seq " kernel=step\n"   \
 	"activity t=" #ms "010us.." #ms "500us stream=1 seq=" #seq " kernel=step\n" \
