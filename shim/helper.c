@@ -28,10 +28,11 @@
 #include "stream.h"
 
 /* How long it sleeps. While work may be outstanding unmarked, a silence must be seen within 200 us and its end located within
- * 500. While every thread that matters is in a driver call, until one of them rings. Else until the next look at them is due. */
+ * 500. While every thread that matters is in a driver call, until one of them rings, or for a quarter of how long they have been there: who comes
+ * back and then does something else rings no bell, and is not to be missed for longer than it was waited for. Else until the next look is due. */
 #define TICK_UNMARKED_NS 300000
-#define TICK_BLOCKED_NS 20000000
-#define HARVEST_AT 96 /* … unless this many of one context's have gathered */
+#define LOOKS_WHILE_BLOCKED 4 /* times as seldom as at silent ones */
+#define HARVEST_AT 96         /* … unless this many of one context's have gathered */
 #define HARVEST_NS \
 	5000000ull /* nothing waits for an edge to be read: seldom, so that few queries meet one that has not fired */
 #define WANT_NS 500000000ull
@@ -184,7 +185,7 @@ static void helper_sleep(void)
 		slept(nanosleep(&t,
 				NULL)); /* in a burst all work is marked at once: the next launch would have to ring */
 	else if (a.any && a.all_in_call && since > clock_ticks_in(SAMPLE_NS_MIN))
-		bell_wait(HELPER_ASLEEP, TICK_BLOCKED_NS);
+		bell_wait(HELPER_ASLEEP, sample_interval_ns(since * LOOKS_WHILE_BLOCKED));
 	else /* a thread that goes on putting work in would ring at each launch: the next look is soon enough */
 		bell_wait(settings.level < GST_LEVEL_EDGES && ns == SAMPLE_NS_MIN ? HELPER_RESTS : HELPER_ASLEEP, ns);
 }
