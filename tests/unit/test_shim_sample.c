@@ -1,167 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is written of the other threads where one waits in a futex: those that may be waited for, and no others. */
-#include <pthread.h>
-#include <sys/epoll.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <poll.h>
-
 #include "shim_trace.h"
 
 #include "shim/sample.c" /* looks are taken here, one at a time */
-#include "task_file.h"
-
-#define WAIT_TRIES 20000 /* of 100 us */
+#include "standing.h"
 
 static struct ring ring;
-static uint32_t word; /* the futex */
-static uint32_t stop; /* who computes ends */
 static struct thread_slot slots_waiter;
-
-/* ---- threads that stand somewhere ---------------------------------------------------------------------------------------- */
-
-enum at { AT_FUTEX, AT_POLL, AT_READ, AT_WRITE, AT_EPOLL, AT_SLEEP, AT_COMPUTING };
-
-static struct one {
-	pthread_t id;
-	uint32_t tid;
-	enum at at;
-	const char *name;
-	int fds[2]; /* it is at the first */
-	bool lives;
-} ones[8];
-static unsigned n_ones;
-
-static void stand(const struct one *o)
-{
-	struct pollfd p = { .fd = o->fds[0], .events = POLLIN };
-	struct epoll_event event;
-	char bytes[256];
-	int epoll;
-
-	switch (o->at) {
-	case AT_FUTEX:
-		while (!__atomic_load_n(&word, __ATOMIC_ACQUIRE))
-			syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
-		break;
-	case AT_POLL: /* it takes what there is and goes on */
-		do
-			poll(&p, 1, -1);
-		while (read(o->fds[0], bytes, 1) > 0);
-		break;
-	case AT_READ:
-		while (read(o->fds[0], bytes, 1) > 0)
-			;
-		break;
-	case AT_WRITE: /* until nobody reads any more */
-		memset(bytes, 0, sizeof(bytes));
-		while (send(o->fds[0], bytes, sizeof(bytes), MSG_NOSIGNAL) > 0)
-			;
-		break;
-	case AT_EPOLL:
-		epoll = epoll_create1(EPOLL_CLOEXEC);
-		event = (struct epoll_event){ .events = EPOLLIN };
-		epoll_ctl(epoll, EPOLL_CTL_ADD, o->fds[0], &event);
-		epoll_wait(epoll, &event, 1, -1);
-		close(epoll);
-		break;
-	case AT_SLEEP:
-		while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE))
-			usleep(100000);
-		break;
-	case AT_COMPUTING:
-		while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE))
-			;
-		break;
-	}
-}
-
-static void *live(void *arg)
-{
-	struct one *o = arg;
-
-	if (o->name)
-		prctl(PR_SET_NAME, o->name);
-	__atomic_store_n(&o->tid, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
-	stand(o);
-	return NULL;
-}
-
-static bool is_at(enum at at, long nr)
-{
-	switch (at) {
-	case AT_FUTEX:
-		return nr == SYS_futex;
-	case AT_POLL:
-		return sample_file_is_poll(nr);
-	case AT_READ:
-		return nr == SYS_read;
-	case AT_WRITE:
-		return nr == SYS_sendto;
-	case AT_EPOLL:
-#ifdef SYS_epoll_wait
-		if (nr == SYS_epoll_wait)
-			return true;
-#endif
-		return nr == SYS_epoll_pwait;
-	case AT_SLEEP:
-		return nr == SYS_clock_nanosleep || nr == SYS_nanosleep;
-	case AT_COMPUTING:
-		break;
-	}
-	return false;
-}
-
-/* As the kernel says: "running", or the number of a system call. */
-static bool stands_there(const struct one *o)
-{
-	char text[256];
-
-	if (!task_file_read(text, sizeof(text), o->tid, "syscall"))
-		return false;
-	if (strncmp(text, "running", 7) == 0)
-		return o->at == AT_COMPUTING;
-	return is_at(o->at, strtol(text, NULL, 10));
-}
-
-/* False: the kernel says nothing of this kind (an emulator, a sandbox). */
-static bool await(const struct one *o)
-{
-	for (int i = 0; i < WAIT_TRIES; i++) {
-		if (stands_there(o))
-			return true;
-		usleep(100);
-	}
-	return false;
-}
-
-static struct one *start(enum at at, const char *name)
-{
-	struct one *o = &ones[n_ones++];
-
-	*o = (struct one){ .at = at, .name = name };
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, o->fds), 0);
-	o->lives = pthread_create(&o->id, NULL, live, o) == 0;
-	assert_true(o->lives);
-	while (!__atomic_load_n(&o->tid, __ATOMIC_ACQUIRE))
-		usleep(100);
-	return o;
-}
-
-static void end_all(void)
-{
-	__atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&word, 1, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
-	for (struct one *o = ones; o < ones + n_ones; o++) {
-		shutdown(o->fds[1], SHUT_RDWR);
-		if (o->lives)
-			pthread_join(o->id, NULL);
-		close(o->fds[0]);
-		close(o->fds[1]);
-	}
-	n_ones = 0;
-}
 
 /* It may be over before the walk of the waiting thread's stack is. */
 static bool ends_while_the_stack_is_walked;
@@ -221,7 +66,8 @@ static bool begin_waiting(void)
 
 static int begin(void **state)
 {
-	stop = word = 0;
+	stop = 0;
+	memset(&mutex, 0, sizeof(mutex));
 	ends_while_the_stack_is_walked = false;
 	sample_others_forget();
 	if (set_up(state) != 0)
@@ -388,6 +234,37 @@ static void the_others_are_of_the_same_time(void **state)
 	assert_int_equal(found[0].tid, tid);
 }
 
+/* By what it says itself; though it computes nothing, and waits for nothing that others give. */
+static void who_has_the_lock_is_written_wherever_it_is(void **state)
+{
+	struct one *o;
+
+	(void)state;
+	if (!begin_waiting())
+		skip();
+	o = start(AT_SLEEP, NULL);
+	assert_true(await(o));
+	assert_true(await(start(AT_SLEEP, NULL)));
+	assert_int_equal(look(), 0);
+	mutex.lock = 2; /* taken, and waited for */
+	mutex.owner = o->tid;
+	assert_int_equal(look(), 1);
+	assert_int_equal(found[0].tid, o->tid);
+	assert_int_equal(found[0].flags, GST_SAMPLE_HOLDS);
+	mutex.owner = (uint32_t)syscall(SYS_gettid); /* the recorder's own */
+	assert_int_equal(look(), 0);
+	mutex.owner = 0x3fffffff; /* nobody's */
+	assert_int_equal(look(), 0);
+	start(AT_COMPUTING, NULL);
+	mutex.owner = ones[n_ones - 1].tid;
+	assert_true(await(&ones[n_ones - 1]));
+	assert_int_equal(look(), 1);
+	assert_int_equal(found[0].flags, GST_SAMPLE_HOLDS);
+	mutex.owner = 0;
+	assert_int_equal(look(), 1);
+	assert_int_equal(found[0].flags, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -398,6 +275,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(who_computes_outside_of_the_driver_may_hold_it, begin, end),
 		cmocka_unit_test_setup_teardown(the_threads_of_libraries_hold_nothing, begin, end),
 		cmocka_unit_test_setup_teardown(the_others_are_of_the_same_time, begin, end),
+		cmocka_unit_test_setup_teardown(who_has_the_lock_is_written_wherever_it_is, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
