@@ -220,7 +220,8 @@ static void test_ours_are_known_as_long_as_they_live(void **state)
 
 	(void)state;
 	for (int i = 0; i < OWN_THREADS_KNOWN + 4; i++) {
-		own = may_end = 0;
+		__atomic_store_n(&own, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&may_end, 0, __ATOMIC_RELAXED);
 		assert_true(own_thread_start(&thread));
 		while (!__atomic_load_n(&own, __ATOMIC_ACQUIRE))
 			usleep(100);

@@ -42,6 +42,18 @@ static uint32_t in_stock(void)
 	return __atomic_load_n(&ready, __ATOMIC_RELAXED);
 }
 
+/* Where none was to be had (the limit, a full disk), who needs one finds that out, and no look tries again. */
+static void one_that_cannot_be_had_is_tried_once(void **state)
+{
+	(void)state;
+	stock_begin();
+	assert_int_equal(wanted, 1);
+	wanted = 0; /* as stock_work() leaves it */
+	stock_begin();
+	assert_int_equal(wanted, 0);
+	stock_forget();
+}
+
 static void a_segment_that_is_nearly_full_has_a_successor(void **state)
 {
 	uint32_t first = me->ring.thread_seq;
@@ -65,23 +77,11 @@ static void a_segment_that_is_nearly_full_has_a_successor(void **state)
 	assert_int_equal(in_stock(), 0);
 }
 
-/* Where none was to be had (the limit, a full disk), who needs one finds that out, and no look tries again. */
-static void one_that_cannot_be_had_is_tried_once(void **state)
-{
-	(void)state;
-	stock_forget();
-	stock_begin();
-	assert_int_equal(wanted, 1);
-	wanted = 0; /* as stock_work() leaves it */
-	stock_begin();
-	assert_int_equal(wanted, 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_segment_that_is_nearly_full_has_a_successor, set_up),
 		cmocka_unit_test_setup(one_that_cannot_be_had_is_tried_once, set_up),
+		cmocka_unit_test_setup(a_segment_that_is_nearly_full_has_a_successor, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);
