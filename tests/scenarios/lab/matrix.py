@@ -6,9 +6,10 @@ more than others; the worse of both is held to the threshold."""
 
 from collections import Counter
 
+import due_advice
 import score
 
-PROBED = {"overall": 0.95, "cause": 0.90, "mixture": 0.90, "unexplained": 0.03, "wrong": 0.02, "control": 0.01}
+PROBED = {"overall": 0.95, "cause": 0.90, "mixture": 0.90, "unexplained": 0.03, "wrong": 0.02, "control": 0.01, "advice": 0.95}
 BLIND = {"overall": 0.70, "wrong": 0.05}
 ENOUGH_NS = 20_000_000  # a cause that was true for less of the time is not judged
 
@@ -82,6 +83,7 @@ class Answer:
         self.all = Total(faults, self.probed)
         self.scenarios = {name: Total(own, self.probed) for name, own in by(faults, "scenario").items()}
         self.mixtures = {name: total for name, total in self.scenarios.items() if scenarios[name].kind == "mixture"}
+        self.advised = due_advice.rows(faults)
         self.seeds = {record["seed"] for record in good}
 
     def mean(self, what):
@@ -104,6 +106,11 @@ class Answer:
         runs = self.controls[name]
         claimed = sum(sum(run["control"]["claimed"].values()) for run in runs)
         return claimed / (sum(run["span"] for run in runs) or 1), max(run["control"]["share"] for run in runs)
+
+    def against_controls(self):
+        """[(control, seed, advice's id, share of the span), …] of those that are worth a mention."""
+        return [(record["scenario"], record["seed"], name, share) for runs in self.controls.values() for record in runs
+                for name, share in record["control"].get("advice", ()) if share > self.limits.get("control", 0.01)]
 
     def complaints(self):
         for record in self.bad:
@@ -129,6 +136,11 @@ class Answer:
             share, _ = self.control(name)
             if share > self.limits["control"]:
                 yield f"control {name}: {share:.2%} of the span, {self.limits['control']:.0%} is allowed"
+        for cause, row in self.advised.items():
+            if row.said < self.limits["advice"] * row.due:
+                yield f"advice against {cause}: in {row.said} of {row.due} runs, {self.limits['advice']:.0%} is asked for"
+        for name, seed, advice, share in self.against_controls():
+            yield f"control {name}, seed {seed}: advice {advice} for {share:.2%} of the span"
 
     def as_json(self):
         return {"how": self.how, "seeds": sorted(self.seeds), "runs": self.all.runs + sum(map(len, self.controls.values())),
@@ -141,5 +153,7 @@ class Answer:
                                      "fault_itself_right": total.own_right / (total.own or 1), "not_scored_no_cpu_ns": total.queued}
                               for name, total in self.scenarios.items()},
                 "controls": {name: dict(zip(("share", "worst_run"), self.control(name))) for name in self.controls},
+                "advice": {cause: {"ids": sorted(row.ids), "due": row.due, "said": row.said, "near": row.near(), "median": row.median()}
+                           for cause, row in self.advised.items()},
                 "missed": list(self.complaints()),
                 "left_out": [[record["scenario"], record["seed"], record["left_out"]] for record in self.left_out]}

@@ -9,6 +9,7 @@ import traceback
 from pathlib import Path
 
 import conservation
+import due_advice
 import lab
 import run_queue
 import score
@@ -72,7 +73,9 @@ def record_of(result, report, spans, waits, scenario):
     made["claimed"] = dict(result.claimed)
     if scenario.kind == "control":
         share, claimed = score.control_share(spans, report, waits, FAULTS_OF_A_CONTROL)
-        made["control"] = {"share": share, "claimed": dict(claimed)}
+        made["control"] = {"share": share, "claimed": dict(claimed), "advice": due_advice.of_control(report, FAULTS_OF_A_CONTROL)}
+    elif scenario.suite != "further":
+        made["advised"] = due_advice.of_run(result, report)
     return made
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The answer as tables: Markdown, which a terminal shows as well."""
 
+import due_advice
 import score
 
 SHOWN = 0.0005  # of a row; less is left empty
@@ -58,6 +59,13 @@ def controls(answer):
     return table(["control", "runs", "% of the span on a fault's cause", "worst run"], rows)
 
 
+def advice(answer):
+    rows = [[cause, ", ".join(sorted(row.ids)) or "–", str(row.due), str(row.said), percent(row.near(), row.said), f"{100 * row.median():.0f}"]
+            for cause, row in answer.advised.items()]
+    return table(["cause", "advice", "runs where due", "given", f"% within {100 * due_advice.NEAR:.0f} % of the truth",
+                  "lost, % of the truth (median)"], rows)
+
+
 def told(answer):
     parts = [f"## {WAYS[answer.how]}\n", overall(answer), f"### True × given, % of the true cause's idle time\n\n{matrix(answer.all)}"]
     if answer.all.decades:
@@ -65,6 +73,8 @@ def told(answer):
     parts.append(f"### By scenario\n\n{scenarios(answer)}")
     if answer.controls:
         parts.append(f"### Controls\n\n{controls(answer)}")
+    if answer.advised:
+        parts.append(f"### Advice\n\n{advice(answer)}")
     missed, asked = list(answer.complaints()), ", ".join(f"{what} {100 * limit:.0f}" for what, limit in answer.limits.items())
     found = "Missed:\n\n" + "\n".join(f"- {line}" for line in missed) if missed else "All of it met."
     parts.append(f"### Held to\n\nIn percent: {asked}. {found}\n")

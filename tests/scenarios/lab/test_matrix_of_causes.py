@@ -4,6 +4,7 @@
 from collections import Counter
 from types import SimpleNamespace
 
+import due_advice
 import matrix
 import pytest
 import run_scenarios
@@ -140,3 +141,43 @@ def test_a_file_that_was_cut_is_none(tmp_path):
 
 def test_seeds():
     assert run_scenarios.numbers("21-23,7") == [21, 22, 23, 7]
+
+
+# ---- advice ------------------------------------------------------------------------------------------------------------------------------
+
+def advised(*advice):
+    return {"advice": [{"id": name, "cause": cause, "device": 0, "lost_ns": ms * MS} for name, cause, ms in advice],
+            "recoverable": [{"device": 0, "id": "launch-bound", "likely_ns": 3 * MS}], "devices": [{"device": 0, "span_ns": 100 * MS}]}
+
+
+def result_of(*cells):
+    return SimpleNamespace(span=100 * MS, matrix=Counter({(true, given): ms * MS for true, given, ms in cells}))
+
+
+def test_advice_is_due_where_its_cause_is():
+    """Sleeping for 20 %, a lock for 4; of launches some is but likely; what is right between the faults is the synchronise's."""
+    result = result_of(("host-sleep", "host-sleep", 15), ("host-sleep", "host-lock", 5), ("host-lock", "host-lock", 4),
+                       ("launch-bound", "launch-bound", 10), ("sync-bubble", "sync-bubble", 10), ("loop", "sync-bubble", 2), ("loop", "none", 50))
+    report = advised(("no-sleep", "host-sleep", 15), ("cuda-graphs", "launch-bound", 7), ("host-code", "host-compute", 5))
+    assert due_advice.of_run(result, report) == [["host-sleep", 20 * MS, {"no-sleep": 15 * MS}], ["launch-bound", 10 * MS, {"cuda-graphs": 10 * MS}],
+                                                 ["sync-bubble", 12 * MS, {}]]
+
+
+def test_advice_that_is_missing_or_off():
+    runs_of = [record("sleep", ("host-sleep", "host-sleep", 100), advised=[["host-sleep", 100 * MS, said]])
+               for said in ({"no-sleep": 100 * MS}, {"no-sleep": 80 * MS}, {})]
+    answer = matrix.Answer(runs_of, SCENARIOS, "ebpf")
+    row = answer.advised["host-sleep"]
+    assert (row.due, row.said, row.near(), row.median(), row.ids) == (3, 2, 1, 0.9, {"no-sleep"})
+    assert list(answer.complaints()) == ["advice against host-sleep: in 2 of 3 runs, 95% is asked for"]
+    assert "| host-sleep | no-sleep | 3 | 2 | 50.0 | 90 |" in tables.told(answer)
+
+
+def test_no_advice_in_controls():
+    """But of a cause that is no fault's, and of what is next to nothing."""
+    said = due_advice.of_control(advised(("no-sleep", "host-sleep", 2), ("no-sleep", "host-sleep", 1), ("host-code", "host-compute", 9)),
+                                 runs.FAULTS_OF_A_CONTROL)
+    assert said == [["no-sleep", 0.02], ["no-sleep", 0.01]]
+    control = record("plain", control={"share": 0.0, "claimed": {}, "advice": said})
+    answer = matrix.Answer([control, record("read", (*["input-storage"] * 2, 10))], SCENARIOS, "ebpf")
+    assert list(answer.complaints()) == ["control plain, seed 21: advice no-sleep for 2.00% of the span"]
