@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#include "text.h"
+
+#define STACKS_ASKED 4096 /* a program has hundreds; a file may hold any number */
+
 static const char *const names[FRAMEWORK_COUNT] = { "none", "pytorch", "jax", "tensorflow", "tinygrad" };
 
 const char *framework_name(enum framework f)
@@ -10,39 +14,90 @@ const char *framework_name(enum framework f)
 	return names[f];
 }
 
-/* Parts of paths: of libraries that stacks go through, of Python files. */
-static const struct {
-	const char *part;
+struct mark {
+	const char *begin;
 	enum framework framework;
-} marks[] = {
-	{ "/libtorch", FRAMEWORK_PYTORCH },
-	{ "/torch/", FRAMEWORK_PYTORCH },
-	{ "/libc10", FRAMEWORK_PYTORCH },
-	{ "/jaxlib/", FRAMEWORK_JAX },
-	{ "/jax/", FRAMEWORK_JAX },
-	{ "/xla_extension", FRAMEWORK_JAX },
-	{ "/tensorflow/", FRAMEWORK_TENSORFLOW },
-	{ "/libtensorflow", FRAMEWORK_TENSORFLOW },
-	{ "/tinygrad/", FRAMEWORK_TINYGRAD },
 };
 
-static enum framework by_path(const char *path)
+/* Folders in a place where packages are installed. */
+static const struct mark packages[] = {
+	{ "torch/", FRAMEWORK_PYTORCH },
+	{ "jax/", FRAMEWORK_JAX },
+	{ "jaxlib/", FRAMEWORK_JAX },
+	{ "jax_plugins/", FRAMEWORK_JAX },
+	{ "tensorflow/", FRAMEWORK_TENSORFLOW },
+	{ "tinygrad/", FRAMEWORK_TINYGRAD },
+};
+
+/* Files, wherever they are. */
+static const struct mark libraries[] = {
+	{ "libtorch", FRAMEWORK_PYTORCH },         { "libc10.", FRAMEWORK_PYTORCH },
+	{ "libc10_", FRAMEWORK_PYTORCH },          { "xla_extension", FRAMEWORK_JAX },
+	{ "xla_cuda_plugin", FRAMEWORK_JAX },      { "libjax", FRAMEWORK_JAX },
+	{ "libtensorflow", FRAMEWORK_TENSORFLOW },
+};
+
+/* Source trees from which they are used: a folder of that name alone may be anybody's. */
+static const struct mark trees[] = {
+	{ "/pytorch/torch/", FRAMEWORK_PYTORCH },
+	{ "/jax/jax/_src/", FRAMEWORK_JAX },
+	{ "/tinygrad/tinygrad/", FRAMEWORK_TINYGRAD },
+};
+
+#define COUNT(marks) (sizeof(marks) / sizeof(*(marks)))
+
+static enum framework by_begin(const struct mark *marks, size_t n, const char *text)
 {
-	for (size_t i = 0; path && i < sizeof(marks) / sizeof(*marks); i++)
-		if (strstr(path, marks[i].part))
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(text, marks[i].begin, strlen(marks[i].begin)) == 0)
 			return marks[i].framework;
 	return FRAMEWORK_NONE;
 }
 
-static enum framework by_stacks(const struct stacks *s)
+static enum framework by_package(const char *path, const char *place)
 {
-	enum framework f = FRAMEWORK_NONE;
+	const char *at = strstr(path, place);
 
-	for (size_t i = 0; i < s->n_objects && !f; i++)
-		f = by_path(s->objects[i].file.path);
-	for (size_t i = 0; i < s->n_codes && !f; i++)
-		f = by_path(s->codes[i].file);
+	return at ? by_begin(packages, COUNT(packages), at + strlen(place)) : FRAMEWORK_NONE;
+}
+
+enum framework framework_by_path(const char *path)
+{
+	enum framework f = by_package(path, "/site-packages/");
+
+	f = f ? f : by_package(path, "/dist-packages/");
+	f = f ? f : by_begin(libraries, COUNT(libraries), text_base(path));
+	for (size_t i = 0; i < COUNT(trees) && !f; i++)
+		if (strstr(path, trees[i].begin))
+			f = trees[i].framework;
 	return f;
+}
+
+/* The innermost one: a program may hand data of one to another. */
+static enum framework of_stack(const struct stack *s)
+{
+	for (size_t i = 0; i < s->n_frames; i++) {
+		const struct frame *frame = &s->frames[i];
+		const char *path = frame->python ? frame->file : frame->object ? frame->object->file.path : NULL;
+		enum framework f = path ? framework_by_path(path) : FRAMEWORK_NONE;
+
+		if (f)
+			return f;
+	}
+	return FRAMEWORK_NONE;
+}
+
+enum framework framework_by_stacks(const struct stacks *s)
+{
+	size_t votes[FRAMEWORK_COUNT] = { 0 }, n = s->n < STACKS_ASKED ? s->n : STACKS_ASKED;
+	enum framework most = FRAMEWORK_NONE;
+
+	for (size_t i = 0; i < n; i++)
+		votes[of_stack(&s->all[i])]++;
+	for (enum framework f = FRAMEWORK_NONE + 1; f < FRAMEWORK_COUNT; f++)
+		if (votes[f] > (most ? votes[most] : 0))
+			most = f;
+	return most;
 }
 
 /* PyTorch names its loader's processes and threads: pt_data_worker, pt_data_pin, pt_main_thread. */
@@ -59,7 +114,7 @@ static bool torch_tasks(const struct run *run)
 enum framework framework_of(const struct run *run)
 {
 	for (size_t i = 0; i < run->n_traces; i++) {
-		enum framework f = by_stacks(&run->traces[i]->stacks);
+		enum framework f = framework_by_stacks(&run->traces[i]->stacks);
 
 		if (run->traces[i]->memory.n_blocks) /* only PyTorch's allocator tells of its blocks */
 			return FRAMEWORK_PYTORCH;

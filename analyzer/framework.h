@@ -9,3 +9,8 @@ enum framework { FRAMEWORK_NONE, FRAMEWORK_PYTORCH, FRAMEWORK_JAX, FRAMEWORK_TEN
 /* Of the run's processes, the first that shows one. */
 enum framework framework_of(const struct run *run);
 const char *framework_name(enum framework f); /* "pytorch"; "none": the driver is all that is seen */
+
+/* Parts of it. By the path of a library that is on a stack, or of a Python file; NONE: it may be anybody's, whatever folder it is in. */
+enum framework framework_by_path(const char *path);
+/* That of most stacks, each of which is the innermost one's: a program may use one for its data and another for what it computes. */
+enum framework framework_by_stacks(const struct stacks *s);
