@@ -102,10 +102,8 @@ static bool measured_kernels(struct advisor *a, uint64_t *n, int64_t *median)
 		if (d->ops[i].exact && d->ops[i].count == 1)
 			ns[(*n)++] = d->ops[i].end_ns - d->ops[i].begin_ns;
 	}
-	if (ns)
-		array_sort(ns, *n, sizeof(*ns), array_by_int64);
 	enough = ns && *n && *n >= all / 2;
-	*median = enough ? ns[*n / 2] : 0;
+	*median = enough ? array_median(ns, *n) : 0;
 	free(ns);
 	return enough;
 }

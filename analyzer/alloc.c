@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "alloc.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 
 void *array_new(size_t n, size_t size)
@@ -46,4 +45,34 @@ int array_by_double(const void *a, const void *b)
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
+}
+
+/* Half of how far they are apart, which may be more than an int64_t holds. */
+static int64_t between(int64_t low, int64_t high)
+{
+	return low + (int64_t)(((uint64_t)high - (uint64_t)low) / 2);
+}
+
+int64_t array_median(int64_t *values, size_t n)
+{
+	if (n == 0)
+		return 0;
+	array_sort(values, n, sizeof(*values), array_by_int64);
+	return n % 2 ? values[n / 2] : between(values[n / 2 - 1], values[n / 2]);
+}
+
+int64_t array_median_low(int64_t *values, size_t n)
+{
+	if (n == 0)
+		return 0;
+	array_sort(values, n, sizeof(*values), array_by_int64);
+	return values[(n - 1) / 2];
+}
+
+double array_median_double(double *values, size_t n)
+{
+	if (n == 0)
+		return 0;
+	array_sort(values, n, sizeof(*values), array_by_double);
+	return n % 2 ? values[n / 2] : values[n / 2 - 1] / 2 + values[n / 2] / 2;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* n zeroed elements, at least one, so that NULL always means "no memory". */
 void *array_new(size_t n, size_t size);
@@ -26,6 +27,12 @@ void array_sort(void *array, size_t n, size_t size, int (*compare)(const void *,
 /* For array_sort and qsort: int64_t and double, the least first. */
 int array_by_int64(const void *a, const void *b);
 int array_by_double(const void *a, const void *b);
+
+/* The median of n values, which are sorted then: of an even number the middle of the two there. 0 of none. */
+int64_t array_median(int64_t *values, size_t n);
+double array_median_double(double *values, size_t n);
+/* … of an even number the lower one: it is one of the values. */
+int64_t array_median_low(int64_t *values, size_t n);
 
 /* The first of n elements, sorted, that does not come before the key; n where all do. */
 static inline size_t array_first(const void *array, size_t n, size_t size, bool (*before)(const void *element, const void *key),

@@ -107,8 +107,7 @@ static bool measure_latency(struct arrivals *a, const struct mark *marks, size_t
 		if (a->t->edges[i].kind == GST_EDGE_START && a->t->edges[i].stream != GST_NONE)
 			n = add_latency(a, took, n, &a->t->edges[i], &firings[i]);
 	if (n) {
-		array_sort(took, n, sizeof(*took), array_by_double);
-		a->latency_ns = took[n / 2];
+		a->latency_ns = array_median_double(took, n);
 		a->latency_error_ns /= (double)n;
 	}
 	a->n_latencies = n;

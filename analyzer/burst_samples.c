@@ -196,8 +196,7 @@ static bool measure_calls(struct finder *f)
 		for (size_t i = 0; i < out->n; i++)
 			if (out->at[i].call->family == family)
 				took[n++] = out->at[i].call->end_ns - out->at[i].entered_ns;
-		array_sort(took, n, sizeof(*took), array_by_int64);
-		f->held_ns[family] = n ? 2 * took[n / 2] + 1000 : 0;
+		f->held_ns[family] = n ? 2 * array_median(took, n) + 1000 : 0;
 	}
 	free(took);
 	return took != NULL;

@@ -82,7 +82,7 @@ static int by_ticks(const void *a, const void *b)
 	return (x->ticks > y->ticks) - (x->ticks < y->ticks);
 }
 
-/* The median of the rates from each anchor to the next: a nonsense one spoils two. `rates` is room for them. */
+/* The median of the rates from each anchor to the next: a nonsense one spoils two. 0: there is none. `rates` is room for them. */
 static double median_rate(const struct clock *c, double baseline_ns, double *rates)
 {
 	size_t n = 0;
@@ -94,10 +94,7 @@ static double median_rate(const struct clock *c, double baseline_ns, double *rat
 		if (ticks > 0 && ns > baseline_ns && ns / ticks >= RATE_MIN && ns / ticks <= RATE_MAX)
 			rates[n++] = ns / ticks;
 	}
-	if (n == 0)
-		return 0;
-	qsort(rates, n, sizeof(*rates), array_by_double);
-	return rates[n / 2];
+	return array_median_double(rates, n);
 }
 
 static bool agree(const struct point *before, const struct point *p, double rate)

@@ -166,8 +166,7 @@ bool device_clock_fit(struct device_fit *out, const struct trace *t, const struc
 		out->residual_ns = max64(out->residual_ns, f->residual_ns);
 	}
 	if (out->edges) {
-		array_sort(errors, out->edges, sizeof(*errors), array_by_int64);
-		out->median_error_ns = errors[out->edges / 2];
+		out->median_error_ns = array_median(errors, out->edges);
 		set_drift(out, placed, out->edges);
 	}
 	ok = errors && placed;

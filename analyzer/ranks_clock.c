@@ -132,12 +132,6 @@ static int64_t on_reference(const struct aligner *a, const struct rank_part *p)
 	return sum64(end_ns, fit_away(&a->fits[clock_of(a, p)], end_ns));
 }
 
-static int64_t median_of(int64_t *values, size_t n)
-{
-	qsort(values, n, sizeof(*values), array_by_int64);
-	return n % 2 ? values[n / 2] : middle64(values[n / 2 - 1], values[n / 2]);
-}
-
 /* What a collective says about clocks that are not aligned yet, from those that are. */
 static bool add_points(struct aligner *a, const struct rank_collective *c)
 {
@@ -150,7 +144,7 @@ static bool add_points(struct aligner *a, const struct rank_collective *c)
 			a->ends[known++] = on_reference(a, &a->r->parts[i]);
 	if (!known)
 		return true;
-	end_ns = median_of(a->ends, known);
+	end_ns = array_median(a->ends, known);
 	for (size_t i = c->first; i < c->first + c->n; i++) {
 		const struct rank_part *p = &a->r->parts[i];
 

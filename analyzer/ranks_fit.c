@@ -32,12 +32,6 @@ static int by_time(const void *a, const void *b)
 	return (p->away_ns > q->away_ns) - (p->away_ns < q->away_ns);
 }
 
-static double median(double *values, size_t n)
-{
-	qsort(values, n, sizeof(*values), array_by_double);
-	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 /* Of the points from first on; room has place for n numbers. */
 static struct xy middle(const struct xy *first, size_t n, double *room)
 {
@@ -45,10 +39,10 @@ static struct xy middle(const struct xy *first, size_t n, double *room)
 
 	for (size_t i = 0; i < n; i++)
 		room[i] = first[i].x;
-	m.x = median(room, n);
+	m.x = array_median_double(room, n);
 	for (size_t i = 0; i < n; i++)
 		room[i] = first[i].y;
-	m.y = median(room, n);
+	m.y = array_median_double(room, n);
 	return m;
 }
 
@@ -62,7 +56,7 @@ static double slope_of(const struct xy *w, size_t n)
 		for (size_t k = i + 1; k < n; k++)
 			if (w[k].x - w[i].x > 0 && w[k].x - w[i].x >= least)
 				slopes[found++] = (w[k].y - w[i].y) / (w[k].x - w[i].x);
-	return found ? fmax(-DRIFT_MAX, fmin(median(slopes, found), DRIFT_MAX)) : 0;
+	return found ? fmax(-DRIFT_MAX, fmin(array_median_double(slopes, found), DRIFT_MAX)) : 0;
 }
 
 static struct line robust(const struct xy *points, size_t n, double *room)
@@ -79,7 +73,7 @@ static struct line robust(const struct xy *points, size_t n, double *room)
 	l.slope = slope_of(w, windows);
 	for (size_t i = 0; i < windows; i++)
 		room[i] = w[i].y - l.slope * w[i].x;
-	l.at_0 = median(room, windows);
+	l.at_0 = array_median_double(room, windows);
 	return l;
 }
 
@@ -129,8 +123,7 @@ static struct xy *small_numbers(const struct fit_point *points, size_t n, int64_
 	}
 	for (size_t i = 0; i < n; i++)
 		away[i] = points[i].away_ns;
-	qsort(away, n, sizeof(*away), array_by_int64);
-	*middle_ns = clamp64(away[n / 2], -FAR, FAR);
+	*middle_ns = clamp64(array_median(away, n), -FAR, FAR);
 	free(away);
 	for (size_t i = 0; i < n; i++)
 		small[i] = (struct xy){ (double)(points[i].at_ns - points[0].at_ns),
@@ -155,7 +148,7 @@ bool fit_line(struct fit *out, struct fit_point *points, size_t n)
 	l = robust(small, n, room);
 	for (size_t i = 0; i < n; i++)
 		room[i] = distance(&l, &small[i]);
-	l = refined(l, small, n, NEAR_NS + NEAR * median(room, n));
+	l = refined(l, small, n, NEAR_NS + NEAR * array_median_double(room, n));
 	*out = (struct fit){ points[0].at_ns, sum64(middle_ns, (int64_t)llround(l.at_0)), l.slope };
 	free(small);
 	free(room);

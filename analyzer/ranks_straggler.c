@@ -112,12 +112,6 @@ static void look(const struct looker *l, const struct rank_part *before, const s
 	add_doings(l, device, begin, end, out->ns, longest);
 }
 
-static int64_t median(int64_t *values, size_t n)
-{
-	qsort(values, n, sizeof(*values), array_by_int64);
-	return n % 2 ? values[n / 2] : middle64(values[n / 2 - 1], values[n / 2]);
-}
-
 struct sums {
 	int64_t own[RANK_DOINGS], median[RANK_DOINGS], late_ns;
 	struct straggler longest[CAUSE_COUNT];
@@ -146,7 +140,7 @@ static bool compare(const struct looker *l, const struct rank_collective *before
 		for (size_t i = 0; i < c->n; i++)
 			if (&all[i] != last)
 				l->values[n++] = what == RANK_DOINGS ? all[i].all_ns : all[i].ns[what];
-		ns = median(l->values, n);
+		ns = array_median(l->values, n);
 		if (what == RANK_DOINGS) {
 			sums->late_ns = sum64(sums->late_ns, own - ns);
 			break;

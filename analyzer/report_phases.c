@@ -103,7 +103,6 @@ static bool steps_line(const struct page *p, const struct summary *s, const stru
 		idle = sum64(idle, step->idle_ns);
 		idlest = !idlest || step->idle_ns > idlest->idle_ns ? step : idlest;
 	}
-	array_sort(lengths, n, sizeof(*lengths), array_by_int64);
 	if (s->n_devices > 1)
 		snprintf(device, sizeof(device), "device %" PRIu32 ": ", d->number);
 	if (n)
@@ -111,9 +110,9 @@ static bool steps_line(const struct page *p, const struct summary *s, const stru
 			line, sizeof(line),
 			"%s%s steps (%s to %s), half of them within %s; the device was idle in %s of them, longest in %s: %s",
 			device, text_count(count, n), step_name(name, sizeof(name), first->step),
-			step_name(last_name, sizeof(last_name), last->step), text_duration(half, lengths[n / 2]),
-			text_percent(share, idle, whole), step_name(worst, sizeof(worst), idlest->step),
-			text_duration(most, idlest->idle_ns));
+			step_name(last_name, sizeof(last_name), last->step),
+			text_duration(half, array_median(lengths, n)), text_percent(share, idle, whole),
+			step_name(worst, sizeof(worst), idlest->step), text_duration(most, idlest->idle_ns));
 	free(lengths);
 	if (!n)
 		return true;

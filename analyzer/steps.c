@@ -246,8 +246,8 @@ static bool end_last(struct trace_steps *s)
 		return false;
 	for (size_t i = 0; i + 1 < s->n; i++)
 		lengths[i] = s->at[i].end_ns - s->at[i].begin_ns;
-	array_sort(lengths, s->n - 1, sizeof(*lengths), array_by_int64);
-	last->end_ns = max64(last->end_ns, min64(last->begin_ns + lengths[(s->n - 1) / 2], s->trace->end_ns));
+	last->end_ns =
+		max64(last->end_ns, min64(sum64(last->begin_ns, array_median(lengths, s->n - 1)), s->trace->end_ns));
 	free(lengths);
 	return true;
 }

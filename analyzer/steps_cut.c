@@ -49,8 +49,7 @@ static int64_t *usual_pauses(const struct step_tokens *s, const struct period *p
 	for (size_t i = 0; usual && i < p->length; i++) {
 		for (size_t k = 0; k < n; k++)
 			pauses[k] = token_pause(s, samples[k] + i);
-		array_sort(pauses, n, sizeof(pauses[0]), array_by_int64);
-		usual[i] = pauses[n / 2];
+		usual[i] = array_median(pauses, n);
 	}
 	return usual;
 }

@@ -211,12 +211,11 @@ static bool end_last(struct trace_steps *s, const struct loop *l, size_t end)
 	for (size_t i = 0; i + 1 < s->n; i++)
 		if (s->at[i].kind == STEP)
 			lengths[n++] = s->at[i].end_ns - s->at[i].begin_ns;
-	array_sort(lengths, n, sizeof(*lengths), array_by_int64);
 	if (end < l->s.n)
 		until = min64(until, token_call(&l->s, end)->begin_ns);
 	last->end_ns = max64(last->begin_ns, token_call(&l->s, end - 1)->end_ns);
 	if (n)
-		last->end_ns = max64(last->end_ns, min64(sum64(last->begin_ns, lengths[n / 2]), until));
+		last->end_ns = max64(last->end_ns, min64(sum64(last->begin_ns, array_median(lengths, n)), until));
 	free(lengths);
 	return true;
 }

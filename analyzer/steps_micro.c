@@ -138,10 +138,8 @@ static size_t usual_length(const struct find *f)
 
 	for (size_t i = 0; lengths && i < f->n; i++)
 		lengths[i] = (int64_t)(f->ends[i] - f->at[i]);
-	if (lengths) {
-		array_sort(lengths, f->n, sizeof(*lengths), array_by_int64);
-		usual = (size_t)lengths[(f->n - 1) / 2];
-	}
+	if (lengths)
+		usual = (size_t)array_median_low(lengths, f->n);
 	free(lengths);
 	return usual;
 }

@@ -27,13 +27,6 @@ static struct step_figures of_step(const struct step_idle *s)
 	return f;
 }
 
-/* Of an even number the lower one: it is a step's. */
-static int64_t median_of(int64_t *values, size_t n)
-{
-	array_sort(values, n, sizeof(*values), array_by_int64);
-	return values[(n - 1) / 2];
-}
-
 static void add_figures(struct steps_usual *out, const struct step_idle *steps, size_t n, int64_t *values)
 {
 	for (size_t i = 0; i < FIGURES; i++) {
@@ -49,7 +42,7 @@ static void add_figures(struct steps_usual *out, const struct step_idle *steps, 
 			values[k++] = *figure(&f, i);
 		}
 		*figure(&out->mean, i) = sum / (int64_t)k;
-		*figure(&out->median, i) = median_of(values, k);
+		*figure(&out->median, i) = array_median_low(values, k);
 	}
 }
 
@@ -66,7 +59,7 @@ static int64_t limit(const struct steps_usual *u, const struct step_idle *steps,
 
 			values[k++] = length > median ? length - median : median - length;
 		}
-	apart = median_of(values, k);
+	apart = array_median_low(values, k);
 	apart = apart > INT64_MAX / 16 ? INT64_MAX / 2 : (int64_t)(OUTLIER_DEVIATIONS * NORMAL * (double)apart);
 	return sum64(median, max64(max64(apart, median / PART), LEAST_NS));
 }

@@ -142,8 +142,7 @@ static void set_costs(struct thread_records *r, int64_t *scratch)
 			if (c->family == families[k] && is_submission(c) && !(c->flags & GST_BLOCKING))
 				scratch[n++] = c->end_ns - c->begin_ns;
 		}
-		array_sort(scratch, n, sizeof(*scratch), array_by_int64);
-		r->cost_ns[families[k]] = n < COST_CALLS ? 0 : scratch[n / 2];
+		r->cost_ns[families[k]] = n < COST_CALLS ? 0 : array_median(scratch, n);
 	}
 }
 
