@@ -246,7 +246,7 @@ static void who_has_the_lock_is_written_wherever_it_is(void **state)
 	assert_true(await(o));
 	assert_true(await(start(AT_SLEEP, NULL)));
 	assert_int_equal(look(), 0);
-	mutex.lock = 2; /* taken, and waited for */
+	__atomic_store_n(&mutex.lock, 2, __ATOMIC_RELAXED); /* taken, and waited for */
 	mutex.owner = o->tid;
 	assert_int_equal(look(), 1);
 	assert_int_equal(found[0].tid, o->tid);
