@@ -106,15 +106,34 @@ static void glance_at_others(struct others *o, const struct gst_sample *waiting)
 			stack_still_glance(&o->at[o->n++], tids[i]);
 }
 
-/* It computes, or it is one that takes data and hands them on: who has waited in a poll for as long as anybody has looked is not. */
-static bool tells(struct gst_sample *s, struct sample_file *f, uint64_t since)
+/* The third argument of the system call that it stands in. */
+static uint64_t third_argument(const struct stack_still *there)
+{
+	char *at;
+
+	strtol(there->text, &at, 10);
+	strtoull(at, &at, 16);
+	strtoull(at, &at, 16);
+	return strtoull(at, NULL, 16);
+}
+
+/* It has waited in a poll for as long as anybody has looked. */
+static bool is_furniture(const struct gst_sample *s, const struct stack_still *there, uint64_t since)
+{
+	uint64_t idle_ns = sample_file_poll_ns(s->syscall, third_argument(there));
+
+	return !sample_others_ran(s->tid, clock_ticks_in(idle_ns), since, s->ticks);
+}
+
+/* It computes, or it is one that takes data and hands them on. */
+static bool tells(struct gst_sample *s, struct sample_file *f, const struct stack_still *there, uint64_t since)
 {
 	if (s->syscall != ON_CPU) {
 		if (!sample_file_is_read(s->syscall) && !sample_file_is_poll(s->syscall))
 			return false;
 		if (!sample_file_of(f, s) || (f->kind != GST_FD_PIPE && f->kind != GST_FD_SOCKET))
 			return false;
-		if (sample_file_is_poll(s->syscall) && !sample_others_ran(s->tid, since, s->ticks))
+		if (sample_file_is_poll(s->syscall) && is_furniture(s, there, since))
 			return false;
 	}
 	return !sample_others_is_a_librarys(s->tid);
@@ -139,7 +158,7 @@ static void sample_others_of(struct ring *r, const struct others *o, uint64_t si
 		f.kind = GST_FD_NONE;
 		f.path[0] = 0;
 		read_look(&s, &o->at[i]);
-		told = s.tid == o->holder ? holds(&s, &f) : tells(&s, &f, since);
+		told = s.tid == o->holder ? holds(&s, &f) : tells(&s, &f, &o->at[i], since);
 		sample_others_note(s.tid, told);
 		if (!told)
 			continue;

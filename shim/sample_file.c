@@ -16,6 +16,7 @@
 #include "task_file.h"
 
 #define MOUNTS 64
+#define LONG_WAIT_S 1000000     /* as good as never */
 #define STALE_NS 10000000000ull /* a number may be another mount's by then */
 
 /* The thread's that looks: it is there as long as the process is; the main thread may have ended. */
@@ -43,6 +44,24 @@ bool sample_file_is_poll(long nr)
 		return true;
 #endif
 	return nr == SYS_ppoll;
+}
+
+/* A time in our own memory, which may vanish while we look. */
+static uint64_t time_at(uint64_t pointer)
+{
+	struct timespec t;
+
+	if (!pointer || !peek(&t, (const void *)(uintptr_t)pointer, sizeof(t)) || t.tv_sec < 0 ||
+	    t.tv_sec > LONG_WAIT_S)
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t sample_file_poll_ns(long nr, uint64_t wait)
+{
+	if (nr == SYS_ppoll)
+		return time_at(wait);
+	return (int32_t)wait < 0 ? 0 : (uint64_t)(uint32_t)wait * 1000000u;
 }
 
 static bool is_write(long nr)

@@ -15,6 +15,9 @@ struct sample_file {
 /* By its system call. False: that has none worth naming, or it is not to be seen (any more). */
 bool sample_file_of(struct sample_file *f, const struct gst_sample *s);
 
+/* Of a poll: ns after which it comes back though there is nothing, 0 never. wait: its third argument. */
+uint64_t sample_file_poll_ns(long nr, uint64_t wait);
+
 /* Is the system call one that takes data from its descriptor? And one that waits until there is something to be taken? */
 bool sample_file_is_read(long nr);
 bool sample_file_is_poll(long nr);

@@ -125,24 +125,34 @@ bool sample_others_is_a_librarys(uint32_t tid)
 
 static struct known {
 	uint32_t tid;
-	uint64_t ran_ns; /* of a CPU, at the last look */
-	uint64_t at;     /* ticks of the last look that found this to be more than before; 0 none did */
+	uint64_t turns;  /* on a CPU, at the last look */
+	uint64_t looked; /* ticks of that */
+	uint64_t at;     /* … and of the last one that found it to have run since the one before; 0 none did */
 } known[KNOWN];
 
-bool sample_others_ran(uint32_t tid, uint64_t since, uint64_t now)
+/* "computed waited turns" */
+static uint64_t turns_of(uint32_t tid)
 {
-	struct known *k = &known[tid % KNOWN];
-	char text[64];
-	uint64_t ran_ns;
+	char text[64], *at;
 
 	task_file_read(text, sizeof(text), tid, "schedstat");
-	ran_ns = strtoull(text, NULL, 10);
+	strtoull(text, &at, 10);
+	strtoull(at, &at, 10);
+	return strtoull(at, NULL, 10);
+}
+
+bool sample_others_ran(uint32_t tid, uint64_t idle_ticks, uint64_t since, uint64_t now)
+{
+	struct known *k = &known[tid % KNOWN];
+	uint64_t turns = turns_of(tid);
+
 	if (k->tid != tid)
-		*k = (struct known){ tid, ran_ns, 0 };
-	else if (ran_ns > k->ran_ns)
+		*k = (struct known){ .tid = tid };
+	else if (turns > k->turns + (idle_ticks ? 1 + (now - k->looked) / idle_ticks : 0))
 		k->at = now;
-	k->ran_ns = ran_ns;
-	return ran_ns && k->at && (int64_t)(k->at - since) >= 0;
+	k->turns = turns;
+	k->looked = now;
+	return k->at && (int64_t)(k->at - since) >= 0;
 }
 
 void sample_others_forget(void)

@@ -20,8 +20,9 @@ void sample_others_note(uint32_t tid, bool told);
 bool sample_others_is_a_librarys(uint32_t tid);
 
 /* Was it, at this look (now), or one since then, found to have run since the look before? A thread that never runs hands nothing on, though
- * it stands at a socket. False as well where it was never looked at before, and where the kernel does not count. */
-bool sample_others_ran(uint32_t tid, uint64_t since, uint64_t now);
+ * it stands at a socket; nor does one that runs only because its poll comes back after idle_ticks (0 it never does), to go on waiting. False
+ * as well where it was never looked at before, and where the kernel does not count. */
+bool sample_others_ran(uint32_t tid, uint64_t idle_ticks, uint64_t since, uint64_t now);
 
 /* After fork, in the child. */
 void sample_others_forget(void);

@@ -22,7 +22,7 @@ LDFLAGS_test_shim_stack_objects = -Wl,--wrap=syscall
 LDFLAGS_test_shim_stack_python = -Wl,--wrap=syscall
 # … or sees what the kernel is asked.
 LDFLAGS_test_shim_sample_file = -Wl,--wrap=syscall
-LDFLAGS_test_shim_sample_others = -Wl,--wrap=syscall
+LDFLAGS_test_shim_sample_others = -Wl,--wrap=syscall,--wrap=task_file_read
 # … and ends a thread that was looked at.
 LDFLAGS_test_shim_sample = -Wl,--wrap=stacks_look
 # … and counts who makes its own.

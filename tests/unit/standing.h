@@ -19,7 +19,7 @@ static struct {
 } mutex;
 static uint32_t stop; /* who computes ends */
 
-enum at { AT_FUTEX, AT_POLL, AT_READ, AT_WRITE, AT_EPOLL, AT_SLEEP, AT_COMPUTING };
+enum at { AT_FUTEX, AT_POLL, AT_POLL_FOR_A_TIME, AT_READ, AT_WRITE, AT_EPOLL, AT_SLEEP, AT_COMPUTING };
 
 static struct one {
 	pthread_t id;
@@ -44,8 +44,9 @@ static void stand(const struct one *o)
 			syscall(SYS_futex, &mutex.lock, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 		break;
 	case AT_POLL: /* it takes what there is and goes on */
+	case AT_POLL_FOR_A_TIME:
 		do
-			poll(&p, 1, -1);
+			poll(&p, 1, o->at == AT_POLL ? -1 : 1000000);
 		while (read(o->fds[0], bytes, 1) > 0);
 		break;
 	case AT_READ:
@@ -92,6 +93,7 @@ static bool is_at(enum at at, long nr)
 	case AT_FUTEX:
 		return nr == SYS_futex;
 	case AT_POLL:
+	case AT_POLL_FOR_A_TIME:
 		return sample_file_is_poll(nr);
 	case AT_READ:
 		return nr == SYS_read;

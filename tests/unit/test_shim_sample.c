@@ -114,10 +114,28 @@ static bool has_run(const struct one *o, const char *before)
 	return strcmp(now, before) != 0 && stands_there(o);
 }
 
+static void wake_once(struct one *o)
+{
+	char before[64];
+
+	task_file_read(before, sizeof(before), o->tid, "schedstat");
+	assert_int_equal(write(o->fds[1], "x", 1), 1);
+	for (int i = 0; !has_run(o, before); i++) {
+		assert_true(i < WAIT_TRIES);
+		usleep(100);
+	}
+}
+
+static bool is_counted(const struct one *o)
+{
+	char text[64];
+
+	return task_file_read(text, sizeof(text), o->tid, "schedstat") && strncmp(text, "0 0 0", 5) != 0;
+}
+
 /* It has taken something since the silence before, so it may be what hands on: all through this one. */
 static void a_poll_that_has_taken_something_is_a_feeder(void **state)
 {
-	char before[64];
 	struct one *o;
 
 	(void)state;
@@ -125,15 +143,10 @@ static void a_poll_that_has_taken_something_is_a_feeder(void **state)
 		skip();
 	o = start(AT_POLL, NULL);
 	assert_true(await(o));
-	task_file_read(before, sizeof(before), o->tid, "schedstat");
-	if (strncmp(before, "0 0 0", 5) == 0 || !*before)
-		skip(); /* a kernel that does not count */
+	if (!is_counted(o))
+		skip();
 	assert_int_equal(look(), 0);
-	assert_int_equal(write(o->fds[1], "x", 1), 1);
-	for (int i = 0; !has_run(o, before); i++) {
-		assert_true(i < WAIT_TRIES);
-		usleep(100);
-	}
+	wake_once(o);
 	new_silence();
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(look(), 1);
@@ -143,6 +156,32 @@ static void a_poll_that_has_taken_something_is_a_feeder(void **state)
 	}
 	new_silence();
 	assert_int_equal(look(), 0);
+}
+
+/* Once is what its own end would have done. It may run more often than it is woken, where others want its CPU. */
+static void a_poll_for_a_time_must_run_more_often(void **state)
+{
+	struct one *o;
+	int told = 1;
+
+	(void)state;
+	if (!begin_waiting())
+		skip();
+	o = start(AT_POLL_FOR_A_TIME, NULL);
+	assert_true(await(o));
+	if (!is_counted(o))
+		skip();
+	assert_int_equal(look(), 0);
+	for (int i = 0; told && i < 20; i++) {
+		wake_once(o);
+		new_silence();
+		told = (int)look();
+	}
+	assert_int_equal(told, 0);
+	for (int i = 0; i < 3; i++)
+		wake_once(o);
+	assert_int_equal(look(), 1);
+	assert_int_equal(found[0].tid, o->tid);
 }
 
 static void a_read_is_a_feeders(void **state)
@@ -270,6 +309,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_poll_that_never_returns_feeds_nobody, begin, end),
 		cmocka_unit_test_setup_teardown(a_poll_that_has_taken_something_is_a_feeder, begin, end),
+		cmocka_unit_test_setup_teardown(a_poll_for_a_time_must_run_more_often, begin, end),
 		cmocka_unit_test_setup_teardown(a_read_is_a_feeders, begin, end),
 		cmocka_unit_test_setup_teardown(what_tells_nothing_is_not_written, begin, end),
 		cmocka_unit_test_setup_teardown(who_computes_outside_of_the_driver_may_hold_it, begin, end),

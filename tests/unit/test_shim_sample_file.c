@@ -224,6 +224,23 @@ static void the_list_is_read_now_and_then(void **state)
 	close(file), close(other), close(proc);
 }
 
+static void a_poll_says_how_long_it_waits(void **state)
+{
+	struct timespec half = { 0, 500000000 }, ever = { INT64_MAX, 0 };
+
+	(void)state;
+#ifdef SYS_poll
+	assert_int_equal(sample_file_poll_ns(SYS_poll, 500), 500000000);
+	assert_int_equal(sample_file_poll_ns(SYS_poll, (uint64_t)-1), 0);
+	assert_int_equal(sample_file_poll_ns(SYS_poll, 0xffffffff),
+			 0); /* an int, whatever the register's upper half has */
+#endif
+	assert_int_equal(sample_file_poll_ns(SYS_ppoll, (uint64_t)(uintptr_t)&half), 500000000);
+	assert_int_equal(sample_file_poll_ns(SYS_ppoll, (uint64_t)(uintptr_t)&ever), 0);
+	assert_int_equal(sample_file_poll_ns(SYS_ppoll, 0), 0);
+	assert_int_equal(sample_file_poll_ns(SYS_ppoll, 1), 0); /* gone */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +248,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_a_descriptor_is, begin, end),
 		cmocka_unit_test_setup_teardown(a_server_is_not_asked, begin, end),
 		cmocka_unit_test_setup_teardown(the_list_is_read_now_and_then, begin, end),
+		cmocka_unit_test(a_poll_says_how_long_it_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -201,6 +202,55 @@ static void test_who_is_in_a_driver_call_is_left_out(void **state)
 	thread_slots_used = 0;
 }
 
+/* ---- what has run -------------------------------------------------------------------------------------------------------- */
+
+static uint64_t turns; /* of every thread, on a CPU; 0 what the kernel says */
+
+bool __real_task_file_read(char *to, size_t room, uint32_t tid, const char *name);
+bool __wrap_task_file_read(char *to, size_t room, uint32_t tid, const char *name);
+bool __wrap_task_file_read(char *to, size_t room, uint32_t tid, const char *name)
+{
+	if (!turns)
+		return __real_task_file_read(to, room, tid, name);
+	assert_string_equal(name, "schedstat");
+	snprintf(to, room, "123456 789 %llu\n", (unsigned long long)turns);
+	return true;
+}
+
+/* Looks are 10 ticks apart, silences begin at multiples of 100. */
+static void test_who_has_run_since_the_look_before(void **state)
+{
+	(void)state;
+	sample_others_forget();
+	turns = 5;
+	assert_false(sample_others_ran(7, 0, 100, 110)); /* never seen before */
+	assert_false(sample_others_ran(7, 0, 100, 120));
+	turns = 6;
+	assert_true(sample_others_ran(7, 0, 100, 130));
+	assert_true(sample_others_ran(7, 0, 100, 140)); /* all through that silence */
+	assert_false(sample_others_ran(7, 0, 200, 210));
+	assert_false(sample_others_ran(7 + 64, 0, 200, 210)); /* another one in its place */
+	turns = 7;
+	assert_true(sample_others_ran(7 + 64, 0, 200, 220));
+	turns = 0;
+}
+
+/* As NCCL's service thread does, every 500 ms: it goes on waiting. */
+static void test_a_poll_that_comes_back_by_itself_has_taken_nothing(void **state)
+{
+	(void)state;
+	sample_others_forget();
+	turns = 5;
+	assert_false(sample_others_ran(7, 50, 100, 110));
+	turns = 6;
+	assert_false(sample_others_ran(7, 50, 100, 120));
+	turns = 9; /* at 170, 220 and, it may be, 120 */
+	assert_false(sample_others_ran(7, 50, 200, 220));
+	turns = 13; /* at 270 and 320, and it was woken as well */
+	assert_true(sample_others_ran(7, 50, 300, 320));
+	turns = 0;
+}
+
 /* ---- ours ---------------------------------------------------------------------------------------------------------------- */
 
 static uint32_t own, own_was_known, may_end;
@@ -264,6 +314,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_the_newest_four_are_known, begin, end),
 		cmocka_unit_test_setup_teardown(test_who_tells_nothing_more_is_forgotten, begin, end),
 		cmocka_unit_test_setup_teardown(test_who_is_in_a_driver_call_is_left_out, begin, end),
+		cmocka_unit_test(test_who_has_run_since_the_look_before),
+		cmocka_unit_test(test_a_poll_that_comes_back_by_itself_has_taken_nothing),
 		cmocka_unit_test(test_ours_are_known_as_long_as_they_live),
 		cmocka_unit_test(test_what_is_done_apart_is_ours),
 	};
