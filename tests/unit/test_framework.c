@@ -22,19 +22,19 @@ static void test_paths(void **state)
 	assert_int_equal(framework_by_path(SITE "jax_plugins/xla_cuda12/xla_cuda_plugin.so"), FRAMEWORK_JAX);
 	assert_int_equal(framework_by_path(SITE "tensorflow/libtensorflow_cc.so.2"), FRAMEWORK_TENSORFLOW);
 	assert_int_equal(framework_by_path(SITE "tinygrad/tensor.py"), FRAMEWORK_TINYGRAD);
-	assert_int_equal(framework_by_path("/home/me/tinygrad/tinygrad/tensor.py"), FRAMEWORK_TINYGRAD);
-	assert_int_equal(framework_by_path("/home/me/pytorch/torch/_tensor.py"), FRAMEWORK_PYTORCH);
+	assert_int_equal(framework_by_path("/srv/me/tinygrad/tinygrad/tensor.py"), FRAMEWORK_TINYGRAD);
+	assert_int_equal(framework_by_path("/srv/me/pytorch/torch/_tensor.py"), FRAMEWORK_PYTORCH);
 }
 
 /* A folder may be named for what is tried out in it. */
 static void test_whose_it_is_not(void **state)
 {
 	(void)state;
-	assert_int_equal(framework_by_path("/home/me/torch/train.py"), FRAMEWORK_NONE);
-	assert_int_equal(framework_by_path("/home/me/jax/train.py"), FRAMEWORK_NONE);
-	assert_int_equal(framework_by_path("/home/me/tinygrad/train.py"), FRAMEWORK_NONE);
-	assert_int_equal(framework_by_path("/home/me/tensorflow/libmine.so"), FRAMEWORK_NONE);
-	assert_int_equal(framework_by_path("/home/me/libtorch-examples/mine.so"), FRAMEWORK_NONE);
+	assert_int_equal(framework_by_path("/srv/me/torch/train.py"), FRAMEWORK_NONE);
+	assert_int_equal(framework_by_path("/srv/me/jax/train.py"), FRAMEWORK_NONE);
+	assert_int_equal(framework_by_path("/srv/me/tinygrad/train.py"), FRAMEWORK_NONE);
+	assert_int_equal(framework_by_path("/srv/me/tensorflow/libmine.so"), FRAMEWORK_NONE);
+	assert_int_equal(framework_by_path("/srv/me/libtorch-examples/mine.so"), FRAMEWORK_NONE);
 	assert_int_equal(framework_by_path(SITE "jaxtyping/_decorator.py"), FRAMEWORK_NONE);
 	assert_int_equal(framework_by_path(SITE "mine/torch/model.py"), FRAMEWORK_NONE);
 	assert_int_equal(framework_by_path("/opt/libc1000.so"), FRAMEWORK_NONE);
@@ -51,11 +51,11 @@ static void test_most_stacks(void **state)
 {
 	struct object_file xla = { .file = { .path = SITE "jaxlib/xla_extension.so" } };
 	struct frame native = { .function = "g", .object = &xla }, unknown = { .function = "" };
-	struct frame loads[] = { python(SITE "torch/utils/data/dataloader.py"), python("/home/me/train.py") };
+	struct frame loads[] = { python(SITE "torch/utils/data/dataloader.py"), python("/srv/me/train.py") };
 	struct frame puts[] = { unknown, python(SITE "jax/_src/api.py"),
 				python(SITE "torch/utils/data/dataloader.py") };
-	struct frame steps[] = { native, python("/home/me/torch/train.py") };
-	struct frame own[] = { python("/home/me/train.py") };
+	struct frame steps[] = { native, python("/srv/me/torch/train.py") };
+	struct frame own[] = { python("/srv/me/train.py") };
 	struct stack all[] = { { .frames = loads, .n_frames = 2 }, { .frames = own, .n_frames = 1 },
 			       { .frames = own, .n_frames = 1 },   { .frames = own, .n_frames = 1 },
 			       { .frames = puts, .n_frames = 3 },  { .frames = steps, .n_frames = 2 } };
