@@ -96,6 +96,8 @@ static void glance_at_others(struct others *o, const struct gst_sample *waiting)
 	uint32_t tids[SAMPLE_OTHERS_MAX], holder = futex_owner(waiting->arg);
 	unsigned n;
 
+	if (!holder)
+		holder = stacks_python_holder(waiting->arg);
 	if (holder && holder != waiting->tid && !own_thread_is(holder)) {
 		o->holder = holder;
 		stack_still_glance(&o->at[o->n++], holder);

@@ -298,6 +298,17 @@ void stacks_look(struct ring *r, const struct stack_still *there, uint64_t since
 	looks.credit -= (int64_t)(clock_ticks() - begin);
 }
 
+uint32_t stacks_python_holder(uint64_t futex)
+{
+	uint32_t tid;
+
+	if (!stacks_are_on() || !lock_take())
+		return 0;
+	tid = stack_make_holder(futex);
+	lock_give();
+	return tid;
+}
+
 /* ---- what it has cost --------------------------------------------------------------------------------------------------- */
 
 static uint64_t noted; /* of what the last GST_STACK_COST told */

@@ -55,6 +55,9 @@ void stacks_drawn(struct call *c, uint32_t calls);
 /* What a thread, silent since `since`, is at now, and was when it was looked at. A thread of ours calls. */
 void stacks_look(struct ring *r, const struct stack_still *there, uint64_t since, uint64_t now);
 
+/* Who has Python's lock, where that futex is what its waiters wait at; 0 not known. */
+uint32_t stacks_python_holder(uint64_t futex);
+
 /* Writes what stacks have cost so far, if that has changed. */
 void stacks_note_cost(struct ring *r);
 

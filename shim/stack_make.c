@@ -236,6 +236,11 @@ uint32_t stack_make(struct ring *r, const struct stack_registers *from, uint32_t
 	return identify(r);
 }
 
+uint32_t stack_make_holder(uint64_t futex)
+{
+	return layout_of && layout.version ? stack_python_holder(&layout, futex) : 0;
+}
+
 uint64_t stack_make_told(void)
 {
 	return __atomic_load_n(&told, __ATOMIC_RELAXED);

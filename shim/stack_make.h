@@ -15,6 +15,9 @@ struct stack_still;
 uint32_t stack_make(struct ring *r, const struct stack_registers *from, uint32_t tid, const struct stack_still *other,
 		    unsigned *n_frames);
 
+/* Likewise: who has the interpreter's lock that is waited for at that futex; 0 not known. */
+uint32_t stack_make_holder(uint64_t futex);
+
 /* By anybody, at any time: how many were written; the Python that was seen, as in GST_STACK_COST. */
 uint64_t stack_make_told(void);
 uint32_t stack_make_python(void);

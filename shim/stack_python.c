@@ -256,6 +256,34 @@ void stack_python_forget(void)
 	memset(remembered, 0, sizeof(remembered));
 }
 
+/* ---- the interpreter's lock --------------------------------------------------------------------------------------------- */
+
+/* Before the condition that those wait at who want it (struct _gil_runtime_state), in all versions. */
+struct lock {
+	uint64_t holder; /* PyThreadState: the last one that had it */
+	int32_t locked, zero;
+	uint64_t switches;
+};
+
+/* Wherever else that futex is: what stands there is no thread of the interpreter's. */
+uint32_t stack_python_holder(const struct stack_python_layout *l, uint64_t futex)
+{
+	static const uint64_t words[] = {
+		40, 32
+	}; /* in glibc's pthread_cond_t a waiter's is one of two: up to 2.40, from 2.41 on */
+	uint8_t thread[THREAD_BYTES];
+	struct lock lock;
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		uint64_t condition = (futex & ~7ull) - words[i];
+
+		if (condition < futex && stack_read(&lock, condition - sizeof(lock), sizeof(lock)) &&
+		    lock.locked == 1 && read_thread(lock.holder, thread) && is_linked(l, lock.holder, thread))
+			return (uint32_t)word_in(thread, l->thread_native_id);
+	}
+	return 0;
+}
+
 /* ---- its frames -------------------------------------------------------------------------------------------------------- */
 
 static uint64_t current_frame(const struct stack_python_layout *l, const uint8_t *thread)

@@ -46,4 +46,7 @@ bool stack_python_layout(struct stack_python_layout *l, const struct stack_pytho
 unsigned stack_python_frames(const struct stack_python_layout *l, uint64_t runtime, uint32_t tid, bool other,
 			     struct stack_window *w, struct stack_python_frame *frames, bool *whole);
 
+/* Who has the interpreter's lock, by its number, where `futex` is what those wait at who want it; 0: it is not, or nobody has it. */
+uint32_t stack_python_holder(const struct stack_python_layout *l, uint64_t futex);
+
 void stack_python_forget(void);

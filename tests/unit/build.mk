@@ -20,6 +20,7 @@ LDFLAGS_test_shim_stack = -Wl,--wrap=syscall
 LDFLAGS_test_shim_stack_look = -Wl,--wrap=syscall
 LDFLAGS_test_shim_stack_objects = -Wl,--wrap=syscall
 LDFLAGS_test_shim_stack_python = -Wl,--wrap=syscall
+LDFLAGS_test_shim_stack_python_lock = -Wl,--wrap=syscall
 # … or sees what the kernel is asked.
 LDFLAGS_test_shim_sample_file = -Wl,--wrap=syscall
 LDFLAGS_test_shim_sample_others = -Wl,--wrap=syscall,--wrap=task_file_read

@@ -56,6 +56,16 @@ def test_without_probes(build, disk):
     check(build, disk, ("read", "mmap", "fuse", "lock", "worker-read", "contention"), "none", right=0.7, wrong=0.1)
 
 
+def test_pythons_lock_without_probes(build, disk):
+    """The interpreter is asked who has it."""
+    if not os.path.exists(lab.PYTHON):
+        pytest.skip(f"no {lab.PYTHON}")
+    version = subprocess.check_output([lab.PYTHON, "-c", "import sys; print(*sys.version_info[:2])"], text=True).split()
+    if not (3, 11) <= tuple(map(int, version)) <= (3, 13):
+        pytest.skip(f"the layout of Python {'.'.join(version)} is not known")
+    check(build, disk, ("gil",), "none", right=0.7, wrong=0.1)
+
+
 @pytest.mark.parametrize("name", ["plain", "streams", "copied-beside"])
 def test_controls(build, disk, name):
     def attempt():
