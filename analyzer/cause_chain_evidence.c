@@ -49,7 +49,10 @@ static void leaf_time(const struct chain_segment *s, int64_t *begin_ns, int64_t 
 static void say_place(struct line *l, const struct host_trace *h, const struct chain_step *leaf)
 {
 	char file[96];
-	uint64_t byte = leaf->wait ? leaf->wait->byte : leaf->stalls ? leaf->stalls->byte : 0;
+	uint64_t byte = leaf->wait      ? leaf->wait->byte
+			: leaf->stalls  ? leaf->stalls->byte
+			: leaf->written ? leaf->written->byte
+					: 0;
 
 	if (byte)
 		say(l, " (%s byte %" PRIu64 ")",
@@ -161,7 +164,7 @@ static void say_leaf(struct line *l, const struct host_trace *h, const struct fi
 			say_file(l, leaf);
 			call_words(what, h, leaf);
 		}
-		say(l, "%s in %s, ", who, what);
+		say(l, "%s in %s, %s", who, what, leaf->written ? "on a CPU for " : "");
 		say_long(l, s);
 		/* cause_chain_leaf.c, is_recording: there is no other such file that is no cause */
 		if (f->cause == CAUSE_unexplained && is_on_disk(leaf) && step_what(leaf) && step_what(leaf)->file)
@@ -216,6 +219,8 @@ bool chain_keep_evidence(struct arena *arena, struct gap_cause *c, const struct 
 	say_leaf(&line, h, f);
 	if (!cause_keep_text(arena, c, line.text))
 		return false;
+	if (leaf->written) /* its disk is asked later */
+		return true;
 	leaf_time(s, &begin, &end);
 	if (is_on_disk(leaf)) {
 		requests_words(more, sizeof(more), h, leaf, begin, end);

@@ -183,6 +183,16 @@ static bool asks_a_network(const struct chain_step *link)
 	return step_may_ask_a_network(link) && !task_is_of_the_tree(link[1].task);
 }
 
+/* Filling a file's pages is saving where that is a checkpoint's, in the submitting thread's process; else it is work like any other. */
+static enum cause_id of_written(const struct chain_segment *s, const struct chain_about *about)
+{
+	enum cause_id cause = CAUSE_output_io;
+
+	if (host_same_process(chain_leaf(s)->task, s->steps[0].task))
+		cause = of_write(s, about);
+	return cause == CAUSE_checkpoint ? cause : of_computing(s, about);
+}
+
 static enum cause_id of_leaf(const struct chain_segment *s, const struct chain_about *about)
 {
 	switch (chain_leaf(s)->state) {
@@ -197,7 +207,7 @@ static enum cause_id of_leaf(const struct chain_segment *s, const struct chain_a
 		return of_read(s, about);
 	case CHAIN_FILE_WRITE:
 	case CHAIN_FLUSH:
-		return of_write(s, about);
+		return chain_leaf(s)->written ? of_written(s, about) : of_write(s, about);
 	case CHAIN_SWAP:
 	case CHAIN_RECLAIM:
 		return CAUSE_memory_stall;

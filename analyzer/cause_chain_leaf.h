@@ -52,8 +52,8 @@ static inline const struct chain_step *chain_leaf(const struct chain_segment *s)
 	return &s->steps[s->n_steps - 1];
 }
 
-/* What the leaf waited for, of one wait or of many short ones; NULL: nothing that is known. */
+/* What the leaf waited for, of one wait or of many short ones, or wrote to on a CPU; NULL: nothing that is known. */
 static inline const struct host_what *step_what(const struct chain_step *s)
 {
-	return s->wait ? &s->wait->what : s->stalls ? &s->stalls->what : NULL;
+	return s->wait ? &s->wait->what : s->stalls ? &s->stalls->what : s->written ? &s->written->what : NULL;
 }

@@ -73,7 +73,7 @@ static bool sums_are_proven(const struct chain_segment *s, const struct chain_ab
 	int64_t begin_ns, end_ns;
 	size_t i;
 
-	if ((!leaf->stalls && leaf->state != CHAIN_ON_CPU) || !t)
+	if ((!leaf->stalls && !leaf->written && leaf->state != CHAIN_ON_CPU) || !t)
 		return true;
 	asked_about(s, about, &begin_ns, &end_ns);
 	if (leaf->stalls)
@@ -148,7 +148,7 @@ bool chain_proves(const struct chain_segment *s, const struct chain_about *about
 		return false;
 	if (cause == CAUSE_input_network)
 		return network_is_proven(s, about);
-	if (leaf->state == CHAIN_ON_CPU)
+	if (leaf->state == CHAIN_ON_CPU || (leaf->written && cause != CAUSE_checkpoint))
 		return who_computes_is_proven(s, about, cause);
 	return file_is_proven(leaf, cause);
 }

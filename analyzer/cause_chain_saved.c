@@ -55,7 +55,7 @@ static bool saves(const struct chain_segment *s, const struct host_task *submitt
 {
 	const struct chain_step *leaf = chain_leaf(s);
 
-	return leaf->state == CHAIN_FILE_WRITE && s->begin_ns >= copied_out_ns && step_what(leaf) &&
+	return leaf->state == CHAIN_FILE_WRITE && !leaf->written && s->begin_ns >= copied_out_ns && step_what(leaf) &&
 	       host_same_process(leaf->task, submitter) && (leaf->wait || leaf->stalls->begin_ns >= copied_out_ns);
 }
 

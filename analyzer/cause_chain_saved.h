@@ -14,5 +14,5 @@ struct chain_saved { /* zeroed: nothing */
 bool chain_saved_set(struct chain_saved *saved, const struct chain *walk, int64_t copied_out_ns);
 void chain_saved_free(struct chain_saved *saved);
 
-/* Into that file; of one call, all that it asked for, however often it waited. Writes that waited for nothing are not on record. */
+/* Into that file; of one call, all that it asked for, however often it waited. Writes that waited for nothing are none of these. */
 uint64_t chain_saved_bytes(const struct chain_saved *saved, const struct host_what *file);

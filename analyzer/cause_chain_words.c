@@ -28,6 +28,7 @@ const char *call_words(char buf[STATE_WORDS], const struct host_trace *h, const 
 {
 	struct host_wait wait;
 	struct host_stalls stalls;
+	struct host_written written;
 	struct chain_step bare = *s;
 
 	if (s->wait) {
@@ -38,6 +39,10 @@ const char *call_words(char buf[STATE_WORDS], const struct host_trace *h, const 
 		stalls = *s->stalls;
 		stalls.what.file = NULL;
 		bare.stalls = &stalls;
+	} else if (s->written) {
+		written = *s->written;
+		written.what.file = NULL;
+		bare.written = &written;
 	}
 	return state_words(buf, h, &bare);
 }
@@ -150,6 +155,8 @@ bool chain_keep_links(struct arena *arena, struct gap_cause *c, const struct fin
 /* Two parts of one wait, or of one sum: what that asked for is said already. */
 static bool same_record(const struct chain_step *a, const struct chain_step *b)
 {
+	if (a->written || b->written)
+		return a->written == b->written;
 	return a->wait || b->wait ? a->wait == b->wait : a->stalls && a->stalls == b->stalls;
 }
 

@@ -42,7 +42,7 @@ struct walk {
 static bool same_step(const struct chain_step *a, const struct chain_step *b)
 {
 	return a->task == b->task && a->state == b->state && a->wait == b->wait && a->stalls == b->stalls &&
-	       a->by == b->by;
+	       a->written == b->written && a->by == b->by;
 }
 
 /* One answer goes on: the same leaf behind the same links. */
@@ -308,7 +308,8 @@ static bool follow_part(struct walk *w, struct visit *f, const struct chain_part
 
 static bool answer_part(struct walk *w, struct visit *f, const struct chain_part *part)
 {
-	return answer(w, f->at_ns + part->ns, (struct chain_step){ .state = part->state, .stalls = part->stalls });
+	return answer(w, f->at_ns + part->ns,
+		      (struct chain_step){ .state = part->state, .stalls = part->stalls, .written = part->written });
 }
 
 /* In what order the parts come is not known: one that leads to another task comes last, so that the others are done with. */

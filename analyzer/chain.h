@@ -18,7 +18,7 @@ enum chain_state { /* of a leaf, and of each link on the way to it */
 	CHAIN_ON_CPU,
 	CHAIN_QUEUED,     /* runnable, no CPU */
 	CHAIN_THROTTLED,  /* runnable, its group's quota was used up */
-	CHAIN_FILE_READ, CHAIN_FILE_WRITE, CHAIN_FLUSH, /* in file I/O */
+	CHAIN_FILE_READ, CHAIN_FILE_WRITE, CHAIN_FLUSH, /* in file I/O; FILE_WRITE also on a CPU (written is set then) */
 	CHAIN_FAULT,      /* page fault on a file's memory */
 	CHAIN_SWAP,       /* … on anonymous memory */
 	CHAIN_RECLAIM,    /* memory was looked for: asleep, or on a CPU (wait is NULL then) */
@@ -41,6 +41,7 @@ struct chain_step {
 	enum chain_state state;
 	const struct host_wait *wait; /* NULL: on a CPU, or not known. A link's, where a wait is in several parts: the last of them */
 	const struct host_stalls *stalls; /* where the time is of several short waits; of a link, by looks alone: of one that none fell into */
+	const struct host_written *written; /* it filled a file's pages, on a CPU; NULL else */
 	uint8_t by;               /* enum gst_woken_by: what ended it. A link: TASK, the next step's. A leaf: TASK where that is no answer (a
 	                           * kernel thread, a stranger of whom nothing was known yet, two that wait for each other): wait->waker */
 };

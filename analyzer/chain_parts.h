@@ -22,12 +22,14 @@ struct chain_part {
 	int64_t ns;
 	enum chain_state state;
 	const struct host_stalls *stalls; /* NULL: the task's own time */
+	const struct host_written *written; /* … in which it wrote this; NULL not so */
 };
 
-struct chain_cursor { /* a place in a task's stalls and reclaims, moved forwards only */
-	size_t stall, reclaim; /* the first that begins later */
+struct chain_cursor { /* a place in a task's stalls, reclaims and what it wrote, moved forwards only */
+	size_t stall, reclaim, written; /* the first that begins later */
 	size_t active[CHAIN_STALLS], n_active;
 	int64_t reclaim_end_ns; /* of those that have begun */
+	const struct host_written *writing; /* the last that has begun; NULL none */
 	bool set;
 };
 

@@ -53,6 +53,11 @@ static bool reclaim_begins_before(const void *element, const void *key)
 	return ((const struct host_reclaim *)element)->begin_ns <= *(const int64_t *)key;
 }
 
+static bool written_begins_before(const void *element, const void *key)
+{
+	return ((const struct host_written *)element)->begin_ns <= *(const int64_t *)key;
+}
+
 static void take(struct chain_cursor *c, size_t stall)
 {
 	if (c->n_active < CHAIN_STALLS)
@@ -65,11 +70,27 @@ static void set_at(struct chain_cursor *c, const struct host_task *task, int64_t
 		array_first(task->stalls, task->n_stalls, sizeof(*task->stalls), stalls_begin_before, &at_ns);
 	size_t last_reclaim =
 		array_first(task->reclaims, task->n_reclaims, sizeof(*task->reclaims), reclaim_begins_before, &at_ns);
+	size_t last_written =
+		array_first(task->written, task->n_written, sizeof(*task->written), written_begins_before, &at_ns);
 
 	*c = (struct chain_cursor){ .set = true };
+	c->written = last_written ? last_written - 1 : 0; /* they are disjoint */
 	c->stall = last_stall > LOOK_BACK ? last_stall - LOOK_BACK : 0;
 	c->reclaim = last_reclaim > LOOK_BACK ? last_reclaim - LOOK_BACK : 0;
 	c->reclaim_end_ns = INT64_MIN;
+}
+
+static int64_t write_to(struct chain_cursor *c, const struct host_task *task, int64_t at_ns, int64_t end_ns)
+{
+	for (; c->written < task->n_written && task->written[c->written].begin_ns <= at_ns; c->written++)
+		c->writing = &task->written[c->written];
+	if (c->writing && c->writing->end_ns <= at_ns)
+		c->writing = NULL;
+	if (c->writing)
+		return c->writing->end_ns < end_ns ? c->writing->end_ns : end_ns;
+	if (c->written < task->n_written && task->written[c->written].begin_ns < end_ns)
+		return task->written[c->written].begin_ns;
+	return end_ns;
 }
 
 /* Up to where nothing begins or ends. */
@@ -100,7 +121,7 @@ static int64_t move_to(struct chain_cursor *c, const struct host_task *task, int
 		end_ns = c->reclaim_end_ns < end_ns ? c->reclaim_end_ns : end_ns;
 	else if (c->reclaim < task->n_reclaims && task->reclaims[c->reclaim].begin_ns < end_ns)
 		end_ns = task->reclaims[c->reclaim].begin_ns;
-	return end_ns;
+	return write_to(c, task, at_ns, end_ns);
 }
 
 /* ---- the parts ---- */
@@ -116,7 +137,7 @@ static void add(struct parts *p, int64_t ns, enum chain_state state, const struc
 	ns = ns < p->left_ns ? ns : p->left_ns;
 	if (ns <= 0)
 		return;
-	p->at[p->n++] = (struct chain_part){ ns, state, stalls };
+	p->at[p->n++] = (struct chain_part){ ns, state, stalls, NULL };
 	p->left_ns -= ns;
 }
 
@@ -145,7 +166,11 @@ int64_t chain_parts(struct chain_cursor *c, const struct host_trace *h, const st
 	for (size_t i = 0; i < c->n_active; i++)
 		add_stalls(&p, h, task, &task->stalls[c->active[i]], at_ns, end_ns);
 	/* What is left is the task's own, and is put first. */
-	parts[0] = (struct chain_part){ p.left_ns, c->reclaim_end_ns > at_ns ? CHAIN_RECLAIM : CHAIN_ON_CPU, NULL };
+	parts[0] = (struct chain_part){ .ns = p.left_ns, .state = CHAIN_ON_CPU };
+	if (c->reclaim_end_ns > at_ns)
+		parts[0].state = CHAIN_RECLAIM;
+	else if (c->writing)
+		parts[0] = (struct chain_part){ p.left_ns, CHAIN_FILE_WRITE, NULL, c->writing };
 	*n_parts = p.n;
 	return end_ns;
 }

@@ -248,7 +248,10 @@ static const char *with_what(char *buf, size_t size, const struct host_trace *h,
 
 const char *chain_state_words(char *buf, size_t size, const struct host_trace *h, const struct chain_step *step)
 {
-	const struct host_what *what = step->wait ? &step->wait->what : step->stalls ? &step->stalls->what : NULL;
+	const struct host_what *what = step->wait      ? &step->wait->what
+				       : step->stalls  ? &step->stalls->what
+				       : step->written ? &step->written->what
+						       : NULL;
 
 	switch (step->state) {
 	case CHAIN_ON_CPU:

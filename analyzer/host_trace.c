@@ -248,6 +248,7 @@ void host_trace_free(struct host_trace *t)
 	free(t->waits);
 	free(t->stalls);
 	free(t->reclaims);
+	free(t->written);
 	free(t->on_cpu);
 	arena_free(&t->frames);
 	free(t->text);

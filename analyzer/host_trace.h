@@ -50,6 +50,13 @@ struct host_reclaim {
 	bool group;
 };
 
+struct host_written { /* to one file, on a CPU */
+	int64_t begin_ns, end_ns;
+	uint32_t task;
+	struct host_what what; /* bytes: written */
+	uint64_t byte;
+};
+
 struct host_on_cpu {
 	int64_t at_ns;
 	const uint64_t *frames; size_t n_frames;
@@ -72,6 +79,7 @@ struct host_task {
 	struct host_wait *waits;     size_t n_waits;    /* by out_ns, disjoint */
 	struct host_stalls *stalls;  size_t n_stalls;   /* by begin_ns */
 	struct host_reclaim *reclaims; size_t n_reclaims; /* by begin_ns, disjoint */
+	struct host_written *written; size_t n_written; /* by begin_ns, disjoint */
 	struct host_on_cpu *on_cpu;  size_t n_on_cpu;   /* by at_ns */
 };
 
@@ -116,6 +124,7 @@ struct host_trace {
 	struct host_wait *waits;         size_t n_waits;
 	struct host_stalls *stalls;      size_t n_stalls;
 	struct host_reclaim *reclaims;   size_t n_reclaims;
+	struct host_written *written;    size_t n_written;
 	struct host_on_cpu *on_cpu;      size_t n_on_cpu;
 	struct arena frames;
 	char *text;               /* what files are called */

@@ -19,7 +19,7 @@ struct host_decoder {
 	struct host_task_end *ends; size_t n_ends;
 	int64_t until_ns; /* what came later is left out */
 	bool ended;       /* regularly: tasks whose end is not on record lived until then */
-	size_t tasks, ends_room, waits, stalls, reclaims, on_cpu, requests, pipe_ends, pressure; /* capacities */
+	size_t tasks, ends_room, waits, stalls, reclaims, written, on_cpu, requests, pipe_ends, pressure; /* capacities */
 };
 
 /* First pass: tasks and their ends, names, what was watched; then who is whose creator. */

@@ -124,6 +124,27 @@ static bool add_reclaim(struct host_decoder *d, const struct gst_reclaim *r)
 	return true;
 }
 
+static bool add_written(struct host_decoder *d, const struct gst_written *r, uint64_t byte)
+{
+	struct host_trace *t = d->t;
+	int64_t end = host_ns(r->end);
+	uint32_t task = host_trace_dying(t, r->tid, end);
+
+	if (task == HOST_NOBODY || r->begin >= r->end) {
+		t->strays++;
+		return true;
+	}
+	if (!array_room(t->written, t->n_written, d->written))
+		return false;
+	t->written[t->n_written++] = (struct host_written){ .begin_ns = min64(host_ns(r->begin), end),
+							    .end_ns = end,
+							    .task = task,
+							    .what = what_of(d, &r->what),
+							    .byte = byte };
+	ran(t, task, end);
+	return true;
+}
+
 static bool add_on_cpu(struct host_decoder *d, const struct gst_on_cpu *r)
 {
 	struct host_trace *t = d->t;
@@ -220,6 +241,8 @@ static bool add(struct host_decoder *d, const struct record_view *v)
 		return add_request(d, r);
 	case GST_RECLAIM:
 		return add_reclaim(d, r);
+	case GST_WRITTEN:
+		return add_written(d, r, v->byte);
 	case GST_PIPE_END:
 		return add_pipe_end(d, r);
 	case GST_PRESSURE:

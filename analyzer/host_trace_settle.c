@@ -14,6 +14,7 @@
 	}
 BY_TASK(stalls_by_task, host_stalls, begin_ns)
 BY_TASK(reclaim_by_task, host_reclaim, begin_ns)
+BY_TASK(written_by_task, host_written, begin_ns)
 BY_TASK(on_cpu_by_task, host_on_cpu, at_ns)
 
 /* Of two with the same begin the one that was over counts: the other was written while it lasted. */
@@ -99,11 +100,20 @@ static void separate_reclaims(struct host_trace *t)
 			t->reclaims[i - 1].end_ns = min64(t->reclaims[i - 1].end_ns, t->reclaims[i].begin_ns);
 }
 
+/* So is writing. */
+static void separate_written(struct host_trace *t)
+{
+	for (size_t i = 1; i < t->n_written; i++)
+		if (t->written[i - 1].task == t->written[i].task)
+			t->written[i - 1].end_ns = min64(t->written[i - 1].end_ns, t->written[i].begin_ns);
+}
+
 static void sort_all(struct host_trace *t)
 {
 	array_sort(t->waits, t->n_waits, sizeof(*t->waits), wait_by_task);
 	array_sort(t->stalls, t->n_stalls, sizeof(*t->stalls), stalls_by_task);
 	array_sort(t->reclaims, t->n_reclaims, sizeof(*t->reclaims), reclaim_by_task);
+	array_sort(t->written, t->n_written, sizeof(*t->written), written_by_task);
 	array_sort(t->on_cpu, t->n_on_cpu, sizeof(*t->on_cpu), on_cpu_by_task);
 	array_sort(t->requests, t->n_requests, sizeof(*t->requests), request_by_time);
 	array_sort(t->pressure, t->n_pressure, sizeof(*t->pressure), pressure_by_time);
@@ -123,9 +133,11 @@ void host_trace_settle(struct host_trace *t)
 	sort_all(t);
 	separate_waits(t);
 	separate_reclaims(t);
+	separate_written(t);
 	DEAL(t, waits, n_waits)
 	DEAL(t, stalls, n_stalls)
 	DEAL(t, reclaims, n_reclaims)
+	DEAL(t, written, n_written)
 	DEAL(t, on_cpu, n_on_cpu)
 }
 

@@ -50,6 +50,7 @@ static uint16_t host_size(uint16_t type)
 		[GST_STALLS] = sizeof(struct gst_stalls),     [GST_REQUEST] = sizeof(struct gst_request),
 		[GST_RECLAIM] = sizeof(struct gst_reclaim),   [GST_PIPE_END] = sizeof(struct gst_pipe_end),
 		[GST_PRESSURE] = sizeof(struct gst_pressure), [GST_ON_CPU] = sizeof(struct gst_on_cpu),
+		[GST_WRITTEN] = sizeof(struct gst_written),
 	};
 
 	return type < sizeof(size) / sizeof(size[0]) ? size[type] : 0;
@@ -106,6 +107,8 @@ uint64_t record_ticks(const struct gst_record *h)
 		return ((const struct gst_request *)h)->done;
 	case GST_RECLAIM:
 		return ((const struct gst_reclaim *)h)->end;
+	case GST_WRITTEN:
+		return ((const struct gst_written *)h)->end;
 	case GST_PIPE_END:
 		return ((const struct gst_pipe_end *)h)->at;
 	case GST_PRESSURE:

@@ -21,6 +21,7 @@ enum gst_host_type { /* gst_record.type, beside enum gst_type */
 	GST_PIPE_END = 47,
 	GST_PRESSURE = 48,
 	GST_ON_CPU = 49,
+	GST_WRITTEN = 50,
 };
 
 /* Records that others refer to, or that say how long a task was: they outlive their segment where they are still needed. */
@@ -41,10 +42,10 @@ enum gst_probes_how {
 	X(INTERRUPT, 3, "interrupt context") X(BLOCK, 4, "block requests") X(FAULT, 5, "mm_filemap_fault")       \
 	X(RECLAIM, 6, "vmscan direct reclaim") X(MEMCG_RECLAIM, 7, "memcg reclaim") X(THROTTLE, 8, "CPU quota")  \
 	X(ON_CPU, 9, "on-CPU samples") X(SYSCALL, 10, "system calls by /proc") X(PIPES, 11, "pipe and socket ends") \
-	X(PRESSURE, 12, "PSI and cpu.stat") X(WRITE_BACK, 13, "write-back")
+	X(PRESSURE, 12, "PSI and cpu.stat") X(WRITE_BACK, 13, "write-back") X(WRITTEN, 14, "pages written")
 
 #define GST_PROBE_ENUM(name, bit, text) GST_PROBE_##name = bit,
-enum gst_probe { GST_PROBE_BITS(GST_PROBE_ENUM) GST_PROBE_COUNT = 14 };
+enum gst_probe { GST_PROBE_BITS(GST_PROBE_ENUM) GST_PROBE_COUNT = 15 };
 
 struct gst_probes { /* first record of the file, and again at the end with `end` and the sums */
 	struct gst_record record;
@@ -211,3 +212,14 @@ struct gst_on_cpu { /* found on a CPU, innermost frame first: addresses of its p
 	uint64_t frames[];
 };
 _Static_assert(sizeof(struct gst_on_cpu) == 24, "on CPU");
+
+/* A task wrote to a file's pages, on a CPU: one call, or several close to each other, of 64 KiB and more; a wait ends the record. */
+struct gst_written {
+	struct gst_record record;
+	uint64_t begin; /* the first page was made room for; where it had room, it was written */
+	uint64_t end;   /* the last page was written */
+	uint32_t tid;
+	uint32_t count; /* of stretches of pages */
+	struct gst_wait_for what; /* bytes: written; 0 not known. offset is not known */
+};
+_Static_assert(sizeof(struct gst_written) == 88, "written");

@@ -5,7 +5,7 @@
 
 #include "../format_host.h"
 
-enum event_kind { EVENT_TASK, EVENT_END, EVENT_WAIT, EVENT_STALLS, EVENT_REQUEST, EVENT_RECLAIM, EVENT_PATH, EVENT_SOCKET, EVENT_ON_CPU };
+enum event_kind { EVENT_TASK, EVENT_END, EVENT_WAIT, EVENT_STALLS, EVENT_REQUEST, EVENT_RECLAIM, EVENT_PATH, EVENT_SOCKET, EVENT_ON_CPU, EVENT_WRITTEN };
 
 /* In which context a wake came. */
 enum wake_context { WAKE_TASK, WAKE_SOFT, WAKE_HARD, WAKE_UNKNOWN };
@@ -28,6 +28,7 @@ struct event_task { uint32_t kind, zero; struct gst_task record; };
 struct event_end { uint32_t kind, tid; uint64_t at; };
 struct event_request { uint32_t kind, zero; struct gst_request record; };
 struct event_reclaim { uint32_t kind, zero; struct gst_reclaim record; };
+struct event_written { uint32_t kind, generation; struct gst_written record; };
 
 #define EVENT_FRAMES 64
 struct event_on_cpu { uint32_t kind, tid; uint64_t at; int64_t bytes; uint64_t frames[EVENT_FRAMES]; };
@@ -64,7 +65,8 @@ struct syscall_shape {
 	uint8_t limit : 4; /* a time limit: a pointer, or SHAPE_ALWAYS */
 	uint8_t limit_ms : 1; /* … or an int of milliseconds, of which none below 0 is one: what stands above its 32 bits is nobody's */
 	uint8_t sends : 1; /* it may deliver a packet to this very machine */
-	uint8_t zero : 2;
+	uint8_t writes : 1; /* to a file */
+	uint8_t zero : 1;
 };
 enum { SHAPE_POLL = 15, SHAPE_F_POS = 15, SHAPE_ALWAYS = 15, SHAPES = 512 };
 

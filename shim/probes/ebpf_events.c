@@ -70,6 +70,17 @@ static void stalls(struct ebpf *e, const struct event_stalls *s)
 	host_file_commit(r);
 }
 
+static void written(struct ebpf *e, const struct event_written *w)
+{
+	uint32_t file = ebpf_names_find(e->names, &w->record.what, w->generation);
+	struct gst_written *r = begin(e, GST_WRITTEN, &w->record, sizeof(*r));
+
+	if (!r)
+		return;
+	r->what.file = file;
+	host_file_commit(r);
+}
+
 static void task_end(struct ebpf *e, const struct event_end *end)
 {
 	struct gst_task_end r = { .at = end->at, .tid = end->tid };
@@ -126,6 +137,9 @@ int ebpf_event(void *ctx, void *event, size_t size)
 		break;
 	case EVENT_ON_CPU:
 		on_cpu(e, event);
+		break;
+	case EVENT_WRITTEN:
+		written(e, event);
 		break;
 	}
 	return 0;

@@ -44,6 +44,8 @@ static const struct program {
 	{ PROGRAM(on_group_reclaim), "mm_vmscan_memcg_reclaim_begin", GST_PROBE_MEMCG_RECLAIM },
 	{ PROGRAM(on_group_reclaimed), "mm_vmscan_memcg_reclaim_end", GST_PROBE_MEMCG_RECLAIM },
 	{ PROGRAM(on_held), "balance_dirty_pages", GST_PROBE_WRITE_BACK },
+	{ PROGRAM(on_written), "writeback_dirty_folio", GST_PROBE_WRITTEN },
+	{ PROGRAM(on_room), "mm_filemap_add_to_page_cache", GST_PROBE_WRITTEN },
 #undef PROGRAM
 };
 #define PROGRAMS (sizeof(programs) / sizeof(*programs))
@@ -170,6 +172,8 @@ static uint32_t choose(struct ebpf *e, const struct btf *btf, uint32_t off)
 {
 	uint32_t watched = 0;
 
+	if (!has_tracepoint(btf, "writeback_dirty_folio")) /* it had another name before 5.17 */
+		off |= 1u << GST_PROBE_WRITTEN;
 	for (const struct program *p = programs; p < programs + PROGRAMS; p++) {
 		bool use = !(off & 1u << p->probe) && has_tracepoint(btf, p->tracepoint);
 
@@ -237,7 +241,7 @@ static void set_up(struct ebpf *e, const struct probes_settings *s, uint32_t off
 
 #define OPTIONAL                                                                                                   \
 	(1u << GST_PROBE_BLOCK | 1u << GST_PROBE_FAULT | 1u << GST_PROBE_RECLAIM | 1u << GST_PROBE_MEMCG_RECLAIM | \
-	 1u << GST_PROBE_WRITE_BACK | 1u << GST_PROBE_ON_CPU)
+	 1u << GST_PROBE_WRITE_BACK | 1u << GST_PROBE_WRITTEN | 1u << GST_PROBE_ON_CPU)
 
 static bool load(struct ebpf *e, const struct probes_settings *s, uint32_t off, uint32_t room, const struct btf *btf,
 		 char why[256])

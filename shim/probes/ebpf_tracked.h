@@ -21,6 +21,14 @@ struct stalls {
 	uint8_t fd_kind, zero;
 };
 
+struct written { /* to one file, without a wait */
+	uint64_t begin, end, inode;
+	uint64_t bytes, before; /* all that the task had written, by the last hook */
+	uint64_t asked;  /* by the call of that hook */
+	uint32_t dev, fs, generation, count; /* count 0: nothing */
+	int32_t syscall;
+};
+
 struct tracked {
 	uint64_t in;          /* it was given a CPU; 0 not known */
 	uint64_t ran, waits;  /* by then: time on CPUs, times that it left one of its own will */
@@ -52,5 +60,9 @@ struct tracked {
 	uint8_t throttled;    /* from out on, or from wake on */
 	uint8_t counted;      /* in state.in_disk */
 	uint8_t reclaim_group;
+	uint64_t making_room; /* for a page that it writes; 0: it has none in hand */
+	struct inode *room_of; /* … of this file, by address */
+	bool room_waits;       /* it had one in hand as it left its CPU */
+	struct written written;
 	struct stalls stalls[KINDS];
 };

@@ -2,7 +2,7 @@
 /* ebpf_wait.h: a task leaves its CPU, is woken, has one again: what comes of it. In the kernel. */
 #pragma once
 
-#include "ebpf_what.h"
+#include "ebpf_written.h"
 
 #define HELD_NS 50000 /* since it was told that too much is dirty */
 
@@ -230,6 +230,7 @@ static __always_inline void task_leaves(struct tracked *t, struct task_struct *t
 {
 	if (t->out)
 		missed_in(t, task, now);
+	written_until(t, task, now);
 	t->out = now;
 	t->out_ran = task->se.sum_exec_runtime;
 	t->wake = 0;
@@ -267,6 +268,7 @@ static __always_inline void task_enters(struct tracked *t, struct task_struct *t
 
 	t->early = 0;
 	t->out = 0;
+	written_from(t, now);
 	disk_wait(t, 0);
 	if (!known || (t->kind == TRACKED_STRANGER && now - w.out < set.wait_ns)) {
 		task_is_in(t, task, now);
@@ -314,6 +316,8 @@ static __always_inline void task_flush(struct tracked *t, struct task_struct *ta
 	for (int i = 0; i < KINDS; i++)
 		if (t->stalls[i].count)
 			write_stalls(t, &t->stalls[i]);
+	if (t->written.count)
+		write_written(t, task);
 	if (!t->out || now - t->out < set.wait_ns)
 		return;
 	if (t->flags & GST_WAIT_PREEMPTED)

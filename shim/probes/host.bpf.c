@@ -20,11 +20,13 @@ static __always_inline void write_end(uint32_t tid, uint64_t now)
 	event_submit(e);
 }
 
-static __always_inline void forget(struct tracked *t, uint64_t now)
+static __always_inline void forget(struct tracked *t, struct task_struct *task, uint64_t now)
 {
 	for (int i = 0; i < KINDS; i++)
 		if (t->stalls[i].count)
 			write_stalls(t, &t->stalls[i]);
+	if (t->written.count)
+		write_written(t, task);
 	disk_wait(t, 0);
 	__sync_fetch_and_add(t->kind == TRACKED_TREE ? &state.live : &state.strangers, -1);
 	t->kind = TRACKED_GONE;
@@ -46,7 +48,7 @@ int on_switch(unsigned long long *ctx)
 
 		now = bpf_ktime_get_ns();
 		if (task_state & TASK_DEAD && !preempt)
-			forget(t,
+			forget(t, prev,
 			       now); /* not sooner: a task that ends waits, and wakes others, long after it said so */
 		else
 			task_leaves(t, prev, preempt || !task_state, task_state, now);
@@ -168,7 +170,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (!may_follow(task)) {
-		forget(t, now);
+		forget(t, task, now);
 		return 0;
 	}
 	tid = tid_of(task);
@@ -210,7 +212,7 @@ static __always_inline bool is_dead(struct tracked *t, struct task_struct *task)
 	if (!(BPF_CORE_READ(task, __state) & TASK_DEAD))
 		return 0;
 	if (!BPF_CORE_READ(task, on_cpu) && *(volatile uint8_t *)&t->kind == TRACKED_TREE)
-		forget(t, bpf_ktime_get_ns());
+		forget(t, task, bpf_ktime_get_ns());
 	return 1;
 }
 

@@ -94,6 +94,8 @@ struct sched_entity { struct cfs_rq *cfs_rq; unsigned long long sum_exec_runtime
 /* Not on x86. Elsewhere an int, or (aarch64) 64 bits of which these are the lower: the loader widens a load for no signed type. */
 struct thread_info { unsigned preempt_count; };
 
+struct task_io_accounting { unsigned long long write_bytes; }; /* pages made dirty */
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned __state;
@@ -111,6 +113,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct mm_struct *mm;
 	struct sched_entity se;
+	struct task_io_accounting ioac;
 	char comm[16];
 };
 struct task_struct___throttled { char throttled; }; /* from 6.18 on, a task by itself; before that its whole queue */

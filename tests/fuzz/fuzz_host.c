@@ -50,6 +50,9 @@ static void check_lists(const struct host_trace *h, size_t number)
 	for (size_t i = 0; i < task->n_reclaims; i++)
 		require(task->reclaims[i].task == number && task->reclaims[i].begin_ns <= task->reclaims[i].end_ns &&
 			(i == 0 || task->reclaims[i - 1].end_ns <= task->reclaims[i].begin_ns));
+	for (size_t i = 0; i < task->n_written; i++)
+		require(task->written[i].task == number && task->written[i].begin_ns <= task->written[i].end_ns &&
+			(i == 0 || task->written[i - 1].end_ns <= task->written[i].begin_ns));
 	for (size_t i = 0; i < task->n_on_cpu; i++)
 		require(task->on_cpu[i].task == number &&
 			(i == 0 || task->on_cpu[i - 1].at_ns <= task->on_cpu[i].at_ns));

@@ -143,6 +143,7 @@ stalls 200 t=3ms..4ms count=12 blocked=100us queued=30us throttled=20us last=655
 request 100 t=3ms..5ms issued=4ms dev=1 file-dev=2 inode=8 offset=4096 bytes=8192 sector=99 flags=write,sync
 request 100 t=6ms
 reclaim 200 t=3ms..4ms pages=32 group=1
+written 200 t=5ms..5.4ms count=3 syscall=1 file=/out/x fd=file bytes=2097152 inode=9 dev=7
 pipe-end 201 t=2ms inode=44 peer=45 fd=socket flags=reads,writes
 pressure t=1ms..9ms cpu=1 memory=2 memory-full=3 io=4 io-full=5 throttled=6 periods=7
 on-cpu 200 t=5.5ms frames=0x10,0x20,0x30
@@ -176,6 +177,9 @@ def test_text_becomes_what_the_format_says(build, tmp_path):
     assert (stalls.offset, stalls.flags) == (0, records.FAULT | records.ANONYMOUS)
     assert t.requests == [(ms(3), ms(4), ms(5), 99, 8, 4096, 100, 1, 2, 8192, 1 | 8, 0), (0, 0, ms(6), 0, 0, UNKNOWN, 100, 0, 0, 0, 0, 0)]
     assert t.reclaims == [(ms(3), ms(4), 32, 200, 1)]
+    (written,) = t.written
+    assert written[:4] == (ms(5), ms(5.4), 200, 3)
+    assert (t.file(written), written.bytes, written.inode, written.dev, written.syscall, written.offset) == ("/out/x", 2 << 20, 9, 7, 1, UNKNOWN)
     assert t.pipe_ends == [(ms(2), 44, 45, 201, 3, 3, 0)]
     assert t.pressures == [(ms(1), ms(9), 1, 2, 3, 4, 5, 6, 7, 0)]
     assert t.on_cpu == [(ms(5.5), 200, (0x10, 0x20, 0x30))]

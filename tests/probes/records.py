@@ -20,6 +20,7 @@ LAYOUTS = {
     46: ("reclaim", "QQQII", "begin end pages tid group"),
     47: ("pipe_end", "QQQIHBB", "at inode peer pid flags fd_kind zero"),
     48: ("pressure", "QQ8I", "begin end cpu_some_us memory_some_us memory_full_us io_some_us io_full_us throttled_us throttled_periods zero"),
+    50: ("written", "QQII" + WHAT_LAYOUT, "begin end tid count " + WHAT),
 }
 TYPES = {number: (namedtuple(name, fields), struct.Struct("<" + layout)) for number, (name, layout, fields) in LAYOUTS.items()}
 OnCpu = namedtuple("on_cpu", "at tid frames")
@@ -61,7 +62,7 @@ class Trace:
                 self.on_cpu.append(OnCpu(at, tid, struct.unpack_from(f"<{count}Q", payload, 16)))
         self.__dict__.update({"tasks": rows["task"], "ends": rows["end"], "waits": rows["wait"], "stalls": rows["stalls"]})
         self.__dict__.update({"pipe_ends": rows["pipe_end"], "pressures": rows["pressure"]})
-        self.__dict__.update({"requests": rows["request"], "reclaims": rows["reclaim"], "probes": rows["probes"]})
+        self.__dict__.update({"requests": rows["request"], "reclaims": rows["reclaim"], "probes": rows["probes"], "written": rows["written"]})
 
     def file(self, record):
         return self.names.get(record.file, "")

@@ -13,7 +13,7 @@ from records import LAST, Trace
 ROOT, THERE, STRANGER, KERNEL, EXEC = 1, 2, 4, 8, 16
 NOBODY = 65534
 SWITCH, WAKING, TASKS, INTERRUPT, BLOCK, FAULT, RECLAIM, MEMCG_RECLAIM, THROTTLE, ON_CPU = range(10)
-WRITE_BACK = 13
+WRITE_BACK, WRITTEN = 13, 14
 
 
 SLEEP = {"x86_64": 230, "aarch64": 115}[platform.machine()]  # clock_nanosleep
@@ -190,7 +190,8 @@ for _ in range(320):
 
 
 @pytest.mark.parametrize("name, bit", [("waking", WAKING), ("tasks", TASKS), ("interrupt", INTERRUPT), ("block", BLOCK), ("fault", FAULT),
-                                       ("reclaim", RECLAIM), ("memcg-reclaim", MEMCG_RECLAIM), ("throttle", THROTTLE), ("write-back", WRITE_BACK)])
+                                       ("reclaim", RECLAIM), ("memcg-reclaim", MEMCG_RECLAIM), ("throttle", THROTTLE), ("write-back", WRITE_BACK),
+                                       ("written", WRITTEN)])
 def test_each_probe_may_be_missing(follow, name, bit):
     run = follow("time.sleep(0.03)", "--off", name)
     watched = run.trace.probes[0].watched

@@ -195,6 +195,47 @@ os.fsync(fd)
     assert all(r.offset % (1 << 20) < 262144 for r in requests)
 
 
+def test_writing_on_a_cpu_is_on_record(follow, disk):
+    """From the call's begin to its end, whole calls of 64 KiB and more; what waits in between is a wait's. Not what is computed, nor read."""
+    name = disk / "written"
+    run = follow(f"""
+block = os.urandom(4 << 20)
+fd = os.open("{name}", os.O_CREAT | os.O_RDWR)
+small = os.open("{name}.small", os.O_CREAT | os.O_WRONLY)
+null = os.open("/dev/null", os.O_WRONLY)
+def timed(call):
+    begin = time.monotonic_ns()
+    call()
+    return f"{{begin}} {{time.monotonic_ns()}}"
+first = timed(lambda: os.write(fd, block))
+os.fsync(fd)
+begin = time.monotonic()
+while time.monotonic() - begin < 0.02: pass
+os.write(small, block[:60000])
+os.fsync(small)
+os.write(null, block)
+second = timed(lambda: os.pwrite(fd, block[:131072], 8 << 20))
+os.fsync(fd)
+os.pwrite(fd, b"1", 1 << 20)
+os.pread(fd, 1 << 20, 0)
+told("first", first)
+told("second", second)
+""")
+    if not run.trace.probes[0].watched & 1 << 14:
+        pytest.skip("pages written are not watched by this kernel")
+    written = [w for w in run.trace.written if w.tid == run.tid()]
+    assert {run.trace.file(w) for w in written} == {str(name)} and {w.inode for w in written} == {name.stat().st_ino}
+    spans = [[int(t) for t in run.told[call].split()] for call in ("first", "second")]
+    parts = [[w for w in written if begin <= w.begin < w.end <= end] for begin, end in spans]
+    assert sum(map(len, parts)) == len(written) and parts[0] and [w.bytes for w in parts[1]] == [131072]
+    assert all(w.fd_kind == 1 and w.offset == 2**64 - 1 for w in written)
+    # What of the call is in no record is a wait, or a piece between two of them.
+    off = sum(w.into - w.out for w in run.waits() if spans[0][0] <= w.out < spans[0][1])
+    if not off:
+        assert sum(w.bytes for w in parts[0]) == 4 << 20
+        assert sum(w.end - w.begin for w in parts[0]) >= 0.5 * (spans[0][1] - spans[0][0]) - NS
+
+
 def test_read_by_position_has_its_offset(follow, cold):
     run = follow(f"""
 f = open("{cold}", "rb", buffering=0)

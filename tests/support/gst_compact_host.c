@@ -9,6 +9,7 @@ size_t compact_host_size(uint8_t type)
 		[GST_STALLS] = sizeof(struct gst_stalls),     [GST_REQUEST] = sizeof(struct gst_request),
 		[GST_RECLAIM] = sizeof(struct gst_reclaim),   [GST_PIPE_END] = sizeof(struct gst_pipe_end),
 		[GST_PRESSURE] = sizeof(struct gst_pressure), [GST_ON_CPU] = sizeof(struct gst_on_cpu),
+		[GST_WRITTEN] = sizeof(struct gst_written),
 	};
 
 	return type < sizeof(sizes) ? sizes[type] : 0;
@@ -70,8 +71,11 @@ static void add_rest(struct gst_image *image, const struct small *s, uint64_t be
 					 .flags = s->flags % 4u,
 					 .fd_kind = s->extra[0] % 5u };
 	struct gst_pressure pressure = { .begin = begin, .end = end, .cpu_some_us = s->seq, .throttled_us = s->flags };
+	struct gst_written written = {
+		.begin = begin, .end = end, .tid = 1u + s->stream % 8u, .count = s->seq, .what = what_for(s)
+	};
 
-	switch (s->what % 5u) {
+	switch (s->what % 6u) {
 	case 0:
 		gst_image_add(image, GST_TASK_END, &task_end, sizeof(task_end), true);
 		break;
@@ -83,6 +87,9 @@ static void add_rest(struct gst_image *image, const struct small *s, uint64_t be
 		break;
 	case 3:
 		gst_image_add(image, GST_PIPE_END, &pipe_end, sizeof(pipe_end), true);
+		break;
+	case 4:
+		gst_image_add(image, GST_WRITTEN, &written, sizeof(written), true);
 		break;
 	default:
 		gst_image_add(image, GST_PRESSURE, &pressure, sizeof(pressure), true);

@@ -46,7 +46,7 @@
  *   object 1 path=/x/libfoo.so [bias=0x1000] [build-id=ab12] [flags=program,vdso,gone] [bytes= mtime=]     code 2 file=/x/train.py name=load [first=30]
  *   stack 3 frames=python:2:41,return:1:0x1234 [flags=truncated,unmerged]      innermost first; kind, code or object, line or address; also exact:
  *   taken stall|silence|site|sample|look t=a..b stack=3 [tid=] [weight=]       stack-cost t=.. [took=3us] [taken=] [looks=] [passed=] [failed=] [budget=]
- *   host 100 [how=ebpf|perf|proc] [run=] [host=] [start=0] [end=5ms] [watched=0x3fff] [wait=200us] [period=] [sample=] [lost=] [tasks-lost=] [kernel=]
+ *   host 100 [how=ebpf|perf|proc] [run=] [host=] [start=0] [end=5ms] [watched=0x7fff] [wait=200us] [period=] [sample=] [lost=] [tasks-lost=] [kernel=]
  *        begins a file <host>-<pid>.host.gst, of the tree of process 100; without end= it had no regular one. In such a file:
  *   task 200 t=.. [pid=200] [own=] [own-pid=] [creator=] [start=0us] [ns=] [name=X] [flags=root,there,stranger,kernel,exec]    task-end 200 t=..
  *   wait 200 t=out..in [wake=in, or unknown] [waker=] [by=unknown|task|interrupt|timer] [throttled=] and what for: [syscall=-2] [arg=] [file=/x]
@@ -55,6 +55,7 @@
  *   stalls 200 t=a..b [count=] [blocked=] [queued=] [throttled=] [last=] and what for, as of a wait
  *   request 200 t=[queued..]done [issued=] [dev=] [file-dev=] [inode=] [offset=] [bytes=] [sector=] [flags=write,flush,read-ahead,sync]
  *   reclaim 200 t=a..b [pages=] [group=1]       pipe-end 200 t=.. inode= [peer=] [fd=pipe|socket] [flags=reads,writes]
+ *   written 200 t=a..b [count=1] and what for, as of a wait: bytes are those written
  *   pressure t=a..b [cpu=] [memory=] [memory-full=] [io=] [io-full=] [throttled=] [periods=]     in us      on-cpu 200 t=.. [frames=0x10,0x20]
  *   unfinished               the next record was never finished
  *

@@ -168,6 +168,14 @@ static void text_reclaim(struct parser *p)
 	record_add(p, GST_RECLAIM, &r, sizeof(r));
 }
 
+static void text_written(struct parser *p)
+{
+	struct gst_written r = { .tid = number_of(p), .count = small(p, "count", 1), .what = what_for(p) };
+
+	word_span(p, &r.begin, &r.end);
+	record_add(p, GST_WRITTEN, &r, sizeof(r));
+}
+
 static void text_pipe_end(struct parser *p)
 {
 	static const char *const kinds[] = { "none", "file", "pipe", "socket", "other", NULL };
@@ -223,6 +231,7 @@ bool text_probed(struct parser *p)
 		{ "task", text_task },         { "task-end", text_task_end }, { "wait", text_wait },
 		{ "stalls", text_stalls },     { "request", text_request },   { "reclaim", text_reclaim },
 		{ "pipe-end", text_pipe_end }, { "pressure", text_pressure }, { "on-cpu", text_on_cpu },
+		{ "written", text_written },
 	};
 
 	if (gst_image_header(&p->file->image)->kind != GST_FILE_HOST)

@@ -25,7 +25,7 @@
 struct built {
 	struct host_trace trace;
 	struct host_task tasks[BUILT_TASKS];
-	size_t cap_waits[BUILT_TASKS], cap_stalls[BUILT_TASKS], cap_reclaims[BUILT_TASKS];
+	size_t cap_waits[BUILT_TASKS], cap_stalls[BUILT_TASKS], cap_reclaims[BUILT_TASKS], cap_written[BUILT_TASKS];
 	struct host_pipe_end ends[BUILT_TASKS];
 };
 
@@ -47,6 +47,7 @@ static inline void built_end(struct built *b)
 		free(b->tasks[i].waits);
 		free(b->tasks[i].stalls);
 		free(b->tasks[i].reclaims);
+		free(b->tasks[i].written);
 	}
 }
 
@@ -111,6 +112,13 @@ static inline struct host_reclaim *built_reclaim(struct built *b, struct host_ta
 	t->reclaims = built_more(t->reclaims, t->n_reclaims, &b->cap_reclaims[t - b->tasks], sizeof(*t->reclaims));
 	t->reclaims[t->n_reclaims] = (struct host_reclaim){ .begin_ns = begin, .end_ns = end };
 	return &t->reclaims[t->n_reclaims++];
+}
+
+static inline struct host_written *built_written(struct built *b, struct host_task *t, int64_t begin, int64_t end)
+{
+	t->written = built_more(t->written, t->n_written, &b->cap_written[t - b->tasks], sizeof(*t->written));
+	t->written[t->n_written] = (struct host_written){ .begin_ns = begin, .end_ns = end };
+	return &t->written[t->n_written++];
 }
 
 /* By inode, as the decoder sorts them. */

@@ -515,6 +515,39 @@ static void test_what_is_computed_before_a_flush_is_writing_as_far_as_that_was_m
 	assert_int_equal(before_a_flush(0, 0), CAUSE_checkpoint); /* nobody knows how much: it had something to save */
 }
 
+/* On a CPU in write: saving, where it is much or is flushed; else computing. What comes before that is computing. */
+static void test_filling_pages_of_a_file(void **state)
+{
+	struct host_written written = {
+		.what = { .syscall = -2, .offset = UINT64_MAX, .inode = 7, .bytes = 1 << 20 }
+	};
+	struct host_wait flush = { .what = { .syscall = -2, .offset = UINT64_MAX, .inode = 7 } };
+	struct chain_step leaves[3] = {
+		{ .task = &tasks[MAIN], .state = CHAIN_ON_CPU },
+		{ .task = &tasks[MAIN], .state = CHAIN_FILE_WRITE, .written = &written },
+		{ .task = &tasks[MAIN], .state = CHAIN_ON_CPU },
+	};
+	struct chain_segment at[3];
+	struct chain whole = { .at = at, .n = 3 };
+	struct chain_about about = { .host = &host, .whole = &whole, .copied_out_ns = INT64_MAX };
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		at[i] = (struct chain_segment){
+			.begin_ns = i * MS, .end_ns = (i + 1) * MS, .steps = &leaves[i], .n_steps = 1
+		};
+	assert_int_equal(cause_in(&at[1], &about), CAUSE_checkpoint);
+	written.what.bytes--;
+	assert_int_equal(cause_in(&at[1], &about), CAUSE_host_compute);
+	leaves[2].state = CHAIN_FLUSH;
+	leaves[2].wait = &flush;
+	assert_int_equal(cause_in(&at[1], &about), CAUSE_checkpoint);
+	assert_int_equal(between_in(&at[0], &about), CAUSE_unexplained);
+	assert_int_equal(cause_in(&at[0], &about), CAUSE_host_compute);
+	flush.what.inode = 8; /* another file's */
+	assert_int_equal(cause_in(&at[1], &about), CAUSE_host_compute);
+}
+
 static void test_making_a_file_that_is_saved(void **state)
 {
 	struct host_wait waits_of[2] = { { .what = { .syscall = 257, .offset = UINT64_MAX } },
@@ -552,6 +585,7 @@ int main(void)
 		cmocka_unit_test(test_a_thread_that_carries_data),
 		cmocka_unit_test(test_what_lies_between_two_waits_for_one_thing),
 		cmocka_unit_test(test_what_is_computed_before_a_flush_is_writing_as_far_as_that_was_much),
+		cmocka_unit_test(test_filling_pages_of_a_file),
 		cmocka_unit_test(test_making_a_file_that_is_saved),
 	};
 

@@ -175,6 +175,24 @@ static void test_what_a_sum_of_short_waits_proves(void **state)
 	tasks[MAIN].n_stalls = 0;
 }
 
+/* Whose work it is that another thread does is no better known for its writing. */
+static void test_what_writing_on_a_cpu_proves(void **state)
+{
+	struct host_written written = { .what = { .syscall = 1, .inode = 7, .bytes = 1 << 20 } };
+
+	(void)state;
+	computed_behind(CHAIN_OTHER, PIN);
+	steps[1].state = CHAIN_FILE_WRITE;
+	steps[1].wait = NULL;
+	steps[1].written = &written;
+	assert_true(is_proven(CAUSE_checkpoint));
+	written.what.inode = 0;
+	assert_false(is_proven(CAUSE_checkpoint));
+	written.what.bytes = 65536;
+	assert_false(is_proven(CAUSE_host_compute));
+	steps[1].written = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +201,7 @@ int main(void)
 		cmocka_unit_test(test_what_a_file_proves),
 		cmocka_unit_test(test_what_another_s_computing_proves),
 		cmocka_unit_test(test_what_a_sum_of_short_waits_proves),
+		cmocka_unit_test(test_what_writing_on_a_cpu_proves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

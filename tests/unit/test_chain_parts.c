@@ -83,6 +83,27 @@ static void test_looking_for_memory(void **state)
 	assert_string_equal(walked(t, 35, 45), "35-45 1 reclaim\n");
 }
 
+/* Between two waits it writes: that is its own time, but for short waits and for want of memory. */
+static void test_writing_on_a_cpu(void **state)
+{
+	struct host_task *t = built_task(&b, 1, 1);
+	struct host_written *w;
+
+	(void)state;
+	built_written(&b, t, 20, 40);
+	w = built_written(&b, t, 60, 80);
+	w->what.file = "/out/x";
+	built_wait(&b, t, 70, 75, 75, SYS_fsync, GST_WOKEN_INTERRUPT, NULL);
+	assert_string_equal(walked(t, 0, 100), "0-20 1 on-cpu\n20-40 1 file-write\n40-60 1 on-cpu\n60-70 1 file-write\n"
+					       "70-75 1 flush\n75-80 1 file-write\n80-100 1 on-cpu\n");
+	assert_string_equal(walked(t, 25, 35), "25-35 1 file-write\n");
+	assert_string_equal(walked(t, 40, 50), "40-50 1 on-cpu\n");
+	built_reclaim(&b, t, 25, 30);
+	assert_string_equal(walked(t, 20, 40), "20-25 1 file-write\n25-30 1 reclaim\n30-40 1 file-write\n");
+	built_stalls(&b, t, 60, 70, 5, 0);
+	assert_string_equal(walked(t, 60, 70), "60-65 1 file-write\n65-70 1 fault\n");
+}
+
 /* ---- guesses ---- */
 
 static void test_the_only_thread_that_can_hold_the_lock(void **state)
@@ -431,6 +452,7 @@ int main(void)
 		TEST(test_short_waits_of_two_kinds),
 		TEST(test_short_waits_of_a_waker),
 		TEST(test_looking_for_memory),
+		TEST(test_writing_on_a_cpu),
 		TEST(test_the_only_thread_that_can_hold_the_lock),
 		TEST(test_guesses_share_a_budget),
 		TEST(test_ends_of_a_pipe_share_it),

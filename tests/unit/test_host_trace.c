@@ -355,6 +355,27 @@ static void test_numbers_beyond_all_bounds(void **state)
 	done(t);
 }
 
+/* It writes to one file at a time; what has no length, or is nobody's, is left out. */
+static void test_what_was_written(void **state)
+{
+	struct host_trace *t =
+		trace_of(FAMILY "written 101 t=3ms..4ms count=2 syscall=1 fd=file file=/out/x bytes=70000 inode=9\n"
+				"written 101 t=1ms..9ms\nwritten 101 t=5ms\nwritten 999 t=5ms..6ms\n"
+				"written 100 t=2ms..2.5ms\n");
+	const struct host_task *pin = task_of(t, 101, 50);
+
+	(void)state;
+	assert_int_equal(t->strays, 2);
+	assert_int_equal(pin->n_written, 2);
+	assert_int_equal(pin->written[0].begin_ns, US(1000));
+	assert_int_equal(pin->written[0].end_ns, US(3000));
+	assert_int_equal(pin->written[1].end_ns, US(4000));
+	assert_int_equal(pin->written[1].what.bytes, 70000);
+	assert_string_equal(pin->written[1].what.file, "/out/x");
+	assert_int_equal(task_of(t, 100, 50)->written[0].end_ns, US(2500));
+	done(t);
+}
+
 /* A task looks for memory once at a time. */
 static void test_reclaims_never_overlap(void **state)
 {
@@ -419,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_the_dying_still_wake),
 		cmocka_unit_test(test_the_dead_wake_nobody_else),
 		cmocka_unit_test(test_the_dead_live_no_longer_for_it),
+		cmocka_unit_test(test_what_was_written),
 		cmocka_unit_test(test_reclaims_never_overlap),
 		cmocka_unit_test(test_tasks_by_process),
 		cmocka_unit_test(test_waits_never_overlap),
