@@ -518,9 +518,7 @@ static void test_what_is_computed_before_a_flush_is_writing_as_far_as_that_was_m
 /* On a CPU in write: saving, where it is much or is flushed; else computing. What comes before that is computing. */
 static void test_filling_pages_of_a_file(void **state)
 {
-	struct host_written written = {
-		.what = { .syscall = -2, .offset = UINT64_MAX, .inode = 7, .bytes = 1 << 20 }
-	};
+	struct host_written written = { .what = { .syscall = -2, .offset = UINT64_MAX, .inode = 7, .bytes = 1 << 20 } };
 	struct host_wait flush = { .what = { .syscall = -2, .offset = UINT64_MAX, .inode = 7 } };
 	struct chain_step leaves[3] = {
 		{ .task = &tasks[MAIN], .state = CHAIN_ON_CPU },
