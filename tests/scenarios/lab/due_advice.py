@@ -45,10 +45,12 @@ def of_run(result, report):
     return made
 
 
-def of_control(report, causes):
-    """[[id, share of its device's span], …] against one of the causes: none should be."""
+def of_control(report, claimed):
+    """[[id, share of its device's span], …] against one of the causes {cause: ns claimed though it was not so}: none should be. That its threads
+    had no CPU is said of a control that had none."""
     spans = {device["device"]: device["span_ns"] for device in report["devices"]}
-    return [[advice["id"], advice["lost_ns"] / (spans[advice["device"]] or 1)] for advice in report["advice"] if advice["cause"] in causes]
+    return [[advice["id"], min(advice["lost_ns"], claimed[advice["cause"]]) / (spans[advice["device"]] or 1)]
+            for advice in report["advice"] if claimed.get(advice["cause"])]
 
 
 @dataclass

@@ -73,7 +73,7 @@ def record_of(result, report, spans, waits, scenario):
     made["claimed"] = dict(result.claimed)
     if scenario.kind == "control":
         share, claimed = score.control_share(spans, report, waits, FAULTS_OF_A_CONTROL)
-        made["control"] = {"share": share, "claimed": dict(claimed), "advice": due_advice.of_control(report, FAULTS_OF_A_CONTROL)}
+        made["control"] = {"share": share, "claimed": dict(claimed), "advice": due_advice.of_control(report, claimed)}
     elif scenario.suite != "further":
         made["advised"] = due_advice.of_run(result, report)
     return made

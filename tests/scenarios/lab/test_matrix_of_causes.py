@@ -174,10 +174,10 @@ def test_advice_that_is_missing_or_off():
 
 
 def test_no_advice_in_controls():
-    """But of a cause that is no fault's, and of what is next to nothing."""
-    said = due_advice.of_control(advised(("no-sleep", "host-sleep", 2), ("no-sleep", "host-sleep", 1), ("host-code", "host-compute", 9)),
-                                 runs.FAULTS_OF_A_CONTROL)
-    assert said == [["no-sleep", 0.02], ["no-sleep", 0.01]]
+    """But of a cause that is no fault's, and of what is next to nothing; of a missing CPU as far as it was not missing."""
+    report = advised(("no-sleep", "host-sleep", 2), ("more-cpus", "cpu-contention", 9), ("host-code", "host-compute", 9))
+    said = due_advice.of_control(report, {"host-sleep": 2 * MS, "cpu-contention": MS})
+    assert said == [["no-sleep", 0.02], ["more-cpus", 0.01]]
     control = record("plain", control={"share": 0.0, "claimed": {}, "advice": said})
     answer = matrix.Answer([control, record("read", (*["input-storage"] * 2, 10))], SCENARIOS, "ebpf")
     assert list(answer.complaints()) == ["control plain, seed 21: advice no-sleep for 2.00% of the span"]
