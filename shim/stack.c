@@ -11,6 +11,7 @@
 #include "own_thread.h"
 #include "settings.h"
 #include "stack_budget.h"
+#include "stack_lock.h"
 #include "stack_make.h"
 #include "stack_memory.h"
 #include "stack_objects.h"
@@ -19,12 +20,11 @@
 
 #define STALL_NS 100000ull /* as long as a silence (thread_silence_ticks) */
 #define LOOK_SHARE 4       /* our own thread may spend so many times the share that the program's may */
-#define TRIES 200
+#define PATIENCE_SHARE 64  /* of what is to be told of */
+#define PATIENCE_NS 200000ull
 #define SITES 16384u
 
 uint64_t stacks_stall_ticks = UINT64_MAX;
-
-static uint32_t lock; /* one stack at a time: what the other files of stacks keep */
 
 static bool reads;       /* the kernel answers stack_memory.c's questions; with the lock */
 static uint32_t refused; /* … and does not any more, or never did: there are no stacks */
@@ -69,19 +69,12 @@ void stacks_begin(void)
 	looks = (struct thread_stacks){ .credit = (int64_t)clock_ticks_in(STACK_CREDIT_NS), .credited = clock_ticks() };
 }
 
-static bool lock_take(void)
+/* How long what lasted so long may wait for its stack: a look from outside, at the very thread perhaps, is done by then. */
+static uint64_t patience_for(uint64_t ticks)
 {
-	for (unsigned i = 0; i < TRIES; i++) {
-		if (!__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
-			return true;
-		arch_relax();
-	}
-	return false;
-}
+	uint64_t most = clock_ticks_in(PATIENCE_NS);
 
-static void lock_give(void)
-{
-	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+	return ticks / PATIENCE_SHARE < most ? ticks / PATIENCE_SHARE : most;
 }
 
 /* ---- records ------------------------------------------------------------------------------------------------------------ */
@@ -121,7 +114,7 @@ static void write_at(struct ring *r, struct gst_stack_at *at)
 
 /* ---- a thread's own stack ----------------------------------------------------------------------------------------------- */
 
-static uint32_t take_own(struct thread *t)
+static uint32_t take_own(struct thread *t, uint64_t patience)
 {
 	struct stack_registers here = { .fp_known = true };
 	int saved_errno = errno;
@@ -131,12 +124,12 @@ static uint32_t take_own(struct thread *t)
 
 	arch_registers(&here.pc, &here.sp, &here.fp);
 	undisturbed_begin(&u);
-	if (lock_take()) {
+	if (stack_lock_take(patience)) {
 		id = take(&t->ring, &here, t->tid, NULL, &n_frames);
 		count(&cost.taken, id != 0);
 		count(&cost.failed, !id);
 		count(&cost.frames, n_frames);
-		lock_give();
+		stack_lock_give();
 	} else {
 		count(&cost.passed, 1);
 	}
@@ -146,7 +139,7 @@ static uint32_t take_own(struct thread *t)
 }
 
 /* The stack of this moment, in which the thread's call began: once for all reasons. */
-static uint32_t stack_of(struct thread *t, uint64_t moment, uint64_t ended)
+static uint32_t stack_of(struct thread *t, uint64_t moment, uint64_t ended, uint64_t patience)
 {
 	struct thread_stacks *s = &t->stacks;
 	uint64_t begin = clock_ticks();
@@ -158,7 +151,7 @@ static uint32_t stack_of(struct thread *t, uint64_t moment, uint64_t ended)
 		count(&cost.passed, 1);
 		return 0;
 	}
-	s->last_stack = take_own(t);
+	s->last_stack = take_own(t, patience);
 	s->last_begin = moment;
 	s->last_end = ended;
 	s->last_ticks = clock_ticks() - begin;
@@ -178,7 +171,7 @@ static bool tell(struct call *c, enum gst_stack_why why, uint64_t begin, uint64_
 				   .hook = c->record.hook,
 				   .weight = weight };
 
-	at.stack = stack_of(c->thread, c->record.begin, c->record.end);
+	at.stack = stack_of(c->thread, c->record.begin, c->record.end, patience_for(end - begin));
 	if (at.stack)
 		write_at(&c->thread->ring, &at);
 	return at.stack;
@@ -235,7 +228,7 @@ void stacks_refused_by_framework(struct thread *t, uint64_t ticks)
 		return;
 	t->depth = (uintptr_t)__builtin_frame_address(0);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	at.stack = stack_of(t, ticks, ticks);
+	at.stack = stack_of(t, ticks, ticks, 0);
 	if (at.stack)
 		write_at(&t->ring, &at);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -285,12 +278,12 @@ void stacks_look(struct ring *r, const struct stack_still *there, uint64_t since
 	if (!stacks_are_on())
 		return;
 	stack_budget_update(&looks, begin, (uint64_t)settings.stacks_ppm * LOOK_SHARE);
-	if (looks.credit <= 0 || !lock_take()) {
+	if (looks.credit <= 0 || !stack_lock_take(0)) {
 		count(&cost.passed, 1);
 		return;
 	}
 	at.stack = take(r, from.sp && from.pc ? &from : NULL, there->tid, there, &n_frames);
-	lock_give();
+	stack_lock_give();
 	if (at.stack) {
 		write_at(r, &at);
 		count(&cost.looks, 1);
@@ -302,10 +295,10 @@ uint32_t stacks_python_holder(uint64_t futex)
 {
 	uint32_t tid;
 
-	if (!stacks_are_on() || !lock_take())
+	if (!stacks_are_on() || !stack_lock_take(0))
 		return 0;
 	tid = stack_make_holder(futex);
-	lock_give();
+	stack_lock_give();
 	return tid;
 }
 
@@ -339,6 +332,6 @@ void stacks_forget(void)
 	memset(sites, 0, sizeof(sites));
 	memset(&cost, 0, sizeof(cost));
 	noted = 0;
-	lock = 0;
+	stack_lock_forget();
 	stack_make_forget();
 }
