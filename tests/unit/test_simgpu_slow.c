@@ -23,6 +23,14 @@ static long allocation_ns(clockid_t clock)
 	return begin;
 }
 
+/* For those that measure CPU time: under an emulator the first calls are translated. */
+static void start_warm(unsigned calls)
+{
+	start();
+	for (unsigned i = 0; i < calls; i++)
+		allocation_ns(CLOCK_MONOTONIC);
+}
+
 static void computes(void)
 {
 	start();
@@ -42,7 +50,7 @@ static void spread(void)
 {
 	unsigned above = 0, low = 0;
 
-	start();
+	start_warm(8);
 	for (int i = 0; i < 8; i++) {
 		long cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
 
@@ -64,9 +72,10 @@ static void every_decade_is_met(void **state)
 
 static void sleeps(void)
 {
-	long begin = now_ns(CLOCK_MONOTONIC), cpu;
+	long begin, cpu;
 
-	start();
+	start_warm(1);
+	begin = now_ns(CLOCK_MONOTONIC);
 	cpu = allocation_ns(CLOCK_THREAD_CPUTIME_ID);
 	EXPECT(1, now_ns(CLOCK_MONOTONIC) - begin >= 30000000);
 	EXPECT(1, cpu < 15000000);
