@@ -10,10 +10,10 @@ INNOCENT = "host innocent: the submission had returned"
 
 @pytest.fixture
 def why(root, build, gpushim, tmp_path):
-    """The page on the first gap of the golden trace of this name, its lines joined."""
-    def make(name):
+    """The page on a gap, the first, of the golden trace of this name, its lines joined."""
+    def make(name, gap=0):
         subprocess.run([build / "tools/gst_write", root / "tests/golden" / name / "trace.txt", tmp_path / name], check=True)
-        done = subprocess.run([gpushim, "report", tmp_path / name, "--why", "0"], capture_output=True, text=True, check=True)
+        done = subprocess.run([gpushim, "report", tmp_path / name, "--why", str(gap)], capture_output=True, text=True, check=True)
         assert max(map(len, done.stdout.splitlines())) <= 80
         return " ".join(done.stdout.split())
     return make
@@ -38,10 +38,10 @@ def test_a_value(why):
     assert "stream 2 waits for the value at 0x1000 to be 1 or more: put in" in text and "no record says who wrote that" in text
 
 
-@pytest.mark.parametrize("name, node", [("node", "a host node"), ("node-device", "far_away")])
-def test_a_node_of_a_graph(why, name, node):
+@pytest.mark.parametrize("name, gap, node", [("node", 1, "a host node"), ("node-device", 0, "far_away")])
+def test_a_node_of_a_graph(why, name, gap, node):
     """It is named as in the evidence."""
-    assert f"{node} of the graph, over by" in why(f"cause-device-dependency-{name}")
+    assert f"{node} of the graph, over by" in why(f"cause-device-dependency-{name}", gap)
 
 
 def test_a_host_that_was_late(why):
