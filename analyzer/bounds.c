@@ -6,6 +6,7 @@
 #include "carried.h"
 #include "elsewhere.h"
 #include "exact_work.h"
+#include "held_up.h"
 #include "legacy.h"
 #include "links.h"
 #include "ns.h"
@@ -307,7 +308,7 @@ static bool finish_device(struct device_work *d)
 
 enum err_kind bounds_finish(struct device_work *devices, size_t n, struct error *e)
 {
-	bool ok;
+	bool ok = true;
 
 	for (size_t i = 0; i < n; i++) {
 		legacy_find(&devices[i]);
@@ -317,7 +318,9 @@ enum err_kind bounds_finish(struct device_work *devices, size_t n, struct error 
 		elsewhere_widen(&devices[i]);
 		carried_clip(&devices[i]);
 	}
-	ok = links_find(devices, n) && find_busy(devices, n);
+	for (size_t i = 0; i < n && ok; i++)
+		ok = held_up_find(&devices[i]);
+	ok = ok && links_find(devices, n) && find_busy(devices, n);
 	for (size_t i = 0; i < n && ok; i++)
 		ok = finish_device(&devices[i]);
 	return ok ? ERR_NONE : err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");

@@ -27,6 +27,7 @@ struct work { /* one submission */
 	bool lost;        /* it should have been measured: when it ran is all unresolved */
 	uint32_t missing; /* operations of it that were not measured although others were; 0: it is none of these */
 	int64_t behind_ns; /* it stands right behind an edge, which had fired by then: 0 no such edge is known */
+	int64_t usual_ns; /* what such work takes, where this one took far longer and another process may have had the device (held_up.h); else 0 */
 	int64_t held_until_ns; /* a host function before it, or a wait for another device, may take until then; INT64_MIN none */
 };
 
@@ -34,6 +35,8 @@ struct work { /* one submission */
 struct stretch {
 	int64_t begin_ns, latest_begin_ns, last_latest_start_ns, earliest_end_ns, end_ns;
 	int64_t first_entry_ns, last_entry_ns;
+	int64_t likely_begin_ns; /* INT64_MAX: no time of those that are known is likelier */
+	int64_t likely_end_ns;   /* INT64_MIN: … */
 	int64_t second_begin_ns; /* of its second piece of work, at the earliest; INT64_MAX none */
 	int64_t slack_ns; /* of all its work */
 	uint8_t end_known_by;

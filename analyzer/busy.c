@@ -35,6 +35,8 @@ static void set_latest_starts(const struct device_work *d, struct stream_work *w
 			op->held_until_ns = max64(op->held_until_ns, until_ns);
 		op->latest_start_ns = clamp64(later(max64(op->call->end_ns, op->held_until_ns), w->facts->latency_ns),
 					      op->earliest_start_ns, op->latest_end_ns);
+		if (op->usual_ns)
+			op->latest_start_ns = max64(op->latest_start_ns, op->latest_end_ns - op->usual_ns);
 		op->earliest_end_ns = op->earliest_start_ns;
 		if (op->hostfn || op->stalls)
 			host_done = max64(host_done, op->latest_end_ns);
@@ -95,8 +97,8 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 {
 	int64_t at = min64(p->at_ns, op->latest_end_ns);
 
-	if (op->measured)
-		return true;
+	if (op->measured || op->usual_ns)
+		return true; /* known; or another process may have had the device */
 	if ((p->known_by == PENDING_WAKE || p->known_by == PENDING_EDGE) && is_too_short(w, op, p))
 		return true;
 	if (p->known_by == PENDING_WAKE && (op->known_by == BOUNDARY_EDGE || p->at_ns > op->latest_end_ns))

@@ -9,7 +9,8 @@
  *     been waiting meanwhile (observed); or because of a process that was not recorded at all (inferred).
  * The start must be known: an edge into an empty stream fires when the device gets to it. Where no edge says so, a late start looks
  * like a long kernel, and its time counts as busy. Some edges fire late because of this very cause, so that the device's latency is the
- * lower quartile of all. What the work waited for must be over beyond doubt: on a starved host an end may be known late. */
+ * lower quartile of all. And where the device was free for a moment, the edge fires early and the other's work still comes first: there
+ * this one's seems to run far longer than all others of its kind (held_up.h). What the work waited for must be over beyond doubt: on a starved host an end may be known late. */
 #include "cause_rules.h"
 
 #include <stdio.h>
@@ -24,34 +25,62 @@ static const struct op *occupant(const struct gap_view *v)
 	return v->ready && before && before->trace != v->trace && before->end_ns > v->submit->end_ns ? before : NULL;
 }
 
+/* What such work takes, where this one seems to have taken far longer; 0: it does not. */
+static int64_t held_up(const struct gap_view *v)
+{
+	const struct op *after = v->gap->after;
+
+	return after && after->call == v->submit && after->trace == v->trace ? after->usual_ns : 0;
+}
+
 static bool waits_for_value(const struct dependency *d)
 {
 	return d->n_waits && d->waits[0]->family == GST_FAMILY_MEMOP;
 }
 
+static bool is_late(const struct gap_view *v, int64_t late_ns)
+{
+	/* the start may be earlier than stated by its error */
+	return v->proven && v->device->latency_ns && late_ns > gap_view_latency_ns(v) + v->gap->end_error_ns;
+}
+
+static void say(struct finding *f, const struct gap_view *v, int64_t late_ns, const struct op *other)
+{
+	char late[TEXT_SHORT], usual[TEXT_SHORT], busy[TEXT_SHORT];
+	char *out = f->words->evidence;
+	const size_t size = sizeof(f->words->evidence);
+
+	text_duration(late, late_ns);
+	text_duration(usual, held_up(v) ? held_up(v) : v->device->latency_ns);
+	text_duration(busy, v->gap->after ? v->gap->after->stretch_end_ns - v->gap->after->stretch_begin_ns : 0);
+	if (other)
+		snprintf(out, size,
+			 "ready for %s where a start takes %s (by %u starts); process %u had the device before", late,
+			 usual, v->device->n_latencies, other->trace->header.pid);
+	else if (held_up(v))
+		snprintf(out, size,
+			 "over %s after the device got to it, where such work takes %s, and starts are late: an "
+			 "unrecorded process may have had the device",
+			 busy, usual);
+	else
+		snprintf(out, size,
+			 "ready for %s where a start takes %s (by %u starts); nothing on record ran or was waited for: "
+			 "an unrecorded process may have had the device",
+			 late, usual, v->device->n_latencies);
+}
+
 void cause_device_contention(const struct gap_view *v, struct findings *out)
 {
 	int64_t from_ns = gap_view_ready_by_ns(v), late_ns = v->gap->end_ns - from_ns;
-	char late[TEXT_SHORT], usual[TEXT_SHORT];
 	const struct op *other = occupant(v);
 	struct finding *f;
 
-	/* the start may be earlier than stated by its error; and nobody knows when a device looks at a value again that it waits for */
-	if (!v->submit || waits_for_value(&v->gap->depends) || !v->proven || !v->device->latency_ns ||
-	    v->gap->depends.unknown || late_ns <= gap_view_latency_ns(v) + v->gap->end_error_ns)
+	/* nobody knows when a device looks at a value again that it waits for */
+	if (!v->submit || waits_for_value(&v->gap->depends) || v->gap->depends.unknown || late_ns <= 0 ||
+	    (!held_up(v) && !is_late(v, late_ns)))
 		return;
 	f = findings_add(out, CAUSE_device_contention, other ? CONFIDENCE_OBSERVED : CONFIDENCE_INFERRED, from_ns,
 			 v->gap->end_ns);
 	chain_submitter(f, v, "its work was queued");
-	text_duration(late, late_ns);
-	text_duration(usual, v->device->latency_ns);
-	if (other)
-		snprintf(f->words->evidence, sizeof(f->words->evidence),
-			 "ready for %s where a start takes %s (by %u starts); process %u had the device before", late,
-			 usual, v->device->n_latencies, other->trace->header.pid);
-	else
-		snprintf(f->words->evidence, sizeof(f->words->evidence),
-			 "ready for %s where a start takes %s (by %u starts); nothing on record ran or was waited for: "
-			 "an unrecorded process may have had the device",
-			 late, usual, v->device->n_latencies);
+	say(f, v, late_ns, other);
 }

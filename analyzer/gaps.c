@@ -10,7 +10,7 @@
 struct region { /* one run of the outer union, over all streams */
 	int64_t begin_ns, end_ns;
 	int64_t latest_begin_ns, earliest_end_ns; /* the device was busy by, and until */
-	int64_t last_latest_start_ns;
+	int64_t last_latest_start_ns, likely_begin_ns, likely_end_ns;
 	int64_t first_entry_ns, last_entry_ns;
 	int64_t second_begin_ns; /* of the work that begins next after the first, at the earliest; INT64_MAX none */
 	int64_t slack_ns;
@@ -45,6 +45,8 @@ static struct region region_of(const struct stretch *s)
 				.latest_begin_ns = s->latest_begin_ns,
 				.earliest_end_ns = s->earliest_end_ns,
 				.last_latest_start_ns = s->last_latest_start_ns,
+				.likely_begin_ns = s->likely_begin_ns,
+				.likely_end_ns = s->likely_end_ns,
 				.first_entry_ns = s->first_entry_ns,
 				.last_entry_ns = s->last_entry_ns,
 				.second_begin_ns = s->second_begin_ns,
@@ -63,6 +65,8 @@ static void widen(struct region *r, const struct stretch *s)
 	r->latest_begin_ns = min64(r->latest_begin_ns, s->latest_begin_ns);
 	r->earliest_end_ns = max64(r->earliest_end_ns, s->earliest_end_ns);
 	r->last_latest_start_ns = max64(r->last_latest_start_ns, s->last_latest_start_ns);
+	r->likely_begin_ns = min64(r->likely_begin_ns, s->likely_begin_ns);
+	r->likely_end_ns = max64(r->likely_end_ns, s->likely_end_ns);
 	r->first_entry_ns = min64(r->first_entry_ns, s->first_entry_ns);
 	r->last_entry_ns = max64(r->last_entry_ns, s->last_entry_ns);
 }
@@ -149,16 +153,28 @@ static bool add_gap(struct sweep *w, struct gap gap)
 	return true;
 }
 
+static int64_t begin_of(const struct region *r)
+{
+	return r->likely_begin_ns == INT64_MAX ? middle64(r->begin_ns, r->latest_begin_ns)
+					       : clamp64(r->likely_begin_ns, r->begin_ns, r->latest_begin_ns);
+}
+
+static int64_t end_of(const struct region *r)
+{
+	return r->likely_end_ns == INT64_MIN ? middle64(r->earliest_end_ns, r->end_ns)
+					     : clamp64(r->likely_end_ns, r->earliest_end_ns, r->end_ns);
+}
+
 /* From the end of one region to the begin of the next nothing can have run. A boundary known to lie in [low, high] is stated as its
- * middle, with the distance to the further end. */
+ * middle, or where in there it likely is, with the distance to the further end. */
 static bool add_sure_gap(struct sweep *w, const struct region *a, const struct region *b)
 {
-	int64_t begin = middle64(a->earliest_end_ns, a->end_ns), end = middle64(b->begin_ns, b->latest_begin_ns);
+	int64_t begin = end_of(a), end = begin_of(b);
 
 	return add_gap(w, (struct gap){ .begin_ns = begin,
 					.end_ns = end,
-					.begin_error_ns = a->end_ns - begin,
-					.end_error_ns = b->latest_begin_ns - end,
+					.begin_error_ns = max64(a->end_ns - begin, begin - a->earliest_end_ns),
+					.end_error_ns = max64(end - b->begin_ns, b->latest_begin_ns - end),
 					.begin_known_by = a->end_known_by });
 }
 

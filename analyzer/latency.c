@@ -6,12 +6,22 @@
 
 #include <stdlib.h>
 
-#define FEW 4 /* starts say nothing of a device's latency */
+bool latencies_add(struct latencies *out, const struct facts *f, const struct trace *t, uint32_t ordinal)
+{
+	for (size_t i = 0; i < f->n_starts; i++) {
+		if (t->streams[f->starts[i].stream].device != ordinal)
+			continue;
+		if (!array_room(out->ns, out->n, out->cap))
+			return false;
+		out->ns[out->n++] = f->starts[i].latency_ns;
+	}
+	return true;
+}
 
 int64_t latency_quartile(int64_t *seen, size_t n)
 {
 	array_sort(seen, n, sizeof(*seen), array_by_int64);
-	return n < FEW ? 0 : seen[n / 4];
+	return n < LATENCY_FEW ? 0 : seen[n / 4];
 }
 
 int64_t latency_own(int64_t *seen, size_t n)

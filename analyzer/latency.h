@@ -8,6 +8,16 @@
 /* Fills out->starts and out->latency_ns. False: no memory. */
 bool latency_find(struct facts *out, const struct trace *t, const struct firing *firings);
 
+/* Of one device, of any number of processes. The owner frees ns. */
+struct latencies {
+	int64_t *ns;
+	size_t n, cap;
+};
+/* What the trace's starts on the device with this ordinal took. False: no memory. */
+bool latencies_add(struct latencies *out, const struct facts *f, const struct trace *t, uint32_t ordinal);
+
+#define LATENCY_FEW 4 /* fewer starts say nothing of a device's latency */
+
 /* The lower quartile, 0 of too few. Sorts. */
 int64_t latency_quartile(int64_t *seen, size_t n);
 

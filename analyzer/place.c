@@ -96,6 +96,7 @@ static void place_stream(struct op *ops, const size_t *first_op, const struct st
 				ops[m].stretch_end_ns = w->ops[k].latest_end_ns;
 				ops[m].begun_ns = begun_by(w, k);
 				ops[m].unfinished_ns = w->ops[k].earliest_end_ns;
+				ops[m].usual_ns = w->ops[k].usual_ns;
 			}
 		at = end;
 	}

@@ -27,6 +27,8 @@ static bool begin_stretch(struct device_work *d, const struct work *op)
 		.end_ns = op->latest_end_ns,
 		.first_entry_ns = op->call->begin_ns,
 		.last_entry_ns = op->call->begin_ns,
+		.likely_begin_ns = op->usual_ns ? op->latest_start_ns : INT64_MAX,
+		.likely_end_ns = op->usual_ns ? op->latest_end_ns : INT64_MIN,
 		.second_begin_ns = INT64_MAX,
 		.slack_ns = op->slack_ns,
 		.end_known_by = op->known_by,

@@ -189,25 +189,15 @@ static enum err_kind gather(struct device_work *work, const struct builder *b, c
 
 static bool set_latency(struct device_timeline *out, const struct builder *b, const struct group *g)
 {
-	int64_t *seen = NULL;
-	size_t n = 0, cap = 0;
+	struct latencies seen = { 0 };
 	bool ok = true;
 
-	for (size_t i = 0; i < g->n && ok; i++) {
-		const struct trace *t = b->run->traces[g->members[i].trace];
-		const struct facts *f = &b->facts[g->members[i].trace];
-
-		for (size_t k = 0; k < f->n_starts && ok; k++) {
-			if (t->streams[f->starts[k].stream].device != g->members[i].ordinal)
-				continue;
-			ok = array_room(seen, n, cap);
-			if (ok)
-				seen[n++] = f->starts[k].latency_ns;
-		}
-	}
-	out->n_latencies = (uint32_t)n;
-	out->latency_ns = latency_own(seen, n);
-	free(seen);
+	for (size_t i = 0; i < g->n && ok; i++)
+		ok = latencies_add(&seen, &b->facts[g->members[i].trace], b->run->traces[g->members[i].trace],
+				   g->members[i].ordinal);
+	out->n_latencies = (uint32_t)seen.n;
+	out->latency_ns = latency_own(seen.ns, seen.n);
+	free(seen.ns);
 	return ok;
 }
 

@@ -26,6 +26,7 @@ struct op {
 	int64_t begin_ns, end_ns; /* placed end to end within the known stretch of its stream; what the partition uses */
 	int64_t stretch_begin_ns, stretch_end_ns; /* what is known: it ran inside */
 	int64_t begun_ns, unfinished_ns; /* … it had begun by then, and was not over before that */
+	int64_t usual_ns; /* what such work takes, where another process may have held this up (held_up.h); else 0 */
 	const struct call *call;
 	const struct trace *trace;
 	const struct measured *measured; /* how begin and end are known exactly; NULL: placed */

@@ -38,7 +38,7 @@ STAGES = [
     "reader reader_* segment_order import_*",
     "host_trace host_trace_* host_match same_clock trace trace_* range_ends stacks stacks_site front life clock device_clock device_rate edge_done names comm_kernels sequence graphs graph_* comms busy_lists burst_arrival burst_samples idle_piece",
     "run run_files comm_hashes staged stacks_name stacks_own",
-    "accounts exact exact_* facts facts_* latency bounds carried elsewhere legacy waits values links busy sharing slack stretches place place_* partition depend depend_* gaps work_class node_time replay inside estimate estimate_maker estimate_bursts estimate_looks estimate_interval timeline timeline_*",
+    "accounts exact exact_* facts facts_* latency bounds held_up carried elsewhere legacy waits values links busy sharing slack stretches place place_* partition depend depend_* gaps work_class node_time replay inside estimate estimate_maker estimate_bursts estimate_looks estimate_interval timeline timeline_*",
     "chain chain_* calls threads memory memory_*",
     "cause cause_* causes doubt findings futex_looks gap_view gap_view_* estimate_cause held held_*",
     "steps steps_* step_words range_stacks phases self",
