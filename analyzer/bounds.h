@@ -27,7 +27,7 @@ struct work { /* one submission */
 	bool lost;        /* it should have been measured: when it ran is all unresolved */
 	uint32_t missing; /* operations of it that were not measured although others were; 0: it is none of these */
 	int64_t behind_ns; /* it stands right behind an edge, which had fired by then: 0 no such edge is known */
-	int64_t usual_ns; /* what such work takes, where this one took far longer and another process may have had the device (held_up.h); else 0 */
+	int64_t usual_ns; /* what such work, and what it ran with, takes, where that took far longer and another process may have had the device (held_up.h); else 0 */
 	int64_t held_until_ns; /* a host function before it, or a wait for another device, may take until then; INT64_MIN none */
 };
 

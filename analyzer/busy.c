@@ -36,7 +36,7 @@ static void set_latest_starts(const struct device_work *d, struct stream_work *w
 		op->latest_start_ns = clamp64(later(max64(op->call->end_ns, op->held_until_ns), w->facts->latency_ns),
 					      op->earliest_start_ns, op->latest_end_ns);
 		if (op->usual_ns)
-			op->latest_start_ns = max64(op->latest_start_ns, op->latest_end_ns - op->usual_ns);
+			op->latest_start_ns = op->latest_end_ns;
 		op->earliest_end_ns = op->earliest_start_ns;
 		if (op->hostfn || op->stalls)
 			host_done = max64(host_done, op->latest_end_ns);

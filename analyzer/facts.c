@@ -132,6 +132,20 @@ size_t facts_first_pending(const struct facts *f, uint32_t stream)
 	return array_first(f->pending, f->n_pending, sizeof(*f->pending), stream_before, &stream);
 }
 
+static bool covers_less(const void *element, const void *key)
+{
+	const struct pending *x = element, *y = key;
+
+	return x->stream != y->stream ? x->stream < y->stream : x->covers < y->covers;
+}
+
+size_t facts_first_pending_of(const struct facts *f, uint32_t stream, uint64_t seq)
+{
+	struct pending key = { .stream = stream, .covers = seq };
+
+	return array_first(f->pending, f->n_pending, sizeof(*f->pending), covers_less, &key);
+}
+
 size_t facts_first_order(const struct facts *f, uint32_t stream)
 {
 	return array_first(f->order, f->n_order, sizeof(*f->order), stream_before, &stream);

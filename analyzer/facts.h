@@ -109,6 +109,8 @@ int64_t facts_over(const struct facts *f, uint32_t stream, uint64_t seq);
 /* Index of the first element of that array that belongs to `stream` or a later one. */
 size_t facts_first_finished(const struct facts *f, uint32_t stream);
 size_t facts_first_pending(const struct facts *f, uint32_t stream);
+/* … and covers that submission, at least. */
+size_t facts_first_pending_of(const struct facts *f, uint32_t stream, uint64_t seq);
 size_t facts_first_order(const struct facts *f, uint32_t stream);
 size_t facts_first_wait(const struct facts *f, uint32_t stream);
 /* Was an edge, or an event or wait of the program's, put into the stream just before time_ns? It is pending itself until it fires, with or without work before it. */

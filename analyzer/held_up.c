@@ -9,35 +9,56 @@
 
 #include <stdlib.h>
 
-/* Late starts: so many at least, and of all starts one in so many. */
-#define LATE_NS 100000
-#define LATE_LEAST 3
-#define LATE_ONE_IN 16
+#define LATE_NS 100000 /* a start */
+#define LATE_ONE_IN 16 /* of all starts, at least */
+
+/* What says that another process is there: late starts and work that took too long by the device's clock, so many together; or, where few
+ * starts are seen, more such work of steady kinds, of which three in four take the same time but for an eighth. */
+#define SIGNS_LEAST 3
+#define STEADY_LEAST 8
+#define STEADY_PART 8
 
 /* Work of a kind that takes about the same time: its shortest quarter differs by this factor at most. It was held up if it took far longer. */
 #define SAME_TIMES 2
 #define HELD_TIMES 3
 #define HELD_NS 100000
 
+#define TOGETHER 16 /* pieces of work at most */
+
 struct piece { /* of work, of any process on record */
 	struct work *op;
 	const struct stream_work *w;
-	uint32_t class;
+};
+
+struct cluster { /* pieces that may overlap, and nothing else on record does: the device had nothing before and behind them */
+	size_t first, n; /* in search.pieces */
+	uint64_t kind;   /* of what they are */
 	int64_t length_ns;
+	int64_t left_ns; /* from when the first one could begin and all had been submitted: what the host was late with does not count */
+	bool edge; /* the device's clock says that some of it was so late */
+	bool held_up;
+	int64_t usual_ns;
 };
 
 struct search {
-	struct piece *at;
+	struct piece *pieces;
 	size_t n, cap;
+	struct cluster *clusters;
+	size_t n_clusters, cap_clusters;
 	struct classes classes;
 };
 
-/* Is the device late again and again? */
-static bool starts_late(const struct device_work *d, bool *late)
+struct signs {
+	size_t starts, late;
+	size_t held;   /* clusters that took far too long by the device's clock */
+	size_t steady; /* … of a kind that hardly varies */
+};
+
+/* How many starts were late, none where that is seldom. */
+static bool count_late(const struct device_work *d, struct signs *signs)
 {
 	struct latencies seen = { 0 };
 	const struct facts *last = NULL;
-	size_t n_late = 0;
 	int64_t own_ns;
 	bool ok = true;
 
@@ -49,8 +70,9 @@ static bool starts_late(const struct device_work *d, bool *late)
 	}
 	own_ns = latency_own(seen.ns, seen.n);
 	for (size_t i = 0; i < seen.n; i++)
-		n_late += seen.ns[i] > max64(LATE_NS, LATENCY_TIMES * own_ns);
-	*late = n_late >= LATE_LEAST && n_late * LATE_ONE_IN >= seen.n;
+		signs->late += seen.ns[i] > max64(LATE_NS, LATENCY_TIMES * own_ns);
+	signs->late = signs->late * LATE_ONE_IN >= seen.n ? signs->late : 0;
+	signs->starts = seen.n;
 	free(seen.ns);
 	return ok;
 }
@@ -58,11 +80,9 @@ static bool starts_late(const struct device_work *d, bool *late)
 static bool add_work(struct search *s, const struct stream_work *w)
 {
 	for (size_t i = 0; i < w->n; i++) {
-		if (!array_room(s->at, s->n, s->cap))
+		if (!array_room(s->pieces, s->n, s->cap))
 			return false;
-		s->at[s->n++] = (struct piece){ .op = &w->ops[i],
-						.w = w,
-						.length_ns = w->ops[i].latest_end_ns - w->ops[i].earliest_start_ns };
+		s->pieces[s->n++] = (struct piece){ .op = &w->ops[i], .w = w };
 	}
 	return true;
 }
@@ -74,79 +94,165 @@ static int by_start(const void *a, const void *b)
 	return (x->earliest_start_ns > y->earliest_start_ns) - (x->earliest_start_ns < y->earliest_start_ns);
 }
 
-/* A kernel that nothing on record explains to be slow: it waited for nothing. */
+/* Nothing on record explains it to be slow: it waited for nothing. */
 static bool is_plain(const struct piece *p)
 {
 	const struct stream_work *w = p->w;
+	uint8_t family = p->op->call->family;
 
-	return w->stream != GST_NONE && !w->opaque && !p->op->measured && p->op->call->family == GST_FAMILY_LAUNCH &&
-	       (p->op->known_by == BOUNDARY_EDGE || p->op->known_by == BOUNDARY_BLOCKING_RETURN) &&
+	return w->stream != GST_NONE && !w->opaque && !p->op->measured &&
+	       (family == GST_FAMILY_LAUNCH || family == GST_FAMILY_COPY || family == GST_FAMILY_MEMSET) &&
 	       facts_first_wait(w->facts, w->stream) == facts_first_wait(w->facts, w->stream + 1);
 }
 
-/* Keeps the plain ones that had the device, of all that is on record, to themselves. */
-static void keep_lone(struct search *s)
+/* Does an edge behind it say that it was not over long before? What a call's return says alone may be late for want of a CPU. */
+static bool has_edge(const struct piece *p, int64_t end_ns)
 {
-	int64_t until_ns = INT64_MIN;
-	size_t n = 0;
+	const struct facts *f = p->w->facts;
+	uint64_t seq = p->op->call->seq;
 
-	array_sort(s->at, s->n, sizeof(*s->at), by_start);
-	for (size_t i = 0; i < s->n; i++) {
-		struct piece p = s->at[i];
-		bool lone = until_ns <= p.op->earliest_start_ns &&
-			    (i + 1 == s->n || s->at[i + 1].op->earliest_start_ns >= p.op->latest_end_ns);
-
-		until_ns = max64(until_ns, p.op->latest_end_ns);
-		if (!lone || !is_plain(&p))
-			continue;
-		p.class = classes_of(&s->classes, p.w->trace, p.op->call);
-		s->at[n++] = p;
-	}
-	s->n = n;
+	for (size_t at = facts_first_pending_of(f, p->w->stream, seq);
+	     at < f->n_pending && f->pending[at].stream == p->w->stream && f->pending[at].covers == seq; at++)
+		if (f->pending[at].known_by == PENDING_EDGE && f->pending[at].at_ns > end_ns - HELD_NS / 2)
+			return true;
+	return false;
 }
 
-static int by_class(const void *a, const void *b)
+/* By then it was surely submitted: a call that blocks has submitted soon, another one when it returns. */
+static int64_t submitted_ns(const struct work *op)
 {
-	const struct piece *x = a, *y = b;
+	return op->call->flags & GST_BLOCKING ? op->call->begin_ns + BLOCKING_START_NS : op->call->end_ns;
+}
 
-	if (x->class != y->class)
-		return x->class < y->class ? -1 : 1;
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* In whatever order they began. FNV-1a, 64 bits. */
+static uint64_t kind_of(uint32_t *classes, size_t n)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	array_sort(classes, n, sizeof(*classes), by_number);
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ classes[i]) * 0x100000001b3u;
+	return hash;
+}
+
+static bool add_cluster(struct search *s, size_t first, size_t n)
+{
+	const struct piece *last = &s->pieces[first];
+	struct cluster c = { .first = first, .n = n };
+	int64_t submitted = last->op->earliest_start_ns;
+	uint32_t classes[TOGETHER];
+
+	if (n > TOGETHER)
+		return true;
+	for (size_t i = 0; i < n; i++) {
+		const struct piece *p = &s->pieces[first + i];
+
+		if (!is_plain(p))
+			return true;
+		classes[i] = classes_of(&s->classes, p->w->trace, p->op->call);
+		submitted = max64(submitted, submitted_ns(p->op));
+		last = p->op->latest_end_ns >= last->op->latest_end_ns ? p : last;
+	}
+	c.kind = kind_of(classes, n);
+	c.length_ns = last->op->latest_end_ns - s->pieces[first].op->earliest_start_ns;
+	c.left_ns = last->op->latest_end_ns - submitted;
+	for (size_t i = 0; i < n && !c.edge; i++)
+		c.edge = has_edge(&s->pieces[first + i], last->op->latest_end_ns);
+	if (!array_room(s->clusters, s->n_clusters, s->cap_clusters))
+		return false;
+	s->clusters[s->n_clusters++] = c;
+	return true;
+}
+
+static bool find_clusters(struct search *s)
+{
+	bool ok = true;
+
+	array_sort(s->pieces, s->n, sizeof(*s->pieces), by_start);
+	for (size_t i = 0, next; i < s->n && ok; i = next) {
+		int64_t until_ns = s->pieces[i].op->latest_end_ns;
+
+		for (next = i + 1; next < s->n && s->pieces[next].op->earliest_start_ns < until_ns; next++)
+			until_ns = max64(until_ns, s->pieces[next].op->latest_end_ns);
+		ok = add_cluster(s, i, next - i);
+	}
+	return ok;
+}
+
+static int by_kind(const void *a, const void *b)
+{
+	const struct cluster *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
 	return (x->length_ns > y->length_ns) - (x->length_ns < y->length_ns);
 }
 
-/* [0..n) are of one class, the shortest first. */
-static void mark(struct piece *p, size_t n)
+/* c[0..n) are of one kind, the shortest first. */
+static void find_held(struct cluster *c, size_t n, struct signs *signs)
 {
-	int64_t usual_ns = p[n / 4].length_ns;
+	int64_t usual_ns = c[n / 4].length_ns;
+	bool steady = c[n / 4 * 3].length_ns - c->length_ns <= c->length_ns / STEADY_PART;
 
-	if (n < LATENCY_FEW || p->class == CLASS_UNKNOWN || usual_ns > SAME_TIMES * p->length_ns)
+	if (n < LATENCY_FEW || usual_ns > SAME_TIMES * c->length_ns)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		if (p[i].length_ns <= max64(HELD_TIMES * usual_ns, usual_ns + HELD_NS))
-			continue;
-		p[i].op->usual_ns = usual_ns;
-		p[i].op->behind_ns = 0;
+		c[i].usual_ns = usual_ns;
+		c[i].held_up = c[i].left_ns > max64(HELD_TIMES * usual_ns, usual_ns + HELD_NS);
+		signs->held += c[i].held_up && c[i].edge;
+		signs->steady += c[i].held_up && c[i].edge && steady;
+	}
+}
+
+static void find_all_held(struct search *s, struct signs *signs)
+{
+	array_sort(s->clusters, s->n_clusters, sizeof(*s->clusters), by_kind);
+	for (size_t i = 0, next; i < s->n_clusters; i = next) {
+		for (next = i + 1; next < s->n_clusters && s->clusters[next].kind == s->clusters[i].kind; next++)
+			;
+		find_held(s->clusters + i, next - i, signs);
+	}
+}
+
+static bool is_shared(const struct signs *signs)
+{
+	return (signs->late && signs->late + signs->held >= SIGNS_LEAST) || signs->steady >= STEADY_LEAST;
+}
+
+static void mark(struct search *s, const struct cluster *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		s->pieces[c->first + i].op->usual_ns = c->usual_ns;
+		s->pieces[c->first + i].op->behind_ns = 0;
 	}
 }
 
 bool held_up_find(struct device_work *d)
 {
 	struct search s = { 0 };
-	bool late, ok = starts_late(d, &late);
+	struct signs signs = { 0 };
+	bool ok = count_late(d, &signs);
 
-	if (!ok || !late)
-		return ok;
+	if (!ok || !signs.starts)
+		return ok; /* nothing is known by edges */
 	ok = classes_new(&s.classes);
 	for (size_t i = 0; i < d->n && ok; i++)
 		ok = add_work(&s, &d->streams[i]);
-	keep_lone(&s);
-	array_sort(s.at, s.n, sizeof(*s.at), by_class);
-	for (size_t i = 0, next; i < s.n && ok; i = next) {
-		for (next = i + 1; next < s.n && s.at[next].class == s.at[i].class; next++)
-			;
-		mark(s.at + i, next - i);
-	}
+	ok = ok && find_clusters(&s);
+	if (ok)
+		find_all_held(&s, &signs);
+	for (size_t i = 0; i < s.n_clusters && ok && is_shared(&signs); i++)
+		if (s.clusters[i].held_up)
+			mark(&s, &s.clusters[i]);
 	classes_free(&s.classes);
-	free(s.at);
+	free(s.pieces);
+	free(s.clusters);
 	return ok;
 }

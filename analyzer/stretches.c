@@ -15,6 +15,17 @@ static int64_t earliest_end(const struct work *op)
 	return op->lost ? op->latest_end_ns : op->earliest_end_ns;
 }
 
+/* Where another process may have had the device meanwhile: mostly before. */
+static int64_t likely_begin(const struct work *op)
+{
+	return op->usual_ns ? max64(op->earliest_start_ns, op->latest_end_ns - op->usual_ns) : INT64_MAX;
+}
+
+static int64_t likely_end(const struct work *op)
+{
+	return op->usual_ns ? op->latest_end_ns : INT64_MIN;
+}
+
 static bool begin_stretch(struct device_work *d, const struct work *op)
 {
 	if (!array_room(d->stretches, d->n_stretches, d->cap_stretches))
@@ -27,8 +38,8 @@ static bool begin_stretch(struct device_work *d, const struct work *op)
 		.end_ns = op->latest_end_ns,
 		.first_entry_ns = op->call->begin_ns,
 		.last_entry_ns = op->call->begin_ns,
-		.likely_begin_ns = op->usual_ns ? op->latest_start_ns : INT64_MAX,
-		.likely_end_ns = op->usual_ns ? op->latest_end_ns : INT64_MIN,
+		.likely_begin_ns = likely_begin(op),
+		.likely_end_ns = likely_end(op),
 		.second_begin_ns = INT64_MAX,
 		.slack_ns = op->slack_ns,
 		.end_known_by = op->known_by,
@@ -39,6 +50,8 @@ static bool begin_stretch(struct device_work *d, const struct work *op)
 static void extend_stretch(struct stretch *s, const struct work *op)
 {
 	s->begin_ns = min64(s->begin_ns, op->earliest_start_ns);
+	s->likely_begin_ns = min64(s->likely_begin_ns, likely_begin(op));
+	s->likely_end_ns = max64(s->likely_end_ns, likely_end(op));
 	s->second_begin_ns = min64(s->second_begin_ns, op->earliest_start_ns);
 	s->latest_begin_ns = min64(s->latest_begin_ns, latest_begin(op));
 	s->last_latest_start_ns = max64(s->last_latest_start_ns, op->latest_start_ns);

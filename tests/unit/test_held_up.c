@@ -13,6 +13,7 @@
 #include "held_up.h"
 
 #define ROUNDS 12
+#define MANY 48
 #define SLOW 8 /* the round of the slow one */
 #define ROUND_US 10000
 #define LATE_US 2000
@@ -23,27 +24,33 @@ struct world {
 	int n_late;       /* the first so many behind the first one */
 	const char *also; /* with what, on the slow one's device in its time */
 	int grow_us;      /* each takes so much longer than the one before */
+	int more_slow;    /* so many behind that one, of MANY */
+	bool late_return; /* what it was late for is the launch's return */
 };
 
 static void write_round(char *out, size_t size, const struct world *w, int round)
 {
+	bool slow = round >= SLOW && round <= SLOW + w->more_slow;
 	int at = 1000 + round * ROUND_US, fired = at + 8 + (round && round <= w->n_late ? LATE_US : 0);
-	int end = fired + w->grow_us * round + (round == SLOW ? SLOW_US : USUAL_US);
+	int end = fired + w->grow_us * round + (slow ? SLOW_US : USUAL_US);
+	int returned = w->late_return && slow ? end - USUAL_US : at + 4;
 
 	snprintf(out, size,
 		 "edge %d t=%dus..%dus stream=1 covers=%d fired=%dus done=%dus kind=start\n"
 		 "launch t=%dus..%dus stream=1 seq=%d kernel=usual\n"
 		 "edge %d t=%dus..%dus stream=1 covers=%d fired=%dus done=%dus\n"
 		 "sync-stream t=%dus..%dus stream=1 seq=%d\n%s",
-		 2 * round + 1, at, at + 1, round, fired, end + 5, at + 2, at + 4, round + 1, 2 * round + 2, at + 5,
-		 at + 6, round + 1, end, end + 5, at + 7, end + 4, round + 1, round == SLOW && w->also ? w->also : "");
+		 2 * round + 1, at, at + 1, round, fired, end + 5, at + 2, returned, round + 1, 2 * round + 2,
+		 returned + 1, returned + 2, round + 1, end, end + 5, returned + 3, end + 4, round + 1,
+		 round == SLOW && w->also ? w->also : "");
 }
 
 static struct built *build_world(const struct world *w)
 {
-	char text[ROUNDS * 512] = "process 100 end=200ms\nthread 10 main\ndevice 0\nstream 1\nstream 2\n";
+	static char text[MANY * 512];
 
-	for (int round = 0; round < ROUNDS; round++)
+	strcpy(text, "process 100 end=600ms\nthread 10 main\ndevice 0\nstream 1\nstream 2\n");
+	for (int round = 0; round < (w->more_slow ? MANY : ROUNDS); round++)
 		write_round(text + strlen(text), sizeof(text) - strlen(text), w, round);
 	return build(text);
 }
@@ -80,14 +87,22 @@ static void assert_slow(const struct world *w, int64_t begin_us, int64_t end_us,
 static void where_starts_are_late_it_was_held_up(void **state)
 {
 	(void)state;
-	assert_slow(&(struct world){ .n_late = 3 }, SLOW_END_US - USUAL_US, SLOW_END_US, SLOW_US - USUAL_US - 20);
+	assert_slow(&(struct world){ .n_late = 2 }, SLOW_END_US - USUAL_US, SLOW_END_US, SLOW_US - USUAL_US - 20);
 	assert_slow(&(struct world){ .n_late = 6 }, SLOW_END_US - USUAL_US, SLOW_END_US, SLOW_US - USUAL_US - 20);
+}
+
+/* … as eight in a kind say that never varies. */
+static void many_of_a_steady_kind(void **state)
+{
+	(void)state;
+	assert_slow(&(struct world){ .more_slow = 7 }, SLOW_END_US - USUAL_US, SLOW_END_US, SLOW_US - USUAL_US - 20);
+	assert_slow(&(struct world){ .more_slow = 6 }, SLOW_BEGIN_US, SLOW_END_US, 0);
 }
 
 static void elsewhere_it_is_a_slow_kernel(void **state)
 {
 	(void)state;
-	assert_slow(&(struct world){ .n_late = 2 }, SLOW_BEGIN_US, SLOW_END_US, 0);
+	assert_slow(&(struct world){ .n_late = 1 }, SLOW_BEGIN_US, SLOW_END_US, 0);
 	assert_slow(&(struct world){ .n_late = 0 }, SLOW_BEGIN_US, SLOW_END_US, 0);
 }
 
@@ -102,25 +117,38 @@ static void work_on_record_may_be_why(void **state)
 	assert_slow(&(struct world){ .n_late = 3, .also = also }, SLOW_BEGIN_US, SLOW_END_US, 0);
 }
 
-/* Of a kind that takes now this, now that, nothing is usual. */
-static void some_kernels_vary(void **state)
+static void assert_none(const struct world *w)
 {
-	struct built *b = build_world(&(struct world){ .n_late = 3, .grow_us = 40 });
+	struct built *b = build_world(w);
 	const struct device_timeline *d = &b->timeline.devices[0];
 
-	(void)state;
 	assert_int_equal(d->n_ops, ROUNDS);
 	for (size_t i = 0; i < d->n_ops; i++)
 		assert_int_equal(d->ops[i].usual_ns, 0);
 	finish(b);
 }
 
+static void the_host_may_be_late(void **state)
+{
+	(void)state;
+	assert_none(&(struct world){ .n_late = 3, .late_return = true });
+}
+
+/* Of a kind that takes now this, now that, nothing is usual. */
+static void some_kernels_vary(void **state)
+{
+	(void)state;
+	assert_none(&(struct world){ .n_late = 3, .grow_us = 40 });
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(where_starts_are_late_it_was_held_up),
+		cmocka_unit_test(many_of_a_steady_kind),
 		cmocka_unit_test(elsewhere_it_is_a_slow_kernel),
 		cmocka_unit_test(work_on_record_may_be_why),
+		cmocka_unit_test(the_host_may_be_late),
 		cmocka_unit_test(some_kernels_vary),
 	};
 
