@@ -108,7 +108,7 @@ PROBES_C := $(filter-out shim/probes/ebpf%.c %.bpf.c,$(wildcard shim/probes/*.c)
 PROBES_A := $(BUILD)/libprobes.a
 
 # What the recorder does as well: the form of its files, how they get their names, how they are moved.
-PROBES_BOTH := $(addprefix shim/,elsewhere.c file_copy.c file_system.c layout.c lines.c local_dir.c mounts.c pages.c process_info.c rename_new.c run_dir.c)
+PROBES_BOTH := $(addprefix shim/,cgroup.c cgroup_cpu.c elsewhere.c file_copy.c file_system.c layout.c lines.c local_dir.c mounts.c pages.c process_info.c proc_text.c rename_new.c run_dir.c)
 
 $(BUILD)/libprobes.a: $(call obj,$(PROBES_C) $(PROBES_BOTH))
 

@@ -13,7 +13,7 @@
 
 static enum doing doing_of(const struct sample *s, const struct syscall_name *name)
 {
-	if (s->syscall == -1)
+	if (s->syscall == SAMPLE_ON_CPU)
 		return DOING_CPU;
 	if (s->syscall == -2)
 		return DOING_FAULT;

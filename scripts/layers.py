@@ -11,7 +11,7 @@ from pathlib import Path
 # Of the shim, the analyzer sees the file format only; what moves a trace serves both.
 FORMAT = ["shim/format.h", "shim/format_host.h"]
 # What of the shim serves the host probes, too: it knows nothing of the rest.
-SHARED = [f"shim/{name}.h" for name in ("elsewhere", "file_copy", "file_system", "layout", "lines", "local_dir", "pages", "process_info", "rename_new", "run_dir", "short_slices")]
+SHARED = [f"shim/{name}.h" for name in ("cgroup", "cgroup_cpu", "elsewhere", "file_copy", "file_system", "layout", "lines", "local_dir", "pages", "process_info", "proc_text", "rename_new", "run_dir", "short_slices")]
 
 # Walls between folders: files → what they may include from other folders.
 FOLDERS = [
@@ -40,7 +40,7 @@ STAGES = [
     "run run_files comm_hashes staged stacks_name stacks_own",
     "accounts exact exact_* facts facts_* latency bounds held_up carried elsewhere legacy waits values links busy sharing slack stretches place place_* partition depend depend_* gaps work_class node_time replay inside estimate estimate_maker estimate_bursts estimate_looks estimate_interval timeline timeline_*",
     "chain chain_* calls threads memory memory_*",
-    "cause cause_* causes doubt findings futex_looks gap_view gap_view_* estimate_cause held held_*",
+    "cause cause_* causes doubt findings futex_looks gap_view gap_view_* no_cpu estimate_cause held held_*",
     "steps steps_* step_words range_stacks phases self",
     "ranks ranks_*",
     "summary call_sites",

@@ -29,7 +29,8 @@ bool mount_has(const struct mount *m, const char *path)
 	return strncmp(path, m->point, n) == 0 && (!path[n] || path[n] == '/');
 }
 
-/* Field of a line: "id parent major:minor root MOUNT-POINT options tags… - TYPE source OPTIONS". */
+/* Field of a line: "id parent major:minor ROOT MOUNT-POINT options tags… - TYPE source OPTIONS". */
+#define MOUNT_ROOT 3
 #define MOUNT_POINT 4
 
 static bool parse(char *line, struct mount *m)
@@ -44,6 +45,8 @@ static bool parse(char *line, struct mount *m)
 			m->type = word;
 		else if (after_dash == 4)
 			m->options = word;
+		else if (field == MOUNT_ROOT)
+			m->root = word;
 		else if (field == MOUNT_POINT)
 			m->point = word;
 		else if (field > MOUNT_POINT && !after_dash && strcmp(word, "-") == 0)
@@ -63,6 +66,7 @@ bool mounts_next(struct mounts *m, struct mount *out)
 	while (lines_next(&m->lines, m->line, sizeof(m->line))) {
 		if (!parse(m->line, out))
 			continue;
+		mount_unescape(out->root);
 		mount_unescape(out->point);
 		return true;
 	}

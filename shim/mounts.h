@@ -11,7 +11,7 @@
 
 struct mount { /* its texts are those of the line, until the next one */
 	uint64_t id;
-	char *point, *type, *options; /* options: NULL none */
+	char *root, *point, *type, *options; /* root: of its file system, what is mounted there; options: NULL none */
 };
 
 struct mounts {
@@ -27,5 +27,5 @@ void mounts_close(struct mounts *m);
 /* Is the path, as it is spelt, at its mount point or below? Of all those the one with the longest has it, and of these the last. */
 bool mount_has(const struct mount *m, const char *path);
 
-/* "\040" -> ' ', as the list writes blanks, commas and backslashes. A mount's `point` is that already. */
+/* "\040" -> ' ', as the list writes blanks, commas and backslashes. A mount's `root` and `point` are that already. */
 void mount_unescape(char *s);

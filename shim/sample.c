@@ -18,6 +18,7 @@
 #include "stack.h"
 #include "stack_still.h"
 #include "thread.h"
+#include "throttled.h"
 
 #define ON_CPU (-1)
 #define BLOCKED_ELSEWHERE (-2)
@@ -187,6 +188,8 @@ static void sample(struct ring *r, struct thread_slot *slot, uint64_t now)
 		glance_at_others(&others, &s);
 	else if (s.syscall == BLOCKED_ELSEWHERE)
 		s.arg = swapped_bytes();
+	else if (s.syscall == ON_CPU)
+		s.arg = throttled_ns();
 	else if (sample_file_of(&f, &s))
 		name_file(r, &s, &f);
 	ring_append(r, GST_SAMPLE, sizeof(s), &s);
@@ -247,5 +250,6 @@ void samples_forget(void)
 {
 	thread_is = NOT_STARTED;
 	bell = 0;
+	throttled_forget();
 	sample_others_forget();
 }

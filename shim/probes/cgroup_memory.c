@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "cgroup.h"
-#include "proc_text.h"
+#include "../cgroup.h"
+#include "../proc_text.h"
 
 /* Where there is none it says "max", or (version 1) a number beyond all memory. */
 static uint64_t own_limit(const char *dir, bool old)

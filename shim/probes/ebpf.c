@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "proc_text.h"
+#include "../proc_text.h"
 
 #define NAP_NS 20000000 /* the kernel's buffer holds at least four times that of the densest events */
 

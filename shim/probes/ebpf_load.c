@@ -14,7 +14,7 @@
 
 #include "cgroup_memory.h"
 #include "ebpf_syscalls.h"
-#include "proc_text.h"
+#include "../proc_text.h"
 #include <host.skel.h>
 
 #define STALL_NS 200000

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #include "proc_mount_paths.h"
-#include "proc_text.h"
+#include "../proc_text.h"
 
 #define SLOTS 32768 /* a power of two, well above what the kernel's own table holds */
 #define LOOKS 8

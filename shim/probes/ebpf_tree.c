@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "proc_text.h"
+#include "../proc_text.h"
 
 #define CENSUS_NS 1000000000u
 #define CENSUS_SHARE 1000 /* it takes no more than one part in so many of the time */

@@ -2,7 +2,7 @@
 #include "pace.h"
 
 #include "../short_slices.h"
-#include "proc_text.h"
+#include "../proc_text.h"
 
 #define RECKON_NS 200000000u /* the kernel's account of CPU time is no finer than a tick, in places */
 

@@ -14,7 +14,7 @@
 #include "perf_rights.h"
 #include "perf_rings.h"
 #include "perf_waits.h"
-#include "proc_text.h"
+#include "../proc_text.h"
 
 #define LEAST_MS 4u
 #define MOST_MS 50u

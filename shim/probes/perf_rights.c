@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "proc_text.h"
+#include "../proc_text.h"
 
 /* Either is enough for perf_event_open(2). */
 #define FOR_ALL (1ull << CAP_PERFMON | 1ull << CAP_SYS_ADMIN)

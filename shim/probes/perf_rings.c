@@ -16,7 +16,7 @@
 
 #include "perf_parse.h"
 #include "perf_rights.h"
-#include "proc_text.h"
+#include "../proc_text.h"
 
 #define MOST_PAGES 128u /* for each CPU: what an ordinary user may lock by default, kernel.perf_event_mlock_kb */
 #define LEAST_PAGES 8u

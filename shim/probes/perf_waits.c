@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "proc_text.h"
+#include "../proc_text.h"
 
 #define FAULT_NS 2000000u /* from where the task runs again to the end of the fault that it had waited in */
 #define TRIES 10u

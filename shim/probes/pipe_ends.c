@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "end_table.h"
-#include "proc_text.h"
+#include "../proc_text.h"
 
 #define ROUND_NS 1000000u
 #define FIRST_NS 15000000u   /* after a fork, its descriptors are closed and dup2ed into place before long */

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cgroup_cpu.h"
-#include "proc_text.h"
+#include "../cgroup_cpu.h"
+#include "../proc_text.h"
 
 #define EVERY_NS 100000000u
 #define GROUP_EVERY_NS 2000000000u /* a quota may be set at any time */

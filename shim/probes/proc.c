@@ -9,7 +9,7 @@
 #include "backend.h"
 #include "pace.h"
 #include "proc_looks.h"
-#include "proc_text.h"
+#include "../proc_text.h"
 
 #define LEAST_MS 4u
 #define MOST_MS 100u

@@ -9,7 +9,7 @@
 
 #include "proc_mounts.h"
 #include "proc_sockets.h"
-#include "proc_text.h"
+#include "../proc_text.h"
 
 struct proc_files {
 	struct proc_mounts mounts;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "proc_text.h"
+#include "../proc_text.h"
 
 #define STALL_LEAST_NS 20000u /* less than this between two looks is the clocks' error */
 #define QUEUE_NS 1000000u     /* a run queue's that is worth a record of its own */

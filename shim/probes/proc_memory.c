@@ -9,7 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "proc_text.h"
+#include "../proc_text.h"
+#include "proc_whole.h"
 
 /* Linux 6.11: one mapping is asked for, where the list of all may have thousands of lines. */
 struct query {
@@ -62,7 +63,7 @@ bool proc_memory_at(uint32_t pid, uint64_t address, struct proc_memory *m, char 
 
 	if (found || can)
 		return found;
-	text = proc_text_whole(NULL, "/proc/%u/maps", pid);
+	text = proc_whole(NULL, "/proc/%u/maps", pid);
 	for (const char *line = text; line && *line && !found; line = proc_text_next_line(line))
 		found = parse_line(line, m, path, size) && address >= m->begin && address < m->end;
 	free(text);

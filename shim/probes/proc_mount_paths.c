@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proc_text.h"
+#include "../proc_text.h"
+#include "proc_whole.h"
 
 #define OLD_NS 1000000000ull
 
@@ -13,7 +14,7 @@ void mount_paths_open(struct mount_paths *m, uint32_t root)
 {
 	size_t bytes;
 
-	*m = (struct mount_paths){ .first = proc_text_whole(&bytes, "/proc/%u/mountinfo", root) };
+	*m = (struct mount_paths){ .first = proc_whole(&bytes, "/proc/%u/mountinfo", root) };
 }
 
 void mount_paths_close(struct mount_paths *m)
@@ -119,7 +120,7 @@ static const char *list_of(struct mount_paths *m, uint32_t pid)
 
 	if (!m->text || m->pid != pid || now - m->read_ns > OLD_NS) {
 		free(m->text);
-		m->text = proc_text_whole(&bytes, "/proc/%u/mountinfo", pid);
+		m->text = proc_whole(&bytes, "/proc/%u/mountinfo", pid);
 		m->pid = pid;
 		m->read_ns = now;
 	}

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proc_text.h"
+#include "../proc_text.h"
+#include "proc_whole.h"
 
 #define STALE_NS 10000000000u /* a number may belong to another mount by then */
 
@@ -100,7 +101,7 @@ bool proc_mounts_find(struct proc_mounts *m, uint32_t pid, uint64_t id, struct p
 	}
 	if (look_up(m, id, out))
 		return true;
-	text = proc_text_whole(NULL, "/proc/%u/mountinfo", pid);
+	text = proc_whole(NULL, "/proc/%u/mountinfo", pid);
 	for (const char *line = text; line && *line; line = proc_text_next_line(line))
 		if (parse_line(line, &mount, &where, &bytes))
 			add(m, &mount);
@@ -122,7 +123,7 @@ static bool leads_to(const char *path, const char *where, size_t bytes)
 
 bool proc_mounts_of_path(uint32_t pid, const char *path, struct proc_mount *out)
 {
-	char *text = proc_text_whole(NULL, "/proc/%u/mountinfo", pid);
+	char *text = proc_whole(NULL, "/proc/%u/mountinfo", pid);
 	struct proc_mount mount;
 	size_t bytes, best = 0;
 	const char *where;

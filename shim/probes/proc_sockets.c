@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "proc_text.h"
+#include "../proc_text.h"
 
 #define UNSURE_NS 20000000u /* until what is not connected, or was not found, is asked about again */
 #define SOCKETS 8192u       /* known at a time: a power of two */

@@ -8,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "proc_text.h"
+#include "../proc_text.h"
+#include "proc_whole.h"
 
 #define KERNEL_THREAD 0x00200000u /* PF_KTHREAD, field 9 of stat */
 
@@ -245,7 +246,7 @@ static void add_children(struct walk *w, uint32_t pid, uint32_t tid)
 	uint64_t child;
 
 	if (proc_text_read(few, sizeof(few), "/proc/%u/task/%u/children", pid, tid) == sizeof(few) - 1)
-		at = many = proc_text_whole(NULL, "/proc/%u/task/%u/children", pid, tid);
+		at = many = proc_whole(NULL, "/proc/%u/task/%u/children", pid, tid);
 	while (at && proc_text_number(&at, 10, &child))
 		if (!is_known(w, (uint32_t)child))
 			add_process(w, (uint32_t)child, tid);

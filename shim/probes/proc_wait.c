@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "proc_text.h"
+#include "../proc_text.h"
 #include "syscall_forms.h"
 
 #define MAPPED_NS 50000000u /* so long a mapping is taken to be what it was */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "proc_text.h"
+#include "../proc_text.h"
 
 #define FRESH_NS 20000000u    /* what was read is as good as new */
 #define READ_NS 10000000u     /* of CPU time, for all four lists */

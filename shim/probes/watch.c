@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "proc_text.h"
+#include "../proc_text.h"
 
 #define TELL_NS 100000000u
 

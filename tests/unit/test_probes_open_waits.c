@@ -15,7 +15,7 @@
 #include "reader_sound.h"
 #include "sleeper.h"
 #include "shim/probes/backend.h"
-#include "shim/probes/proc_text.h"
+#include "shim/proc_text.h"
 #include "shim/probes/watch.h"
 
 #define WATCHED_NS 450000000u

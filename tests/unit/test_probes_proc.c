@@ -21,7 +21,7 @@
 #include "sleeper.h"
 #include "shim/probes/backend.h"
 #include "shim/probes/proc_looks.h"
-#include "shim/probes/proc_text.h"
+#include "shim/proc_text.h"
 
 #define SLEEP_NS 100000000
 #define RUN_NS 60000000u

@@ -17,7 +17,7 @@
 
 #include "shim/probes/proc_fd.h"
 #include "shim/probes/proc_sockets.h"
-#include "shim/probes/proc_text.h"
+#include "shim/proc_text.h"
 
 static unsigned copies_taken; /* of descriptors */
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "shim/probes/proc_tasks.h"
-#include "shim/probes/proc_text.h"
+#include "shim/proc_text.h"
 
 static void *forks_and_waits(void *arg)
 {

@@ -104,6 +104,17 @@ def test_the_story_of_the_longest_gap(build, disk, needs, monkeypatch, capfd):
     once_in(TRIES, check)
 
 
+@or_skipped
+def test_a_quota_without_probes(build, disk):
+    """The recorder asks the control group itself: it is not said to be others' doing."""
+    def check():
+        result, report, *_ = run(build, disk, "quota", "none")
+        causes = report["devices"][0]["causes"]
+        assert result.own_share() >= 0.9, result.matrix
+        assert causes["cpu-contention"] < 0.1 * causes["cpu-throttled"], causes
+    once_in(TRIES, check)
+
+
 @pytest.mark.parametrize("how", sorted(lab.INFERRED_WRONG))
 def test_inferred(build, disk, needs, how):
     """As a user with no rights at all: every fault, whose set-up is root's all the same."""

@@ -67,36 +67,6 @@ ssize_t proc_text_again(int fd, char *out, size_t size)
 	return n;
 }
 
-char *proc_text_whole(size_t *bytes, const char *path, ...)
-{
-	size_t size = 65536, used = 0;
-	char *text = NULL, *more;
-	va_list args;
-	ssize_t n = 1;
-	int fd;
-
-	va_start(args, path);
-	fd = open_text(path, args);
-	va_end(args);
-	if (fd < 0)
-		return NULL;
-	while (n > 0 && (more = realloc(text, size))) {
-		text = more;
-		while (used < size - 1 && (n = read(fd, text + used, size - 1 - used)) > 0)
-			used += (size_t)n;
-		size *= 2;
-	}
-	close(fd);
-	if (!text || n != 0) {
-		free(text);
-		return NULL;
-	}
-	text[used] = 0;
-	if (bytes)
-		*bytes = used;
-	return text;
-}
-
 bool proc_text_link(char *out, size_t size, const char *path, ...)
 {
 	char name[PATH_MAX];

@@ -2,10 +2,10 @@
 #include "cgroup.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "mounts.h"
 #include "proc_text.h"
 
 /* Is the word one of a list with commas, which ends at a blank, a colon or the line? */
@@ -47,29 +47,20 @@ static bool group_path(uint32_t pid, const char *controller, char *path, size_t 
 /* Where that hierarchy is mounted, and which of its groups stands there. */
 static bool mount_point(bool old, const char *controller, char *where, char *root, size_t size)
 {
-	char *text = proc_text_whole(NULL, "/proc/self/mountinfo");
+	struct mounts mounts;
+	struct mount m;
 	bool found = false;
 
-	for (const char *line = text; line && *line && !found; line = proc_text_next_line(line)) {
-		const char *type = strstr(line, " - "), *options;
-		int root_at = 0, root_end = 0, at = 0, end = 0;
-		if (!type || type > proc_text_next_line(line))
+	if (!mounts_open(&mounts, "/proc/self/mountinfo"))
+		return false;
+	while (!found && mounts_next(&mounts, &m)) {
+		if (old ? strcmp(m.type, "cgroup") != 0 || !m.options || !in_list(m.options, controller)
+			: strcmp(m.type, "cgroup2") != 0)
 			continue;
-		type += 3;
-		options = type + strcspn(type, " \n"); /* "cgroup cgroup rw,cpu,cpuacct": the last word */
-		options += options[0] == ' ' ? 1 + strcspn(options + 1, " \n") : 0;
-		options += options[0] == ' ' ? 1 : 0;
-		if (old ? strncmp(type, "cgroup ", 7) != 0 || !in_list(options, controller)
-			: strncmp(type, "cgroup2 ", 8) != 0)
-			continue;
-		sscanf(line, "%*s %*s %*s %n%*s%n %n%*s%n", &root_at, &root_end, &at, &end);
-		if (!end || (size_t)(end - at) >= size || (size_t)(root_end - root_at) >= size)
-			continue;
-		snprintf(where, size, "%.*s", end - at, line + at);
-		snprintf(root, size, "%.*s", root_end - root_at, line + root_at);
-		found = true;
+		found = (size_t)snprintf(where, size, "%s", m.point) < size &&
+			(size_t)snprintf(root, size, "%s", m.root) < size;
 	}
-	free(text);
+	mounts_close(&mounts);
 	return found;
 }
 

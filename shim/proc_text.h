@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* proc_text.h: what stands in /proc, as text in the caller's memory. All of it may be gone, forbidden or cut short at any moment. */
+/* proc_text.h: what stands in /proc, as text in the caller's memory, without allocation. All of it may be gone, forbidden or cut short at any moment. */
 #pragma once
 
 #include <stdarg.h>
@@ -12,8 +12,6 @@
 ssize_t proc_text_read(char *out, size_t size, const char *path, ...) __attribute__((format(printf, 3, 4)));
 /* The same of a file that is open, from its beginning. */
 ssize_t proc_text_again(int fd, char *out, size_t size);
-/* All of a file; to be freed. NULL: not readable, no memory. */
-char *proc_text_whole(size_t *bytes, const char *path, ...) __attribute__((format(printf, 2, 3)));
 /* What a symbolic link says; false: there is none, or not for us. */
 bool proc_text_link(char *out, size_t size, const char *path, ...) __attribute__((format(printf, 3, 4)));
 
