@@ -4,7 +4,8 @@
 True idle time: all gaps of 1 ms and more of the loop, by the simulated driver's log. In the main thread's spans (lab.h) the cause is the
 fault; between them it is the loop itself (LOOP). What a thread that had a part in the wait spent runnable without a CPU, by a trace of the
 scheduler (run_queue.py), is no part of the fault, and what the report says of it is not looked at; but a report that names a missing CPU
-anywhere else is wrong. Where a CPU is what the fault takes away, it is the fault, and the rest is computing.
+anywhere else is wrong. Only what the probes add up of short waits may stand anywhere in the span: the sum is known there, not the place. Where a
+CPU is what the fault takes away, it is the fault, and the rest is computing.
 
     right  on the cause
     wrong  on another, which was not so
@@ -23,6 +24,7 @@ import score_until
 
 MS = 1_000_000
 GAP = 1 * MS
+SUMMED_NS = 100_000  # the probes add short waits up until they come to twice that (STALL_NS)
 # What this is all about. The control may have next to nothing of them.
 CAUSES = ("input-storage", "input-network", "input-preprocess", "host-lock", "host-sleep", "cpu-contention", "cpu-throttled", "memory-stall",
           "checkpoint", "output-io")
@@ -205,10 +207,13 @@ class Part:
             self.said_queued[cause["id"]] += queued
             self.said_free[cause["id"]] += last - first - queued
 
-    def place_queued(self):
-        """Accounts alone tell for how long a CPU was missing, and not when: what is said of it goes where it was so."""
+    def place_queued(self, shorter=None):
+        """Accounts alone tell for how long a CPU was missing, and not when; nor do the probes of short waits, which they add up. What is said of
+        it goes where it was so. shorter: only of claims below that."""
         for cause in QUEUED:
-            moved = min(self.said_free[cause], sum(ns for other, ns in self.said_queued.items() if other not in QUEUED))
+            loose = sum(last - first - run_queue.length(run_queue.inside(self.waits, first, last)) for claim, first, last in self.claims
+                        if claim["id"] == cause and (shorter is None or last - first < shorter))
+            moved = min(loose, sum(ns for other, ns in self.said_queued.items() if other not in QUEUED))
             self.said_free[cause] -= moved
             self.said_queued[cause] += moved
             for other in [other for other in self.said_queued if other not in QUEUED]:
@@ -287,8 +292,7 @@ def score(gaps_true, spans, report, waits=None, *, of=0, shortest=GAP, probed=Tr
             claims = list(pieces(gaps, starts, begin, end))
             queued = waits_of(span or main[0], spans, waits, span is None)
             part = Part(begin, end, run_queue.union(queued + also_waited(span, spans, waits, claims)), claims)
-            if not probed:
-                part.place_queued()
+            part.place_queued(SUMMED_NS if probed else None)
             if span:
                 score_span(result, part, span, spans, probed)
             else:

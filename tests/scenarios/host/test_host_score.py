@@ -63,6 +63,17 @@ def test_a_missing_cpu_named_where_none_was_missing_is_wrong():
     assert figures(score.score(GAP, spans, report)) == (10 * MS, 8 * MS, 2 * MS, 0)
 
 
+def test_short_waits_are_a_sum():
+    """What the report says of them may stand anywhere in the same span; what is more than there was is wrong."""
+    us = 1000
+    spans = [span_of("output-io", 0, 10 * MS)]
+    report = report_of(("output-io", 0, 5 * MS), ("cpu-contention", 5 * MS, 5 * MS + 90 * us), ("output-io", 5 * MS + 90 * us, 10 * MS))
+    found = score.score(GAP, spans, report, {1: [(1 * MS, 1 * MS + 60 * us)]})
+    assert figures(found) == (10 * MS - 60 * us, 10 * MS - 90 * us, 30 * us, 0)
+    found = score.score(GAP, spans, report, {1: [(1 * MS, 1 * MS + 200 * us)]})
+    assert figures(found) == (10 * MS - 200 * us, 10 * MS - 200 * us, 0, 0)
+
+
 def test_where_a_cpu_is_the_fault_the_rest_is_computing():
     spans, waits = [span_of("cpu-contention", 0, 10 * MS)], {1: [(6 * MS, 10 * MS)]}
     found = score.score(GAP, spans, report_of(("host-compute", 0, 6 * MS), ("cpu-contention", 6 * MS, 10 * MS)), waits)
