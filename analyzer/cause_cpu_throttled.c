@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The thread wanted a CPU and had none (no_cpu.h), and meanwhile its control group had used up its quota: looks at the thread bring along
- * for how long that was so far. Between the last one before the silence and the first one behind it, it grew by so much at most. */
+ * for how long that was so far. What it grew by between the looks in the silence counts; those just before and behind it do, too, where that
+ * is no much longer time. It is the sum over the group's CPUs, so no more than the thread had none for. */
 #include "cause_rules.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 
 #define LOOKS 64 /* at most, in either direction */
 
-/* Do the thread's looks say so? One that found it elsewhere does not; nor does 0, which is nothing yet, or nobody knows. */
+/* Do the thread's looks say so? One that found it elsewhere does not, nor one at a thread that another one waited for. */
 static bool tells(const struct sample *s)
 {
 	return s->syscall == SAMPLE_ON_CPU && s->arg;
@@ -32,9 +33,17 @@ static const struct sample *look_from(const struct thread_records *r, size_t i, 
 	return NULL;
 }
 
+static int64_t between(const struct sample *first, const struct sample *last)
+{
+	return first && last && last->arg > first->arg && last->arg - first->arg < INT64_MAX
+		       ? (int64_t)(last->arg - first->arg)
+		       : 0;
+}
+
 static int64_t grew_ns(const struct gap_view *v, const struct silence *s)
 {
 	const struct thread_records *r = v->records;
+	int64_t silent = s->end_ns - s->begin_ns;
 	const struct sample *first, *last;
 	size_t begin, end;
 
@@ -44,13 +53,11 @@ static int64_t grew_ns(const struct gap_view *v, const struct silence *s)
 	end = array_first(r->samples, r->n_samples, sizeof(*r->samples), until, &s->end_ns);
 	first = look_from(r, begin - 1, false);
 	last = look_from(r, end, true);
-	first = first ? first : look_from(r, begin, true);
-	last = last ? last : look_from(r, end - 1, false);
-	if (!first || !last || last->arg < first->arg)
-		return 0;
-	if (last->arg - first->arg > (uint64_t)(s->end_ns - s->begin_ns))
-		return s->end_ns - s->begin_ns;
-	return (int64_t)(last->arg - first->arg);
+	if (!first || !last || last->time_ns - first->time_ns > silent / 4 * 5) {
+		first = look_from(r, begin, true);
+		last = look_from(r, end - 1, false);
+	}
+	return between(first, last);
 }
 
 static void propose(const struct gap_view *v, struct findings *out, const struct silence *s, const struct no_cpu *piece)
@@ -66,9 +73,10 @@ static void propose(const struct gap_view *v, struct findings *out, const struct
 		return;
 	f = findings_add(out, CAUSE_cpu_throttled, confidence, piece->end_ns - share, piece->end_ns);
 	chain_submitter(f, v, "runnable, quota used up");
-	snprintf(f->words->evidence, sizeof(f->words->evidence),
-		 "thread %u had no CPU for %s; its control group had used up its quota for %s meanwhile", v->tid,
-		 text_duration(without, piece->off_ns), text_duration(quota, grew_ns(v, s)));
+	snprintf(
+		f->words->evidence, sizeof(f->words->evidence),
+		"thread %u had no CPU for %s; its control group's CPUs together had used up their quota for %s meanwhile",
+		v->tid, text_duration(without, piece->off_ns), text_duration(quota, grew_ns(v, s)));
 }
 
 void cause_cpu_throttled(const struct gap_view *v, struct findings *out)

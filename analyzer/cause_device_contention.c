@@ -25,14 +25,6 @@ static const struct op *occupant(const struct gap_view *v)
 	return v->ready && before && before->trace != v->trace && before->end_ns > v->submit->end_ns ? before : NULL;
 }
 
-/* What such work takes, where this one seems to have taken far longer; 0: it does not. */
-static int64_t held_up(const struct gap_view *v)
-{
-	const struct op *after = v->gap->after;
-
-	return after && after->call == v->submit && after->trace == v->trace ? after->usual_ns : 0;
-}
-
 static bool waits_for_value(const struct dependency *d)
 {
 	return d->n_waits && d->waits[0]->family == GST_FAMILY_MEMOP;
@@ -51,15 +43,15 @@ static void say(struct finding *f, const struct gap_view *v, int64_t late_ns, co
 	const size_t size = sizeof(f->words->evidence);
 
 	text_duration(late, late_ns);
-	text_duration(usual, held_up(v) ? held_up(v) : v->device->latency_ns);
+	text_duration(usual, !other && gap_view_held_up_ns(v) ? gap_view_held_up_ns(v) : v->device->latency_ns);
 	text_duration(busy, v->gap->after ? v->gap->after->stretch_end_ns - v->gap->after->stretch_begin_ns : 0);
 	if (other)
 		snprintf(out, size,
 			 "ready for %s where a start takes %s (by %u starts); process %u had the device before", late,
 			 usual, v->device->n_latencies, other->trace->header.pid);
-	else if (held_up(v))
+	else if (gap_view_held_up_ns(v))
 		snprintf(out, size,
-			 "over %s after the device got to it, where such work takes %s, and starts are late: an "
+			 "over %s after the device could get to it, where such work takes %s, and not only once: an "
 			 "unrecorded process may have had the device",
 			 busy, usual);
 	else
@@ -72,12 +64,12 @@ static void say(struct finding *f, const struct gap_view *v, int64_t late_ns, co
 void cause_device_contention(const struct gap_view *v, struct findings *out)
 {
 	int64_t from_ns = gap_view_ready_by_ns(v), late_ns = v->gap->end_ns - from_ns;
-	const struct op *other = occupant(v);
+	const struct op *other = is_late(v, late_ns) ? occupant(v) : NULL;
 	struct finding *f;
 
 	/* nobody knows when a device looks at a value again that it waits for */
 	if (!v->submit || waits_for_value(&v->gap->depends) || v->gap->depends.unknown || late_ns <= 0 ||
-	    (!held_up(v) && !is_late(v, late_ns)))
+	    (!gap_view_held_up_ns(v) && !is_late(v, late_ns)))
 		return;
 	f = findings_add(out, CAUSE_device_contention, other ? CONFIDENCE_OBSERVED : CONFIDENCE_INFERRED, from_ns,
 			 v->gap->end_ns);

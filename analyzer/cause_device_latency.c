@@ -17,7 +17,8 @@ void cause_device_latency(const struct gap_view *v, struct findings *out)
 	char early[TEXT_SHORT], usual[TEXT_SHORT];
 	struct finding *f;
 
-	if (!v->ready || v->gap->depends.unknown || late_ns <= 0 || late_ns > bound_ns + v->gap->end_error_ns)
+	if (!v->ready || gap_view_held_up_ns(v) || v->gap->depends.unknown || late_ns <= 0 ||
+	    late_ns > bound_ns + v->gap->end_error_ns)
 		return;
 	f = findings_add(out, CAUSE_device_latency, v->proven ? CONFIDENCE_OBSERVED : CONFIDENCE_INFERRED,
 			 max64(from_ns, v->gap->end_ns - bound_ns), v->gap->end_ns);

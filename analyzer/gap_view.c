@@ -197,6 +197,13 @@ int64_t gap_view_ready_by_ns(const struct gap_view *v)
 	return min64(at, v->gap->end_ns);
 }
 
+int64_t gap_view_held_up_ns(const struct gap_view *v)
+{
+	const struct op *after = v->gap->after;
+
+	return after && after->call == v->submit && after->trace == v->trace ? after->usual_ns : 0;
+}
+
 int64_t gap_view_latency_ns(const struct gap_view *v)
 {
 	return v->device->latency_ns ? LATENCY_TIMES * v->device->latency_ns : LATENCY_NS;

@@ -92,6 +92,9 @@ int64_t gap_view_ready_by_ns(const struct gap_view *v);
 /* What is still the device's own latency: LATENCY_TIMES what it takes in this run, or the allowance where that is not known. */
 int64_t gap_view_latency_ns(const struct gap_view *v);
 
+/* What such work takes, where the next one seems to have taken far longer because another process had the device (held_up.h); 0: it does not. */
+int64_t gap_view_held_up_ns(const struct gap_view *v);
+
 /* From when on the thread had something to save: its first copy from the device in the gap had returned, or such a copy was the device's last work
  * before it. INT64_MAX: neither. */
 int64_t gap_view_copied_out_ns(const struct gap_view *v);
@@ -127,7 +130,7 @@ static inline bool silence_accounted(const struct silence *s)
 	       s->after->time_ns - s->before->time_ns <= (s->end_ns - s->begin_ns) / 4 * 5;
 }
 
-/* For how long it had no CPU, by its accounts, if it never blocked (cause_cpu_contention.c); 0 not, or too little to tell. */
+/* For how long it had no CPU, by its accounts, if it never blocked (no_cpu.c); 0 not, or too little to tell. */
 int64_t silence_without_cpu(const struct silence *s);
 
 /* For evidence: "cuMemAlloc_v2 took 3.1 ms (host-12.gst byte 4176)". */

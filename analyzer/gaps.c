@@ -373,8 +373,8 @@ static bool build(struct sweep *w)
 	if (w->n_regions) {
 		const struct region *last = &w->regions[w->n_regions - 1];
 
-		out->begin_ns = middle64(w->regions[0].begin_ns, w->regions[0].latest_begin_ns);
-		out->end_ns = max64(out->begin_ns, middle64(last->earliest_end_ns, last->end_ns));
+		out->begin_ns = begin_of(&w->regions[0]);
+		out->end_ns = max64(out->begin_ns, end_of(last));
 	}
 	return walk(w);
 }

@@ -12,17 +12,16 @@
 #define LATE_NS 100000 /* a start */
 #define LATE_ONE_IN 16 /* of all starts, at least */
 
-/* What says that another process is there: late starts and work that took too long by the device's clock, so many together; or, where few
- * starts are seen, more such work of steady kinds, of which three in four take the same time but for an eighth. */
+/* What says that another process is there: late starts, one at least, and work that took too long by the device's clock; so many together. Such
+ * work alone does not: what a kernel takes may depend on its arguments. */
 #define SIGNS_LEAST 3
-#define STEADY_LEAST 8
-#define STEADY_PART 8
 
 /* Work of a kind that takes about the same time: its shortest quarter differs by this factor at most. It was held up if it took far longer. */
 #define SAME_TIMES 2
 #define HELD_TIMES 3
 #define HELD_NS 100000
 
+#define LOOKS 64    /* at one piece of work */
 #define TOGETHER 16 /* pieces of work at most */
 
 struct piece { /* of work, of any process on record */
@@ -49,30 +48,29 @@ struct search {
 };
 
 struct signs {
-	size_t starts, late;
-	size_t held;   /* clusters that took far too long by the device's clock */
-	size_t steady; /* … of a kind that hardly varies */
+	size_t late; /* starts */
+	size_t held; /* clusters that took far too long by the device's clock */
 };
 
-/* How many starts were late, none where that is seldom. */
+/* How many starts were late; none where that is seldom, and where another process is on record, which may be why. */
 static bool count_late(const struct device_work *d, struct signs *signs)
 {
 	struct latencies seen = { 0 };
 	const struct facts *last = NULL;
 	int64_t own_ns;
-	bool ok = true;
+	bool ok = true, several = false;
 
 	for (size_t i = 0; i < d->n && ok; i++) {
 		const struct stream_work *w = &d->streams[i];
 
+		several |= last && w->facts != last;
 		ok = w->facts == last || latencies_add(&seen, w->facts, w->trace, w->ordinal);
 		last = w->facts;
 	}
 	own_ns = latency_own(seen.ns, seen.n);
 	for (size_t i = 0; i < seen.n; i++)
 		signs->late += seen.ns[i] > max64(LATE_NS, LATENCY_TIMES * own_ns);
-	signs->late = signs->late * LATE_ONE_IN >= seen.n ? signs->late : 0;
-	signs->starts = seen.n;
+	signs->late = signs->late * LATE_ONE_IN >= seen.n && !several ? signs->late : 0;
 	free(seen.ns);
 	return ok;
 }
@@ -100,7 +98,8 @@ static bool is_plain(const struct piece *p)
 	const struct stream_work *w = p->w;
 	uint8_t family = p->op->call->family;
 
-	return w->stream != GST_NONE && !w->opaque && !p->op->measured &&
+	return w->trace->header.device_level != GST_LEVEL_HOST && w->stream != GST_NONE && !w->opaque &&
+	       !p->op->measured &&
 	       (family == GST_FAMILY_LAUNCH || family == GST_FAMILY_COPY || family == GST_FAMILY_MEMSET) &&
 	       facts_first_wait(w->facts, w->stream) == facts_first_wait(w->facts, w->stream + 1);
 }
@@ -110,10 +109,11 @@ static bool has_edge(const struct piece *p, int64_t end_ns)
 {
 	const struct facts *f = p->w->facts;
 	uint64_t seq = p->op->call->seq;
+	size_t first = facts_first_pending_of(f, p->w->stream, seq);
+	size_t at = facts_first_pending_of(f, p->w->stream, seq + 1);
 
-	for (size_t at = facts_first_pending_of(f, p->w->stream, seq);
-	     at < f->n_pending && f->pending[at].stream == p->w->stream && f->pending[at].covers == seq; at++)
-		if (f->pending[at].known_by == PENDING_EDGE && f->pending[at].at_ns > end_ns - HELD_NS / 2)
+	for (int looked = 0; at-- > first && looked < LOOKS && f->pending[at].at_ns > end_ns - HELD_NS / 2; looked++)
+		if (f->pending[at].known_by == PENDING_EDGE)
 			return true;
 	return false;
 }
@@ -157,6 +157,8 @@ static bool add_cluster(struct search *s, size_t first, size_t n)
 		if (!is_plain(p))
 			return true;
 		classes[i] = classes_of(&s->classes, p->w->trace, p->op->call);
+		if (classes[i] == CLASS_UNKNOWN)
+			return true;
 		submitted = max64(submitted, submitted_ns(p->op));
 		last = p->op->latest_end_ns >= last->op->latest_end_ns ? p : last;
 	}
@@ -198,16 +200,14 @@ static int by_kind(const void *a, const void *b)
 /* c[0..n) are of one kind, the shortest first. */
 static void find_held(struct cluster *c, size_t n, struct signs *signs)
 {
-	int64_t usual_ns = c[n / 4].length_ns;
-	bool steady = c[n / 4 * 3].length_ns - c->length_ns <= c->length_ns / STEADY_PART;
+	int64_t usual_ns = c[n / 4].length_ns, most_ns = max64(HELD_TIMES * usual_ns, usual_ns + HELD_NS);
 
-	if (n < LATENCY_FEW || usual_ns > SAME_TIMES * c->length_ns)
+	if (n < LATENCY_FEW || usual_ns <= 0 || usual_ns > SAME_TIMES * c->length_ns)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		c[i].usual_ns = usual_ns;
-		c[i].held_up = c[i].left_ns > max64(HELD_TIMES * usual_ns, usual_ns + HELD_NS);
+		c[i].held_up = c[i].left_ns > most_ns;
 		signs->held += c[i].held_up && c[i].edge;
-		signs->steady += c[i].held_up && c[i].edge && steady;
 	}
 }
 
@@ -223,7 +223,7 @@ static void find_all_held(struct search *s, struct signs *signs)
 
 static bool is_shared(const struct signs *signs)
 {
-	return (signs->late && signs->late + signs->held >= SIGNS_LEAST) || signs->steady >= STEADY_LEAST;
+	return signs->late && signs->late + signs->held >= SIGNS_LEAST;
 }
 
 static void mark(struct search *s, const struct cluster *c)
@@ -240,8 +240,8 @@ bool held_up_find(struct device_work *d)
 	struct signs signs = { 0 };
 	bool ok = count_late(d, &signs);
 
-	if (!ok || !signs.starts)
-		return ok; /* nothing is known by edges */
+	if (!ok || !signs.late)
+		return ok;
 	ok = classes_new(&s.classes);
 	for (size_t i = 0; i < d->n && ok; i++)
 		ok = add_work(&s, &d->streams[i]);

@@ -109,7 +109,7 @@ struct poll {
 	bool ready;
 };
 
-#define SAMPLE_ON_CPU (-1) /* sample.syscall: on a CPU, or waiting for one; arg: ns for which the quota of its control group was used up so far, 0 not known */
+#define SAMPLE_ON_CPU (-1) /* sample.syscall: on a CPU, or waiting for one; arg: 1 + the ns for which the quota of its control group was used up so far, 0 not known */
 
 struct sample {
 	int64_t time_ns;

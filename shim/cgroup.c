@@ -28,7 +28,8 @@ static bool group_path(uint32_t pid, const char *controller, char *path, size_t 
 	char text[8192];
 	bool found = false;
 
-	if (proc_text_read(text, sizeof(text), "/proc/%u/cgroup", pid) <= 0)
+	if ((pid == CGROUP_OWN ? proc_text_read(text, sizeof(text), "/proc/self/cgroup")
+			       : proc_text_read(text, sizeof(text), "/proc/%u/cgroup", pid)) <= 0)
 		return false;
 	for (const char *line = text; *line; line = proc_text_next_line(line)) {
 		const char *list = strchr(line, ':'), *at = list ? strchr(list + 1, ':') : NULL;

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cgroup.h"
+
 struct cgroup_cpu {
 	char dir[PATH_MAX]; /* of the nearest one that has a quota; else its own; "" not found */
 	bool quota;
@@ -15,6 +17,6 @@ struct cgroup_throttled {
 	uint64_t ns, periods;
 };
 
-/* False: there is none, or it is not to be seen from here. */
+/* pid: CGROUP_OWN is the calling process. False: there is none, or it is not to be seen from here. */
 bool cgroup_cpu_find(struct cgroup_cpu *g, uint32_t pid);
 bool cgroup_cpu_read(const struct cgroup_cpu *g, struct cgroup_throttled *t);

@@ -429,8 +429,8 @@ struct gst_sample { /* what a silent thread was doing, from /proc, and who it ma
 	uint64_t ticks;
 	uint32_t tid;
 	int32_t syscall; /* number on `arch` of the file, -1 = on a CPU or runnable, -2 = blocked outside a system call, -3 unknown */
-	uint64_t arg;    /* first argument of the system call; blocked outside of one: bytes of the process in the swap; on a CPU: ns for which the quota of its
-			  * control group was used up so far, 0 none or not known (both 0 in old files) */
+	uint64_t arg;    /* first argument of the system call; blocked outside of one: bytes of the process in the swap; on a CPU: 1 + the ns for which the quota of
+			  * its control group was used up so far, 0 not known (both 0 in old files) */
 	uint32_t file;   /* GST_SPACE_FILE name of the descriptor, 0 none */
 	uint16_t fd_kind;
 	char state; /* R S D T … of /proc/<tid>/stat */

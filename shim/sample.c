@@ -189,7 +189,7 @@ static void sample(struct ring *r, struct thread_slot *slot, uint64_t now)
 	else if (s.syscall == BLOCKED_ELSEWHERE)
 		s.arg = swapped_bytes();
 	else if (s.syscall == ON_CPU)
-		s.arg = throttled_ns();
+		s.arg = throttled_so_far();
 	else if (sample_file_of(&f, &s))
 		name_file(r, &s, &f);
 	ring_append(r, GST_SAMPLE, sizeof(s), &s);

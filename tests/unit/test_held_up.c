@@ -26,23 +26,45 @@ struct world {
 	int grow_us;      /* each takes so much longer than the one before */
 	int more_slow;    /* so many behind that one, of MANY */
 	bool late_return; /* what it was late for is the launch's return */
+	bool last_slow;   /* the last one */
+	bool copies;      /* of 8 bytes behind each kernel */
 };
+
+static int rounds_of(const struct world *w)
+{
+	return w->more_slow > 0 ? MANY : ROUNDS;
+}
+
+static bool is_slow(const struct world *w, int round)
+{
+	return w->last_slow ? round == rounds_of(w) - 1 : round >= SLOW && round <= SLOW + w->more_slow;
+}
+
+/* A copy that blocks, of which nothing but its return says when it was over. */
+static void write_copy(char *out, size_t size, int round, int from, int ready)
+{
+	snprintf(out, size, "copy t=%dus..%dus stream=1 seq=%d kind=d2h-pageable bytes=8 flags=blocking\n", from,
+		 ready + 8, 2 * round + 2);
+}
 
 static void write_round(char *out, size_t size, const struct world *w, int round)
 {
-	bool slow = round >= SLOW && round <= SLOW + w->more_slow;
 	int at = 1000 + round * ROUND_US, fired = at + 8 + (round && round <= w->n_late ? LATE_US : 0);
-	int end = fired + w->grow_us * round + (slow ? SLOW_US : USUAL_US);
-	int returned = w->late_return && slow ? end - USUAL_US : at + 4;
+	int end = fired + w->grow_us * round + (is_slow(w, round) ? SLOW_US : USUAL_US);
+	int returned = w->late_return && is_slow(w, round) ? end - USUAL_US : at + 4;
+	int seq = w->copies ? 2 * round + 1 : round + 1, n;
 
-	snprintf(out, size,
-		 "edge %d t=%dus..%dus stream=1 covers=%d fired=%dus done=%dus kind=start\n"
-		 "launch t=%dus..%dus stream=1 seq=%d kernel=usual\n"
-		 "edge %d t=%dus..%dus stream=1 covers=%d fired=%dus done=%dus\n"
-		 "sync-stream t=%dus..%dus stream=1 seq=%d\n%s",
-		 2 * round + 1, at, at + 1, round, fired, end + 5, at + 2, returned, round + 1, 2 * round + 2,
-		 returned + 1, returned + 2, round + 1, end, end + 5, returned + 3, end + 4, round + 1,
-		 round == SLOW && w->also ? w->also : "");
+	n = snprintf(out, size,
+		     "edge %d t=%dus..%dus stream=1 covers=%d fired=%dus done=%dus kind=start\n"
+		     "launch t=%dus..%dus stream=1 seq=%d kernel=usual\n"
+		     "edge %d t=%dus..%dus stream=1 covers=%d fired=%dus done=%dus\n",
+		     2 * round + 1, at, at + 1, seq - 1, fired, end + 5, at + 2, returned, seq, 2 * round + 2,
+		     returned + 1, returned + 2, seq, end, end + 5);
+	if (w->copies)
+		write_copy(out + n, size - (size_t)n, round, returned + 3, end);
+	else
+		snprintf(out + n, size - (size_t)n, "sync-stream t=%dus..%dus stream=1 seq=%d\n%s", returned + 3,
+			 end + 4, seq, round == SLOW && w->also ? w->also : "");
 }
 
 static struct built *build_world(const struct world *w)
@@ -50,7 +72,7 @@ static struct built *build_world(const struct world *w)
 	static char text[MANY * 512];
 
 	strcpy(text, "process 100 end=600ms\nthread 10 main\ndevice 0\nstream 1\nstream 2\n");
-	for (int round = 0; round < (w->more_slow ? MANY : ROUNDS); round++)
+	for (int round = 0; round < rounds_of(w); round++)
 		write_round(text + strlen(text), sizeof(text) - strlen(text), w, round);
 	return build(text);
 }
@@ -91,12 +113,38 @@ static void where_starts_are_late_it_was_held_up(void **state)
 	assert_slow(&(struct world){ .n_late = 6 }, SLOW_END_US - USUAL_US, SLOW_END_US, SLOW_US - USUAL_US - 20);
 }
 
-/* … as eight in a kind say that never varies. */
-static void many_of_a_steady_kind(void **state)
+/* What a kernel takes may depend on its arguments, though it hardly ever does. */
+static void slow_kernels_alone_are_no_sign(void **state)
 {
 	(void)state;
-	assert_slow(&(struct world){ .more_slow = 7 }, SLOW_END_US - USUAL_US, SLOW_END_US, SLOW_US - USUAL_US - 20);
-	assert_slow(&(struct world){ .more_slow = 6 }, SLOW_BEGIN_US, SLOW_END_US, 0);
+	assert_slow(&(struct world){ .more_slow = 9 }, SLOW_BEGIN_US, SLOW_END_US, 0);
+}
+
+/* A kernel and the copy behind it: when that ran is known, as the edge between stands before it. */
+static void a_copy_behind_it(void **state)
+{
+	struct built *b = build_world(&(struct world){ .n_late = 2, .copies = true });
+	const struct gap *gap = gap_near(b, SLOW_BEGIN_US - 1000);
+
+	(void)state;
+	assert_in_range(gap->end_ns - EPOCH, (SLOW_END_US - USUAL_US - 20) * US, (SLOW_END_US - USUAL_US + 20) * US);
+	assert_true(gap->end_error_ns > (SLOW_US - 2 * USUAL_US) * US);
+	assert_true(gap->after && gap->after->usual_ns);
+	finish(b);
+}
+
+/* The device's time ends where the last gap does, and begins there. */
+static void at_the_end_of_all(void **state)
+{
+	struct built *b = build_world(&(struct world){ .n_late = 2, .last_slow = true });
+	const struct device_timeline *d = &b->timeline.devices[0];
+	const struct gap *last = &d->gaps[d->n_gaps - 1];
+
+	(void)state;
+	assert_int_equal(d->n_gaps, ROUNDS - 1);
+	assert_true(last->end_ns <= d->end_ns && d->idle_ns < d->end_ns - d->begin_ns);
+	assert_true(last->after && last->after->usual_ns);
+	finish(b);
 }
 
 static void elsewhere_it_is_a_slow_kernel(void **state)
@@ -145,7 +193,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(where_starts_are_late_it_was_held_up),
-		cmocka_unit_test(many_of_a_steady_kind),
+		cmocka_unit_test(slow_kernels_alone_are_no_sign),
+		cmocka_unit_test(a_copy_behind_it),
+		cmocka_unit_test(at_the_end_of_all),
 		cmocka_unit_test(elsewhere_it_is_a_slow_kernel),
 		cmocka_unit_test(work_on_record_may_be_why),
 		cmocka_unit_test(the_host_may_be_late),
