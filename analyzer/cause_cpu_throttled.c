@@ -63,7 +63,7 @@ static int64_t grew_ns(const struct gap_view *v, const struct silence *s)
 static void propose(const struct gap_view *v, struct findings *out, const struct silence *s, const struct no_cpu *piece)
 {
 	enum confidence confidence = piece->sampled ? CONFIDENCE_INFERRED : CONFIDENCE_OBSERVED;
-	int64_t throttled = min64(grew_ns(v, s), piece->off_ns);
+	int64_t grew = grew_ns(v, s), throttled = min64(grew, piece->off_ns);
 	int64_t share =
 		(int64_t)((double)(piece->end_ns - piece->begin_ns) / (double)piece->off_ns * (double)throttled);
 	char quota[TEXT_SHORT], without[TEXT_SHORT];
@@ -76,7 +76,7 @@ static void propose(const struct gap_view *v, struct findings *out, const struct
 	snprintf(
 		f->words->evidence, sizeof(f->words->evidence),
 		"thread %u had no CPU for %s; its control group's CPUs together had used up their quota for %s meanwhile",
-		v->tid, text_duration(without, piece->off_ns), text_duration(quota, grew_ns(v, s)));
+		v->tid, text_duration(without, piece->off_ns), text_duration(quota, grew));
 }
 
 void cause_cpu_throttled(const struct gap_view *v, struct findings *out)

@@ -10,7 +10,8 @@
  * The start must be known: an edge into an empty stream fires when the device gets to it. Where no edge says so, a late start looks
  * like a long kernel, and its time counts as busy. Some edges fire late because of this very cause, so that the device's latency is the
  * lower quartile of all. And where the device was free for a moment, the edge fires early and the other's work still comes first: there
- * this one's seems to run far longer than all others of its kind (held_up.h). What the work waited for must be over beyond doubt: on a starved host an end may be known late. */
+ * this one's seems to run far longer than all others of its kind (held_up.h). What the work waited for must be over beyond doubt: on a starved
+ * host an end may be known late. */
 #include "cause_rules.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #include "held_up.h"
 
 #include "alloc.h"
+#include "fnv.h"
 #include "latency.h"
 #include "ns.h"
 #include "timeline.h"
@@ -131,15 +132,11 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* In whatever order they began. FNV-1a, 64 bits. */
+/* In whatever order they began. */
 static uint64_t kind_of(uint32_t *classes, size_t n)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
-
 	array_sort(classes, n, sizeof(*classes), by_number);
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ classes[i]) * 0x100000001b3u;
-	return hash;
+	return fnv1a(FNV_BEGIN, classes, n * sizeof(*classes));
 }
 
 static bool add_cluster(struct search *s, size_t first, size_t n)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "fnv.h"
 #include "text.h"
 
 #define OPEN_MAX_DEPTH 64 /* ranges that a thread is in at once; others above are left out */
@@ -18,10 +19,8 @@
 
 static uint64_t hash_node(uint32_t parent, const char *name)
 {
-	uint64_t h = 0xcbf29ce484222325u ^ parent;
+	uint64_t h = fnv1a(FNV_BEGIN ^ parent, name, strlen(name));
 
-	for (; *name; name++)
-		h = (h ^ (uint8_t)*name) * 0x100000001b3u;
 	return (h ^ h >> 29) * 0x9e3779b97f4a7c15u >> 20;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "fnv.h"
 #include "step_words.h"
 
 #define THREADS 256      /* that submit; others are left out */
@@ -92,11 +93,7 @@ static uint64_t mixed(uint64_t h)
 
 static uint64_t text_hash(const char *text)
 {
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (; *text; text++)
-		h = (h ^ (uint8_t)*text) * 0x100000001b3u;
-	return mixed(h);
+	return mixed(fnv1a(FNV_BEGIN, text, strlen(text)));
 }
 
 /* By its text: the same kernel of a module that is loaded again has another index. Without one by its grid and block. */
