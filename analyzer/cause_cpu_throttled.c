@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The thread wanted a CPU and had none (no_cpu.h), and meanwhile its control group had used up its quota: looks at the thread bring along
- * for how long that was so far. What it grew by between the looks in the silence counts; those just before and behind it do, too, where that
- * is no much longer time. It is the sum over the group's CPUs, so no more than the thread had none for. */
+/* The thread wanted a CPU and had none (no_cpu.h), and meanwhile its control group had used up its quota: the thread's accounts, and looks at
+ * it, bring along for how long that was so far. What it grew by between the accounts around the silence counts; where they do not say, between the
+ * looks in it; those just before and behind it do, too, where that is no much longer time. It is the sum over the group's CPUs, so no more than
+ * the thread had none for. */
 #include "cause_rules.h"
 
 #include <stdio.h>
@@ -40,7 +41,7 @@ static int64_t between(const struct sample *first, const struct sample *last)
 		       : 0;
 }
 
-static int64_t grew_ns(const struct gap_view *v, const struct silence *s)
+static int64_t looks_grew_ns(const struct gap_view *v, const struct silence *s)
 {
 	const struct thread_records *r = v->records;
 	int64_t silent = s->end_ns - s->begin_ns;
@@ -58,6 +59,13 @@ static int64_t grew_ns(const struct gap_view *v, const struct silence *s)
 		last = look_from(r, end - 1, false);
 	}
 	return between(first, last);
+}
+
+static int64_t grew_ns(const struct gap_view *v, const struct silence *s)
+{
+	if (s->before && s->after && s->before->throttled && s->after->throttled)
+		return (int64_t)(uint32_t)(s->after->throttled - s->before->throttled) * 1000;
+	return looks_grew_ns(v, s);
 }
 
 static void propose(const struct gap_view *v, struct findings *out, const struct silence *s, const struct no_cpu *piece)

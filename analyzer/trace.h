@@ -126,6 +126,7 @@ struct usage {
 	int64_t time_ns;
 	uint64_t cpu_ns, run_delay_ns;
 	uint32_t tid, voluntary, involuntary, major_faults;
+	uint32_t throttled; /* of its control group: 1 + us, modulo 2^32; 0 not known */
 };
 
 /* Work that was put into a stream before the records begin, as one call that is in no list: it may have run on after from_ns. */

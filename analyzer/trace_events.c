@@ -238,7 +238,8 @@ static bool add_usage(struct decoder *d, const struct gst_usage *r, uint32_t tid
 						   .tid = tid,
 						   .voluntary = r->voluntary,
 						   .involuntary = r->involuntary,
-						   .major_faults = r->major_faults };
+						   .major_faults = r->major_faults,
+						   .throttled = r->throttled };
 	return true;
 }
 

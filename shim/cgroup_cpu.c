@@ -55,8 +55,12 @@ bool cgroup_cpu_read(const struct cgroup_cpu *g, struct cgroup_throttled *t)
 	char text[1024];
 
 	*t = (struct cgroup_throttled){ 0, 0 };
-	if (!*g->dir || proc_text_read(text, sizeof(text), "%s/cpu.stat", g->dir) <= 0)
-		return false;
+	return *g->dir && proc_text_read(text, sizeof(text), "%s/cpu.stat", g->dir) > 0 && cgroup_cpu_parse(text, t);
+}
+
+bool cgroup_cpu_parse(const char *text, struct cgroup_throttled *t)
+{
+	*t = (struct cgroup_throttled){ 0, 0 };
 	if (proc_text_field(text, "throttled_usec ", 10, &t->ns))
 		t->ns *= 1000;
 	else if (!proc_text_field(text, "throttled_time ", 10, &t->ns))

@@ -20,3 +20,5 @@ struct cgroup_throttled {
 /* pid: CGROUP_OWN is the calling process. False: there is none, or it is not to be seen from here. */
 bool cgroup_cpu_find(struct cgroup_cpu *g, uint32_t pid);
 bool cgroup_cpu_read(const struct cgroup_cpu *g, struct cgroup_throttled *t);
+/* What a cpu.stat says. */
+bool cgroup_cpu_parse(const char *text, struct cgroup_throttled *t);

@@ -446,7 +446,7 @@ struct gst_usage { /* the writing thread's own accounts, so far, at `ticks` */
 	uint32_t voluntary;    /* context switches */
 	uint32_t involuntary;
 	uint32_t major_faults;
-	uint32_t zero;
+	uint32_t throttled; /* 1 + us for which the quota of the process's control group was used up so far, modulo 2^32; 0 not known */
 };
 _Static_assert(sizeof(struct gst_usage) == 48, "usage");
 

@@ -205,6 +205,7 @@ static uint64_t silence;
 
 static void look_around(struct ring *r)
 {
+	throttled_watch();
 	for (unsigned i = 0; i < __atomic_load_n(&thread_slots_used, __ATOMIC_RELAXED); i++) {
 		uint64_t now = clock_ticks();
 

@@ -23,6 +23,7 @@
 #include "own_thread.h"
 #include "segment.h"
 #include "stream.h"
+#include "throttled.h"
 
 __thread struct thread thread_storage = { .generation = UINT32_MAX };
 struct thread_slot thread_slots[THREAD_SLOTS];
@@ -218,6 +219,8 @@ void thread_account(struct thread *t, uint64_t ticks, enum thread_account what)
 		r.voluntary = (uint32_t)u.ru_nvcsw;
 		r.involuntary = (uint32_t)u.ru_nivcsw;
 		r.major_faults = (uint32_t)u.ru_majflt;
+		r.throttled = throttled_account(r.involuntary != t->involuntary);
+		t->involuntary = r.involuntary;
 		if (what >= ACCOUNT_WAIT_BEGINS)
 			r.run_delay_ns = run_delay(t, what, r.cpu_ns);
 		r.ticks = ticks ? ticks : clock_ticks();

@@ -93,6 +93,7 @@ struct thread {
 	uint64_t injected_ticks; /* in driver calls that we added, and in stacks */
 	bool own_stream;         /* has used its per-thread default stream */
 	struct thread_wait wait;
+	uint32_t involuntary; /* context switches, when its accounts were last taken */
 	uint32_t pointer_epoch;
 	struct thread_pointer {
 		uint64_t page;

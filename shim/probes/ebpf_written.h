@@ -15,7 +15,8 @@ static __always_inline uint64_t bytes_written(struct task_struct *task)
 	return bpf_core_field_exists(task->ioac.write_bytes) ? BPF_CORE_READ(task, ioac.write_bytes) : 0;
 }
 
-/* What the last hook was of. All of a large page is dirty, be it that a few bytes of it were written. */
+/* What the last hook was of. All of a large page is dirty, be it that a few bytes of it were written; and what the file system made dirty for
+ * itself since then is among it: some pages, so that a record may be of a little less than it says. */
 static __always_inline void count_bytes(struct written *w, struct task_struct *task)
 {
 	uint64_t all = bytes_written(task);

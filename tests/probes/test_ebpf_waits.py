@@ -196,7 +196,7 @@ os.fsync(fd)
 
 
 def test_writing_on_a_cpu_is_on_record(follow, disk):
-    """From the call's begin to its end, whole calls of 64 KiB and more; what waits in between is a wait's. Not what is computed, nor read."""
+    """From the call's begin to its end, whole calls of 64 KiB and more, in pages, the file system's own among them; what waits in between is a wait's. Not what is computed, nor read."""
     name = disk / "written"
     run = follow(f"""
 block = os.urandom(4 << 20)
@@ -211,7 +211,7 @@ first = timed(lambda: os.write(fd, block))
 os.fsync(fd)
 begin = time.monotonic()
 while time.monotonic() - begin < 0.02: pass
-os.write(small, block[:60000])
+os.write(small, block[:30000])
 os.fsync(small)
 os.write(null, block)
 second = timed(lambda: os.pwrite(fd, block[:131072], 8 << 20))

@@ -70,10 +70,10 @@ def test_compute(recorder):
 @on_a_busy_machine
 def test_item_each_layer(recorder, sound):
     """Twelve read-backs a step, after each of which the device is idle until the next launch arrives. Part of that time the host
-    provably computes: the interpreter on its way from the read-back to the launch."""
+    provably computes: the interpreter on its way from the read-back to the launch; where others take its CPU, the rest is theirs."""
     device = record(recorder, "--item-each-layer")
     assert share(device, "sync-bubble") > 0.3, told(device)
-    assert share(device, "sync-bubble") + share(device, "host-compute") > 0.8, told(device)
+    assert share(device, "sync-bubble") + share(device, "host-compute") > 0.8 * (1 - share(device, "cpu-contention")), told(device)
     assert device["causes"]["sync-bubble"] > 2 * sound["causes"]["sync-bubble"], (told(device), told(sound))
 
 

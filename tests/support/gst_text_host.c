@@ -30,7 +30,8 @@ void text_usage(struct parser *p)
 										      : word_duration(p, "delay", 0),
 			       .voluntary = (uint32_t)word_number(p, "voluntary", 0),
 			       .involuntary = (uint32_t)word_number(p, "involuntary", 0),
-			       .major_faults = (uint32_t)word_number(p, "faults", 0) };
+			       .major_faults = (uint32_t)word_number(p, "faults", 0),
+			       .throttled = (uint32_t)word_number(p, "throttled", 0) };
 	uint64_t end;
 
 	word_span(p, &r.ticks, &end);
