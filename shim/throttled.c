@@ -59,12 +59,13 @@ uint64_t throttled_so_far(void)
 	return group.quota && cgroup_cpu_read(&group, &t) ? t.ns + 1 : 0;
 }
 
-/* Of a traced thread, whose stack may be small. System calls as such: libc's are points at which a thread may be cancelled. */
+/* Of a traced thread, whose stack may be small. System calls as such: libc's are points at which a thread may be cancelled;
+ * none that the recorder does not use anyway (RUN_DIRECTORY.md), as a filter may kill. */
 static bool read_stat(const char *path, struct cgroup_throttled *t)
 {
 	char text[512]; /* what is looked for is among the first lines of both versions */
 	long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	long n = fd < 0 ? -1 : syscall(SYS_pread64, (int)fd, text, sizeof(text) - 1, 0L);
+	long n = fd < 0 ? -1 : syscall(SYS_read, (int)fd, text, sizeof(text) - 1);
 
 	if (fd >= 0)
 		syscall(SYS_close, (int)fd);
