@@ -331,6 +331,10 @@ $(BUILD)/setup-clients: scripts/setup.sh tests/clients/requirements.txt $(BUILD)
 $(BUILD)/setup-hta: scripts/setup.sh tests/scripts/hta-requirements.txt $(BUILD)/setup-test
 	$(Q)BUILD=$(BUILD) scripts/setup.sh hta
 
+# A browser, which tests/page looks at the page with; likewise.
+$(BUILD)/setup-page: scripts/setup.sh tests/page/requirements.txt $(BUILD)/setup-test
+	$(Q)BUILD=$(BUILD) scripts/setup.sh page
+
 # NVIDIA's NCCL, whose names ours are compared with; likewise.
 $(BUILD)/setup-nccl: scripts/setup.sh $(BUILD)/setup-test
 	$(Q)BUILD=$(BUILD) scripts/setup.sh nccl
@@ -339,7 +343,7 @@ $(BUILD)/setup-nccl: scripts/setup.sh $(BUILD)/setup-test
 $(BUILD)/setup-cupti: scripts/setup.sh $(BUILD)/setup-test
 	$(Q)BUILD=$(BUILD) scripts/setup.sh cupti
 
-check: tests static $(BUILD)/setup-test $(BUILD)/setup-clients $(BUILD)/setup-hta $(BUILD)/setup-nccl $(BUILD)/setup-cupti ## run every test; ends with "N passed, N failed"
+check: tests static $(BUILD)/setup-test $(BUILD)/setup-clients $(BUILD)/setup-hta $(BUILD)/setup-page $(BUILD)/setup-nccl $(BUILD)/setup-cupti ## run every test; ends with "N passed, N failed"
 	$(Q)BUILD=$(BUILD) SAN=$(SAN) $(PYTHON) scripts/check.py $(CHECK)
 
 SEEDS ?= 21-40

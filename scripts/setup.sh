@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# setup.sh build|test|clients|hta|nccl|cupti|lint|fuzz|bench: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
+# setup.sh build|test|clients|hta|page|nccl|cupti|lint|fuzz|bench: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
 #   build    compiler, libraries, CUDA headers          → $BUILD/setup.mk
 #   test     pytest; Debian's keys, for packages of older suites → $BUILD/venv, $BUILD/setup-test
 #   clients  other people's software, to record         → $BUILD/venv, $BUILD/setup-clients; its tests are skipped where it cannot be had
 #   hta      HolisticTraceAnalysis, to read our traces  → $BUILD/hta, $BUILD/setup-hta; likewise
+#   page     headless Chromium and what drives it       → $BUILD/venv, $BUILD/setup-page; likewise
 #   nccl     NVIDIA's NCCL, to compare ours with        → $BUILD/nccl-wheel (220 MB), $BUILD/setup-nccl; likewise
 #   cupti    headers of NVIDIA's CUPTI 12 and 13, to compare ours with → $BUILD/cupti-wheels (23 MB fetched), $BUILD/setup-cupti; likewise
 #   lint     clang-format, cppcheck, shellcheck
@@ -213,6 +214,20 @@ hta)
 		say "without HolisticTraceAnalysis, which $(tail -1 "$build/hta.log")"
 	fi
 	;;
+page)
+	if ! has chromium || ! has chromedriver; then
+		wish "chromium chromium-driver" false
+		install_missing
+	fi
+	venv
+	if ! has chromium || ! has chromedriver; then
+		say "without the tests in a browser: no chromium and chromium-driver here" | tee "$build/page.log"
+	elif pip --retries 1 install -r tests/page/requirements.txt 2>"$build/page.log"; then
+		touch "$build/setup-page"
+	else
+		say "without the tests in a browser, which $(tail -1 "$build/page.log")"
+	fi
+	;;
 nccl)
 	if [ "$(cat "$build/nccl-wheel/version" 2>/dev/null)" = "$nccl_wheel" ]; then
 		touch "$build/setup-nccl"
@@ -287,6 +302,6 @@ bench)
 	install_missing
 	;;
 *)
-	die "usage: scripts/setup.sh build|test|clients|hta|nccl|cupti|lint|fuzz|bench"
+	die "usage: scripts/setup.sh build|test|clients|hta|page|nccl|cupti|lint|fuzz|bench"
 	;;
 esac
