@@ -2,26 +2,33 @@
 /* cmd_export.c: the run in a form that other tools show. */
 #include "cmd.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "cmd_output.h"
 #include "export.h"
-#include "gzip.h"
+
+enum format_id {
+#define FORMAT(name, letter, binary, help) FORMAT_##name,
+#include "cmd_export.def"
+#undef FORMAT
+	FORMAT_COUNT
+};
 
 struct export_opts {
-	const char *chrome, *folded;
+	const char *to[FORMAT_COUNT];
 	bool all;
 	int run;
 	struct symbol_options symbols;
 };
 
 static const struct option_row rows[] = {
-	{ "chrome", 'c', OPT_TEXT, offsetof(struct export_opts, chrome), "FILE",
-	  "a timeline for ui.perfetto.dev and chrome://tracing; *.gz is packed, - is standard output", 0, 0 },
-	{ "folded", 'f', OPT_TEXT, offsetof(struct export_opts, folded), "FILE",
-	  "idle nanoseconds by stack, the cause innermost, for flamegraph.pl, inferno and speedscope", 0, 0 },
+#define FORMAT(name, letter, binary, help) \
+	{ #name, letter, OPT_TEXT, offsetof(struct export_opts, to[FORMAT_##name]), "FILE", help, 0, 0 },
+#include "cmd_export.def"
+#undef FORMAT
 	{ "all", 'a', OPT_FLAG, offsetof(struct export_opts, all), NULL,
 	  "every event of a long run, not only those around the longest gaps", 0, 0 },
 	{ "symbols", 'S', OPT_TEXT, offsetof(struct export_opts, symbols.folder), "DIR",
@@ -33,7 +40,7 @@ static const struct option_row rows[] = {
 };
 
 static const struct option_set options = {
-	"PATH... --chrome FILE | --folded FILE [options]\n\nThe run for other tools. PATH: a run directory or a .gst file.",
+	"PATH... --FORMAT FILE [options]\n\nThe run for other tools, in one form or several. PATH: a run directory or a .gst file.",
 	rows,
 	sizeof(rows) / sizeof(rows[0]),
 	1,
@@ -42,47 +49,112 @@ static const struct option_set options = {
 	false
 };
 
+/* ---- the forms ---- */
+
+static enum err_kind write_chrome(const struct output *to, const struct summary *s, bool all, uint64_t *left_out,
+				  struct error *e)
+{
+	return export_chrome(to->file, s, all, left_out, e);
+}
+
+static enum err_kind write_folded(const struct output *to, const struct summary *s, bool all, uint64_t *left_out,
+				  struct error *e)
+{
+	(void)all;
+	(void)left_out;
+	return export_folded(to->file, s, e);
+}
+
+/* Write errors stay in the output's FILE. *left_out: events that were not written. */
+static const struct format {
+	const char *name;
+	bool binary;
+	enum err_kind (*write)(const struct output *to, const struct summary *s, bool all, uint64_t *left_out,
+			       struct error *e);
+} formats[] = {
+#define FORMAT(name, letter, binary, help) { #name, binary, write_##name },
+#include "cmd_export.def"
+#undef FORMAT
+};
+
+/* ---- where they go ---- */
+
 /* Is the file to be written one of those that are being read? */
 static bool is_recording(const struct run *run, const char *path)
 {
 	struct stat to, from;
 
-	if (stat(path, &to) != 0)
+	if (strcmp(path, "-") == 0 || stat(path, &to) != 0)
 		return false;
-	for (size_t i = 0; i < run->n_traces; i++)
-		if (stat(run->traces[i]->path, &from) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
+	for (size_t i = 0; i < run->n_traces + run->n_hosts; i++) {
+		const char *name = i < run->n_traces ? run->traces[i]->path : run->hosts[i - run->n_traces]->path;
+
+		if (stat(name, &from) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
 			return true;
+	}
 	return false;
 }
 
-static FILE *create(const char *path)
+/* What the options ask for can be done, as far as they alone tell. */
+static int check(const struct export_opts *o)
 {
-	size_t n = strlen(path);
+	struct error e;
+	bool any = false;
 
-	return n > 3 && strcmp(path + n - 3, ".gz") == 0 ? gzip_create(path) : fopen(path, "we");
+	for (size_t i = 0; i < FORMAT_COUNT; i++) {
+		if (!o->to[i])
+			continue;
+		any = true;
+		for (size_t k = 0; k < i; k++)
+			if (o->to[k] && strcmp(o->to[i], o->to[k]) == 0) {
+				err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE,
+					"export: --%s and --%s would be written to one place, %s", formats[k].name,
+					formats[i].name, o->to[i]);
+				return cmd_fail(&e, "name another for one of them");
+			}
+		if (formats[i].binary && strcmp(o->to[i], "-") == 0 && isatty(STDOUT_FILENO)) {
+			err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE, "export: --%s is nothing for a terminal",
+				formats[i].name);
+			return cmd_fail(&e, "name a file, or lead standard output into one");
+		}
+	}
+	if (any)
+		return 0;
+	err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE, "export: no format is named");
+	return cmd_fail(&e, "try: gpushim export PATH --chrome trace.json");
 }
 
-static int write_to(const char *path, const struct summary *s, const struct export_opts *o,
-		    enum err_kind (*write)(FILE *out, const struct summary *s, const struct export_opts *o,
-					   uint64_t *left_out, struct error *e))
-{
-	bool standard = strcmp(path, "-") == 0;
-	struct error e;
-	FILE *out;
-	uint64_t left_out = 0;
-	int status;
+struct job {
+	const struct export_opts *o;
+	struct output *outputs;
+};
 
-	if (!standard && is_recording(s->run, path)) {
-		err_set(&e, ERR_USAGE, path, ERR_NO_BYTE, "is part of the recording; choose another name");
-		return cmd_fail(&e, NULL);
+/* Before the work is done: a long one shall not be for nothing. */
+static int open_all(const struct job *job, const struct run *run)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < FORMAT_COUNT && !status; i++) {
+		const char *path = job->o->to[i];
+		struct error e;
+
+		if (path && is_recording(run, path)) {
+			err_set(&e, ERR_USAGE, path, ERR_NO_BYTE, "is part of the recording; choose another name");
+			status = cmd_fail(&e, NULL);
+		} else if (path) {
+			status = output_open(&job->outputs[i], path);
+		}
 	}
-	out = standard ? stdout : create(path);
-	if (!out) {
-		err_set(&e, ERR_SYSTEM, path, ERR_NO_BYTE, "cannot write: %s", strerror(errno));
-		return cmd_fail(&e, NULL);
-	}
-	status = write(out, s, o, &left_out, &e) ? cmd_fail(&e, NULL) : 0;
-	status = cmd_finish(out, standard ? "standard output" : path, status);
+	return status;
+}
+
+static int write_one(const struct summary *s, const struct format *f, struct output *to, bool all)
+{
+	struct error e;
+	uint64_t left_out = 0;
+	int status = f->write(to, s, all, &left_out, &e) ? cmd_fail(&e, NULL) : 0;
+
+	status = output_close(to, status);
 	if (!status && left_out)
 		fprintf(stderr,
 			"gpushim: %" PRIu64
@@ -91,26 +163,28 @@ static int write_to(const char *path, const struct summary *s, const struct expo
 	return status;
 }
 
-static enum err_kind write_chrome(FILE *out, const struct summary *s, const struct export_opts *o, uint64_t *left_out,
-				  struct error *e)
-{
-	return export_chrome(out, s, o->all, left_out, e);
-}
-
-static enum err_kind write_folded(FILE *out, const struct summary *s, const struct export_opts *o, uint64_t *left_out,
-				  struct error *e)
-{
-	(void)o;
-	(void)left_out;
-	return export_folded(out, s, e);
-}
-
 static int write_all(const struct summary *s, const void *arg)
 {
-	const struct export_opts *o = arg;
-	int status = o->chrome ? write_to(o->chrome, s, o, write_chrome) : 0;
+	const struct job *job = arg;
+	int status = 0;
 
-	return o->folded && !status ? write_to(o->folded, s, o, write_folded) : status;
+	for (size_t i = 0; i < FORMAT_COUNT && !status; i++)
+		if (job->outputs[i].file)
+			status = write_one(s, &formats[i], &job->outputs[i], job->o->all);
+	return status;
+}
+
+static int export_run(const struct run *run, const struct export_opts *o)
+{
+	struct output outputs[FORMAT_COUNT] = { 0 };
+	struct job job = { o, outputs };
+	int status = open_all(&job, run);
+
+	if (!status)
+		status = cmd_analyse(run, &o->symbols, write_all, &job);
+	for (size_t i = 0; i < FORMAT_COUNT; i++) /* those that were not written: after an error */
+		output_close(&outputs[i], status);
+	return status;
 }
 
 int cmd_export(int argc, char *argv[])
@@ -122,19 +196,13 @@ int cmd_export(int argc, char *argv[])
 
 	if (status >= 0)
 		return status;
-	if (!o.chrome && !o.folded) {
-		err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE, "export: no format is named");
-		return cmd_fail(&e, "try: gpushim export PATH --chrome trace.json");
-	}
-	if (o.chrome && o.folded && strcmp(o.chrome, o.folded) == 0) {
-		err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE, "export: both forms would be written to one place, %s",
-			o.chrome);
-		return cmd_fail(&e, "name another for one of them");
-	}
+	status = check(&o);
+	if (status)
+		return status;
 	if (run_open(&run, argv + first, (size_t)(argc - first), o.run, &e))
 		return cmd_fail(&e, NULL);
 	cmd_say_run(&run, o.run);
-	status = cmd_analyse(&run, &o.symbols, write_all, &o);
+	status = export_run(&run, &o);
 	if (!status)
 		status = cmd_damage(&run);
 	run_close(&run);

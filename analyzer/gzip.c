@@ -28,20 +28,22 @@ static int finish(void *file)
 	return EOF;
 }
 
-FILE *gzip_create(const char *path)
+FILE *gzip_open(int fd)
 {
 	cookie_io_functions_t calls = { .write = pack, .close = finish };
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	gzFile file = fd < 0 ? NULL : gzdopen(fd, LEVEL);
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* gzclose closes it, even where no FILE comes about */
+	gzFile file = own < 0 ? NULL : gzdopen(own, LEVEL);
 	FILE *out = file ? fopencookie(file, "w", calls) : NULL;
 
-	if (out)
+	if (out) {
+		close(fd);
 		return out;
+	}
 	if (file)
 		gzclose(file);
-	else if (fd >= 0)
-		close(fd);
-	if (fd >= 0)
+	else if (own >= 0)
+		close(own);
+	if (own >= 0)
 		errno = ENOMEM;
 	return NULL;
 }

@@ -4,5 +4,5 @@
 
 #include <stdio.h>
 
-/* As fopen(path, "we"). What cannot be written shows as with any FILE: ferror, and fclose fails with errno set. */
-FILE *gzip_create(const char *path);
+/* As fdopen(fd, "w"). What cannot be written shows as with any FILE: ferror, and fclose fails with errno set. */
+FILE *gzip_open(int fd);

@@ -11,7 +11,7 @@ static const struct command commands[] = {
 	{ "run", cmd_run, "record a program, and report when it has ended", true },
 	{ "host", cmd_host, "follow a process that runs already: what its threads wait for", true },
 	{ "report", cmd_report, "how long each device was idle, and why", false },
-	{ "export", cmd_export, "a timeline for Perfetto and chrome://tracing", false },
+	{ "export", cmd_export, "the run for other tools: timelines, stacks, metrics, tables", false },
 	{ "info", cmd_info, "what was recorded, what was lost, whether it can be trusted", false },
 	{ "doctor", cmd_doctor, "what this machine lets a recording see, and what would let it see more", true },
 };

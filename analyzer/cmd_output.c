@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd_output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "gzip.h"
+#include "text.h"
+
+#define FILES_MAX 8   /* at once: one for each form */
+#define HOPS_MAX 40   /* links to links, as the kernel follows them */
+#define NAME_PART 200 /* of a temporary file's name; with what is added below NAME_MAX */
+
+/* ---- a signal that ends us takes unfinished files with it ---- */
+
+static const int endings[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ };
+static char *volatile unfinished[FILES_MAX];
+static volatile pid_t owner; /* a child of ours has the same list, and no say in it */
+
+static void on_ending(int number)
+{
+	for (size_t i = 0; i < FILES_MAX && getpid() == owner; i++)
+		if (unfinished[i])
+			unlink(unfinished[i]);
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* Signals that somebody else handles, or that are ignored (nohup), stay as they are. */
+static void watch_endings(void)
+{
+	struct sigaction now, ours = { .sa_handler = on_ending };
+
+	owner = getpid();
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+		if (sigaction(endings[i], NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL)
+			sigaction(endings[i], &ours, NULL);
+}
+
+/* from NULL: one more; to NULL: one less. */
+static void exchange(char *from, char *to)
+{
+	size_t i = 0;
+
+	while (i < FILES_MAX && unfinished[i] != from)
+		i++;
+	if (i < FILES_MAX)
+		unfinished[i] = to;
+}
+
+/* ---- where it is to be ---- */
+
+/* The file itself, where the name is that of a link, even of one to a file that is not there yet. NULL with errno. */
+static char *follow(const char *name)
+{
+	char *path = realpath(name, NULL), link[PATH_MAX];
+
+	if (path || errno != ENOENT)
+		return path;
+	path = strdup(name);
+	for (unsigned hops = 0; path && hops < HOPS_MAX; hops++) {
+		ssize_t n = readlink(path, link, sizeof(link) - 1);
+		int folder = (int)(text_base(path) - path);
+		char *next;
+
+		if (n < 0)
+			return path;
+		link[n] = 0;
+		if (asprintf(&next, "%.*s%s", *link == '/' ? 0 : folder, path, link) < 0)
+			next = NULL;
+		free(path);
+		path = next;
+	}
+	free(path);
+	errno = ELOOP;
+	return NULL;
+}
+
+/* What the shell opened for us is to be that very file, whatever kind it is. */
+static bool is_open_already(const char *name)
+{
+	return strncmp(name, "/dev/std", 8) == 0 || strncmp(name, "/dev/fd/", 8) == 0 ||
+	       strncmp(name, "/proc/", 6) == 0;
+}
+
+/* The new file gets the old one's owner and permissions; false where it cannot. */
+static bool take_over(int fd, const struct stat *old)
+{
+	struct stat now;
+
+	if (fstat(fd, &now) != 0)
+		return false;
+	if ((now.st_uid != old->st_uid || now.st_gid != old->st_gid) && fchown(fd, old->st_uid, old->st_gid) != 0)
+		return false;
+	return fchmod(fd, old->st_mode & 07777) == 0;
+}
+
+/* A hidden file in the target's folder, with no ending that somebody looks for. old: what is there; NULL nothing. -1 with errno. */
+static int create_beside(struct output *o, const struct stat *old)
+{
+	const char *base = text_base(o->target);
+	int fd = -1;
+
+	for (unsigned i = 0; fd < 0 && i < 100; i++) {
+		free(o->path);
+		if (asprintf(&o->path, "%.*s.%.*s.gpushim-%d-%u", (int)(base - o->target), o->target, NAME_PART, base,
+			     (int)getpid(), i) < 0) {
+			o->path = NULL;
+			errno = ENOMEM;
+			return -1;
+		}
+		fd = open(o->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd < 0 && errno != EEXIST)
+			return -1;
+	}
+	if (fd < 0)
+		return -1;
+	exchange(NULL, o->path);
+	if (!old || take_over(fd, old))
+		return fd;
+	close(fd);
+	exchange(o->path, NULL);
+	unlink(o->path);
+	errno = EPERM;
+	return -1;
+}
+
+static int open_in_place(struct output *o)
+{
+	free(o->path);
+	free(o->target);
+	o->path = o->target = NULL;
+	return open(o->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
+
+static int open_for(struct output *o)
+{
+	struct stat old;
+	bool there;
+	int fd;
+
+	o->target = is_open_already(o->name) ? NULL : follow(o->name);
+	if (!o->target)
+		return is_open_already(o->name) ? open_in_place(o) : -1;
+	there = stat(o->target, &old) == 0;
+	if (there && (!S_ISREG(old.st_mode) || old.st_nlink > 1))
+		return open_in_place(o);
+	if (there && eaccess(o->target, W_OK) != 0)
+		return -1;
+	fd = create_beside(o, there ? &old : NULL);
+	return fd < 0 && there && (errno == EACCES || errno == EPERM) ? open_in_place(o) : fd;
+}
+
+static void forget(struct output *o)
+{
+	free(o->path);
+	free(o->target);
+	*o = (struct output)OUTPUT_CLOSED;
+}
+
+static int cannot(const struct output *o)
+{
+	struct error e;
+
+	err_set(&e, ERR_SYSTEM, o->name, ERR_NO_BYTE, "cannot write: %s", strerror(errno));
+	return cmd_fail(&e, NULL);
+}
+
+/* ---- what the commands call ---- */
+
+int output_open(struct output *o, const char *name)
+{
+	size_t n = strlen(name);
+	int fd, status;
+
+	*o = (struct output){ .name = name, .packed = n > 3 && strcmp(name + n - 3, ".gz") == 0 };
+	if (strcmp(name, "-") == 0) {
+		o->name = "standard output";
+		o->file = stdout;
+		return 0;
+	}
+	watch_endings();
+	fd = open_for(o);
+	if (fd >= 0)
+		o->file = o->packed ? gzip_open(fd) : fdopen(fd, "w");
+	if (o->file)
+		return 0;
+	status = cannot(o);
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 && o->path) {
+		unlink(o->path);
+		exchange(o->path, NULL);
+	}
+	forget(o);
+	return status;
+}
+
+int output_close(struct output *o, int status)
+{
+	if (!o->file)
+		return status;
+	status = cmd_finish(o->file, o->name, status);
+	if (o->path && !status && rename(o->path, o->target) != 0)
+		status = cannot(o);
+	if (o->path && status)
+		unlink(o->path);
+	if (o->path)
+		exchange(o->path, NULL);
+	forget(o);
+	return status;
+}
