@@ -126,6 +126,17 @@ GPUSHIM  := $(if $(filter analyzer/main.c,$(AN_C)),$(BUILD)/gpushim)
 
 $(BUILD)/obj/analyzer/%.o: ALL_CFLAGS += -iquote analyzer
 
+# The page of `report --html`, made of analyzer/page/; the assembler takes it in as it is.
+PAGE      := $(BUILD)/page/tail.html
+PAGE_FLAG  = -DPAGE_DIR='"$(abspath $(BUILD))/page"'
+
+$(PAGE): scripts/page.sh analyzer/page $(wildcard analyzer/page/*)
+	$(call say,PAGE)
+	$(Q)scripts/page.sh $(abspath $(@D))
+
+$(call obj,analyzer/html_assets.c) $(BUILD)/checked/analyzer/html_assets.o: $(PAGE)
+$(call obj,analyzer/html_assets.c) $(BUILD)/checked/analyzer/html_assets.o: ALL_CFLAGS += $(PAGE_FLAG)
+
 $(BUILD)/gpushim: $(call obj,$(AN_CLI_C)) $(PROBES_A) $(AN_A)
 	$(call say,LINK)
 	$(Q)$(LINK) -o $@ $^ $(PROBES_LIBS) $(AN_LIBS)
@@ -262,10 +273,10 @@ FUZZ_LIB_C  := tests/fuzz/common.c $(SUPPORT_C) $(AN_LIB_C)
 FUZZ_SAN    := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 checked      = $(patsubst %.c,$(BUILD)/checked/%.o,$(1))
 
-$(FUZZ): $(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_LIB_C) $(wildcard tests/fuzz/*.h tests/support/*.h analyzer/*.h analyzer/*.def shim/format.h)
+$(FUZZ): $(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_LIB_C) $(wildcard tests/fuzz/*.h tests/support/*.h analyzer/*.h analyzer/*.def shim/format.h) $(PAGE)
 	$(call say,FUZZ)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu11 -O1 -g $(CPPFLAGS) -iquote analyzer -fsanitize=fuzzer $(FUZZ_SAN) -o $@ $< $(FUZZ_LIB_C) $(AN_LIBS)
+	$(Q)$(CLANG) -std=gnu11 -O1 -g $(CPPFLAGS) $(PAGE_FLAG) -iquote analyzer -fsanitize=fuzzer $(FUZZ_SAN) -o $@ $< $(FUZZ_LIB_C) $(AN_LIBS)
 
 $(BUILD)/checked/%.o: %.c $(FLAGS_FILE)
 	$(call say,CC)

@@ -2,6 +2,8 @@
 /* cmd_report.c: how long each device was idle, and why. */
 #include "cmd.h"
 
+#include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #define NO_NUMBER SIZE_MAX
@@ -9,6 +11,7 @@
 struct report_opts {
 	bool json, steps;
 	size_t why, top;
+	const char *html;
 	int run;
 	struct symbol_options symbols;
 };
@@ -16,6 +19,8 @@ struct report_opts {
 static const struct option_row rows[] = {
 	{ "json", 'j', OPT_FLAG, offsetof(struct report_opts, json), NULL,
 	  "everything, for programs (schema gpushim.report/1)", 0, 0 },
+	{ "html", 'H', OPT_TEXT, offsetof(struct report_opts, html), "FILE",
+	  "a page that a browser shows, one file without any other", 0, 0 },
 	{ "why", 'w', OPT_COUNT, offsetof(struct report_opts, why), "N", "the whole story of gap N", 0, OPTION_ANY },
 	{ "steps", 's', OPT_FLAG, offsetof(struct report_opts, steps), NULL,
 	  "every step of the training loop, by the program's NVTX ranges", 0, 0 },
@@ -39,6 +44,18 @@ static const struct option_set options = {
 	false
 };
 
+static int html(const struct summary *s, const char *path)
+{
+	FILE *out = fopen(path, "we");
+	struct error e;
+
+	if (!out) {
+		err_set(&e, ERR_SYSTEM, path, ERR_NO_BYTE, "cannot write: %s", strerror(errno));
+		return cmd_fail(&e, NULL);
+	}
+	return cmd_finish(out, path, report_html(out, s, &e) ? cmd_fail(&e, NULL) : 0);
+}
+
 static int print(const struct summary *s, const void *arg)
 {
 	const struct report_opts *o = arg;
@@ -46,6 +63,8 @@ static int print(const struct summary *s, const void *arg)
 	struct error e;
 	enum err_kind kind;
 
+	if (o->html)
+		return html(s, o->html);
 	if (o->steps) {
 		report_steps(stdout, s, &style);
 		return 0;

@@ -120,6 +120,30 @@ void json_number(struct json *j, const char *digits)
 	yajl_gen_number(j->gen, digits, strlen(digits));
 }
 
+/* A number's digits go out as they are. */
+void json_raw(struct json *j, const char *value, size_t n)
+{
+	yajl_gen_number(j->gen, value, n);
+}
+
+void json_base64(struct json *j, const void *bytes, size_t n)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const uint8_t *p = bytes;
+
+	json_raw(j, "\"", 1); /* commas and colons are the generator's */
+	for (size_t i = 0; i < n; i += 3) {
+		uint32_t v =
+			(uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) | (i + 2 < n ? p[i + 2] : 0);
+
+		putc(digits[v >> 18], j->file);
+		putc(digits[v >> 12 & 63], j->file);
+		putc(i + 1 < n ? digits[v >> 6 & 63] : '=', j->file);
+		putc(i + 2 < n ? digits[v & 63] : '=', j->file);
+	}
+	putc('"', j->file);
+}
+
 void json_key(struct json *j, const char *key)
 {
 	json_text(j, key);

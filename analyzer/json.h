@@ -29,6 +29,8 @@ void json_uint(struct json *j, uint64_t v);    /* addresses and offsets: any 64 
 void json_double(struct json *j, double v);    /* not finite: 0 */
 void json_bool(struct json *j, bool v);
 void json_number(struct json *j, const char *digits); /* a number that is written already */
+void json_raw(struct json *j, const char *value, size_t n); /* any one value that is written already */
+void json_base64(struct json *j, const void *bytes, size_t n); /* a text of any length */
 
 /* key: value in one go */
 void json_key(struct json *j, const char *key);

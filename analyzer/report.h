@@ -25,6 +25,8 @@ enum err_kind report_why(FILE *out, const struct summary *s, const struct report
 void report_steps(FILE *out, const struct summary *s, const struct report_style *style);
 /* What runs the given paths hold. */
 void report_runs(FILE *out, const struct run *run, const struct report_style *style);
+/* The same as a page of HTML that needs nothing else (html.c). */
+enum err_kind report_html(FILE *out, const struct summary *s, struct error *e);
 /* What one file holds, what was lost, and whether to trust it. */
 enum err_kind report_info(FILE *out, const struct trace *t, const struct report_style *style, struct error *e);
 /* … of host probes. */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* report_json.c: schema gpushim.report/1. Scripts depend on every key; add, never rename. */
-#include "report.h"
+#include "report_json.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
-#include "json.h"
 #include "report_advice.h"
 #include "report_comm.h"
 #include "report_memory.h"
@@ -65,9 +64,8 @@ static void gap_cause(struct json *j, const struct summary *s, const struct gap_
 	json_map_end(j);
 }
 
-static void gap_story(struct json *j, const struct summary *s, const struct gap_story *story)
+void report_gap_json(struct json *j, const struct summary *s, const struct gap_story *story)
 {
-	json_map(j);
 	json_key_int(j, "begin_ns", story->gap->begin_ns);
 	json_key_int(j, "end_ns", story->gap->end_ns);
 	json_key_int(j, "begin_error_ns", story->gap->begin_error_ns);
@@ -76,6 +74,12 @@ static void gap_story(struct json *j, const struct summary *s, const struct gap_
 	for (size_t i = 0; i < story->n_causes; i++)
 		gap_cause(j, s, &story->causes[i]);
 	json_array_end(j);
+}
+
+static void gap_story(struct json *j, const struct summary *s, const struct gap_story *story)
+{
+	json_map(j);
+	report_gap_json(j, s, story);
 	json_map_end(j);
 }
 
@@ -237,7 +241,8 @@ static void losses(struct json *j, const struct summary *s)
 	json_map_end(j);
 }
 
-static enum err_kind whole(struct json *j, const struct summary *s, const bool *listed, struct error *e)
+enum err_kind report_json_object(struct json *j, const struct summary *s, const struct report_scope *scope,
+				 struct error *e)
 {
 	enum err_kind kind;
 
@@ -246,9 +251,9 @@ static enum err_kind whole(struct json *j, const struct summary *s, const bool *
 	run(j, s);
 	json_key_array(j, "devices");
 	for (size_t i = 0; i < s->n_devices; i++)
-		device(j, s, &s->devices[i], listed);
+		device(j, s, &s->devices[i], scope->gaps);
 	json_array_end(j);
-	report_phases_json(j, s);
+	report_phases_json(j, s, scope);
 	report_ranks_json(j, s);
 	report_memory_json(j, s);
 	losses(j, s);
@@ -256,7 +261,7 @@ static enum err_kind whole(struct json *j, const struct summary *s, const bool *
 	counts(j, "injected", s->injected, s->n_injected);
 	kind = report_comms_json(j, s->run, e);
 	if (!kind)
-		kind = report_stacks_json(j, s, e);
+		kind = report_stacks_json(j, s, scope, e);
 	if (!kind)
 		kind = report_advice_json(j, s, e);
 	json_key_map(j, "self");
@@ -279,6 +284,7 @@ enum err_kind report_json(FILE *out, const struct summary *s, size_t top, struct
 	size_t n = top;
 	size_t *longest = top < s->n_gaps ? summary_longest(s, &n) : NULL;
 	bool *listed = longest ? calloc(s->n_gaps, sizeof(*listed)) : NULL;
+	struct report_scope scope = { .gaps = listed };
 	struct json j = { .file = out };
 	enum err_kind kind;
 
@@ -290,7 +296,7 @@ enum err_kind report_json(FILE *out, const struct summary *s, size_t top, struct
 		listed[longest[i]] = true;
 	free(longest);
 	json_open(&j, out);
-	kind = whole(&j, s, listed, e);
+	kind = report_json_object(&j, s, &scope, e);
 	fputc('\n', out);
 	free(listed);
 	return kind;

@@ -62,17 +62,23 @@ static void phase_json(struct json *j, const struct summary *s, const struct sum
 	json_map_end(j);
 }
 
-void report_phases_json(struct json *j, const struct summary *s)
+static void steps_json(struct json *j, const struct summary *s)
 {
 	json_key_array(j, "steps");
 	for (size_t i = 0; i < s->n_devices; i++)
 		for (size_t k = 0; k < s->devices[i].phases.n_steps; k++)
 			step_json(j, &s->devices[i], k);
 	json_array_end(j);
-	report_steps_usual_json(j, s);
+}
+
+void report_phases_json(struct json *j, const struct summary *s, const struct report_scope *scope)
+{
+	if (!scope->page)
+		steps_json(j, s);
+	report_steps_usual_json(j, s, scope);
 	json_key_array(j, "phases");
 	for (size_t i = 0; i < s->n_devices; i++)
-		for (size_t k = 0; k < s->devices[i].phases.n_phases; k++)
+		for (size_t k = 0; k < report_rows(scope, s->devices[i].phases.n_phases); k++)
 			phase_json(j, s, &s->devices[i], &s->devices[i].phases.phases[k]);
 	json_array_end(j);
 }

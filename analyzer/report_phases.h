@@ -2,11 +2,11 @@
 /* report_phases.h: idle time by step and by phase, from the program's own NVTX ranges, or what repeats in its launches. */
 #pragma once
 
-#include "json.h"
+#include "report_json.h"
 #include "report_page.h"
 
-/* Keys `steps`, `steps_usual` and `phases`. */
-void report_phases_json(struct json *j, const struct summary *s);
+/* Keys `steps` (not for a page), `steps_usual` and `phases`. */
+void report_phases_json(struct json *j, const struct summary *s, const struct report_scope *scope);
 
 /* A line on the steps, the phases with the most idle time; nothing where there are none. */
 enum err_kind report_phases(const struct page *p, const struct summary *s, struct error *e);

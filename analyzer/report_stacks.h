@@ -2,7 +2,7 @@
 /* report_stacks.h: the code that held the submitting threads, for people and for programs. */
 #pragma once
 
-#include "json.h"
+#include "report_json.h"
 #include "report_page.h"
 
 /* The statements that most idle time went by, and which objects have no names, and why. Nothing where no stack was taken. */
@@ -12,6 +12,6 @@ enum err_kind report_call_sites(const struct page *p, const struct summary *s, s
 void report_held(const struct page *p, const struct gap_cause *c, bool stacks, const struct held **last);
 
 /* "call_sites": [ … ], "launch_sites": [ … ], "stacks": [ … ], "objects": [ … ], "stack_cost": { … } */
-enum err_kind report_stacks_json(struct json *j, const struct summary *s, struct error *e);
+enum err_kind report_stacks_json(struct json *j, const struct summary *s, const struct report_scope *scope, struct error *e);
 /* "held": [ … ] of one cause. */
 void report_held_json(struct json *j, const struct summary *s, const struct gap_cause *c);

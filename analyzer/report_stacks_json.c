@@ -113,32 +113,48 @@ static void site_json(struct json *j, const struct summary *s, const struct call
 	json_map_end(j);
 }
 
-static void mark(bool *used, const struct summary *s)
+static void mark(bool *used, const struct run *run, const struct held *h)
+{
+	if (h->trace && h->stack != GST_NONE)
+		used[stack_number(run, h->trace, h->stack)] = true;
+}
+
+static void mark_gaps(bool *used, const struct summary *s, const struct report_scope *scope)
 {
 	for (size_t i = 0; i < s->n_devices; i++) {
 		const struct attribution *a = &s->devices[i].attribution;
 
 		for (size_t g = 0; g < a->n_gaps; g++)
 			for (size_t c = 0; c < a->gaps[g].n_causes; c++)
-				for (size_t k = 0; k < a->gaps[g].causes[c].n_held; k++) {
-					const struct held *h = &a->gaps[g].causes[c].held[k];
-
-					if (h->trace && h->stack != GST_NONE)
-						used[stack_number(s->run, h->trace, h->stack)] = true;
-				}
+				for (size_t k = 0; k < a->gaps[g].causes[c].n_held; k++)
+					if (!scope->stacks || scope->stacks[s->devices[i].first_gap + g])
+						mark(used, s->run, &a->gaps[g].causes[c].held[k]);
 	}
-	for (size_t i = 0; i < s->run->n_traces; i++) {
-		const struct trace *t = s->run->traces[i];
+}
+
+static bool is_launch_site(const struct stack_at *a)
+{
+	return a->why == GST_STACK_SITE && a->kernel;
+}
+
+static void mark_launch_sites(bool *used, const struct run *run, const struct report_scope *scope)
+{
+	size_t left = report_rows(scope, SIZE_MAX);
+
+	for (size_t i = 0; i < run->n_traces; i++) {
+		const struct trace *t = run->traces[i];
 
 		for (size_t k = 0; k < t->stacks.n_taken; k++)
-			if (t->stacks.taken[k].why == GST_STACK_SITE && t->stacks.taken[k].kernel)
-				used[stack_number(s->run, t, t->stacks.taken[k].stack)] = true;
+			if (is_launch_site(&t->stacks.taken[k]) && left && left--)
+				used[stack_number(run, t, t->stacks.taken[k].stack)] = true;
 	}
 }
 
 /* Where each kernel was first launched from, one entry for each place. */
-static void launch_sites_json(struct json *j, const struct run *run)
+static void launch_sites_json(struct json *j, const struct run *run, const struct report_scope *scope)
 {
+	size_t left = report_rows(scope, SIZE_MAX);
+
 	json_key_array(j, "launch_sites");
 	for (size_t i = 0; i < run->n_traces; i++) {
 		const struct trace *t = run->traces[i];
@@ -148,8 +164,9 @@ static void launch_sites_json(struct json *j, const struct run *run)
 			const struct held h = { .trace = t, .stack = a->stack };
 			const struct frame *f;
 
-			if (a->why != GST_STACK_SITE || !a->kernel)
+			if (!is_launch_site(a) || !left)
 				continue;
+			left--;
 			f = held_own_frame(&h);
 			json_map(j);
 			json_key_int(j, "pid", t->header.pid);
@@ -179,8 +196,9 @@ static void stack_json(struct json *j, const struct trace *t, const struct stack
 	json_map_end(j);
 }
 
-/* Those that a gap's story names. */
-static bool stacks_json(struct json *j, const struct summary *s)
+/* Those that the gaps' stories, the call sites and the launch sites name. */
+static bool stacks_json(struct json *j, const struct summary *s, const struct call_site *sites, size_t n_sites,
+			const struct report_scope *scope)
 {
 	size_t n = 0, at = 0;
 	bool *used;
@@ -190,7 +208,10 @@ static bool stacks_json(struct json *j, const struct summary *s)
 	used = array_new(n, sizeof(*used));
 	if (!used)
 		return false;
-	mark(used, s);
+	mark_gaps(used, s, scope);
+	for (size_t i = 0; i < n_sites; i++)
+		mark(used, s->run, sites[i].held);
+	mark_launch_sites(used, s->run, scope);
 	json_key_array(j, "stacks");
 	for (size_t i = 0; i < s->run->n_traces; i++)
 		for (size_t k = 0; k < s->run->traces[i]->stacks.n; k++, at++)
@@ -259,19 +280,21 @@ static void cost_json(struct json *j, const struct run *run)
 	json_map_end(j);
 }
 
-enum err_kind report_stacks_json(struct json *j, const struct summary *s, struct error *e)
+enum err_kind report_stacks_json(struct json *j, const struct summary *s, const struct report_scope *scope,
+				 struct error *e)
 {
-	size_t n;
+	size_t n = 0;
 	struct call_site *sites = call_sites_build(s, &n);
 	bool ok = sites != NULL;
 
+	n = report_rows(scope, n);
 	json_key_array(j, "call_sites");
 	for (size_t i = 0; ok && i < n; i++)
 		site_json(j, s, &sites[i]);
 	json_array_end(j);
+	launch_sites_json(j, s->run, scope);
+	ok = ok && stacks_json(j, s, sites, n, scope);
 	free(sites);
-	launch_sites_json(j, s->run);
-	ok = ok && stacks_json(j, s);
 	objects_json(j, s->run);
 	cost_json(j, s->run);
 	return ok ? ERR_NONE : err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");

@@ -43,7 +43,7 @@ static void outlier_json(struct json *j, const struct device_phases *of, const s
 	json_map_end(j);
 }
 
-static void usual_json(struct json *j, const struct summary_device *d)
+static void usual_json(struct json *j, const struct summary_device *d, const struct report_scope *scope)
 {
 	const struct steps_usual *u = &d->phases.usual;
 
@@ -55,18 +55,18 @@ static void usual_json(struct json *j, const struct summary_device *d)
 	figures(j, "median", &u->median);
 	figures(j, "mean", &u->mean);
 	json_key_array(j, "outliers");
-	for (size_t i = 0; i < u->n_outliers; i++)
+	for (size_t i = 0; i < report_rows(scope, u->n_outliers); i++)
 		outlier_json(j, &d->phases, &u->outliers[i]);
 	json_array_end(j);
 	json_map_end(j);
 }
 
-void report_steps_usual_json(struct json *j, const struct summary *s)
+void report_steps_usual_json(struct json *j, const struct summary *s, const struct report_scope *scope)
 {
 	json_key_array(j, "steps_usual");
 	for (size_t i = 0; i < s->n_devices; i++)
 		if (s->devices[i].phases.n_steps)
-			usual_json(j, &s->devices[i]);
+			usual_json(j, &s->devices[i], scope);
 	json_array_end(j);
 }
 

@@ -4,61 +4,22 @@
 
 #include <inttypes.h>
 
-#include "ns.h"
 #include "report_advice.h"
 #include "report_devices.h"
 #include "report_gaps.h"
+#include "report_head.h"
 #include "report_memory.h"
 #include "report_phases.h"
 #include "report_ranks.h"
 #include "report_stacks.h"
 #include "report_trust.h"
-#include "text.h"
-
-static const char *ending(const struct summary *s)
-{
-	return s->running ? ", still running" : s->cut ? ", cut short" : s->unknown ? ", cut short or still going" : "";
-}
-
-static const char *title(const struct trace *t)
-{
-	const char *command = text_command(t->header.cmdline[0] ? t->header.cmdline : t->header.exe);
-
-	return command[0] ? command : text_base(t->path);
-}
-
-/* From the first to the last that is known of the processes of one clock. */
-static int64_t recorded_on(const struct summary *s, uint32_t clock)
-{
-	int64_t begin = INT64_MAX, end = 0;
-
-	for (size_t i = 0; i < s->run->n_traces; i++) {
-		if (s->ranks.clock_of[i] != clock)
-			continue;
-		begin = min64(begin, s->run->traces[i]->begin_ns);
-		end = max64(end, s->run->traces[i]->end_ns);
-	}
-	return end - begin;
-}
 
 static void head(const struct page *p, const struct summary *s)
 {
-	const struct trace *t = s->run->traces[0];
-	char command[512], host[64], length[TEXT_SHORT], more[32] = "";
-	int64_t recorded = 0;
+	char command[512], line[REPORT_SUBTITLE];
 
-	for (size_t i = 0; i < s->run->n_traces; i++)
-		if (s->run->traces[i]->n_calls > t->n_calls)
-			t = s->run->traces[i];
-	for (uint32_t i = 0; i < s->ranks.n_clocks; i++)
-		recorded = max64(recorded, recorded_on(s, i));
-	if (s->ranks.n_clocks > 1)
-		snprintf(more, sizeof(more), " and %zu more", s->ranks.n_clocks - 1);
-	page_ink(p, INK_TITLE, "%s\n", text_clean(command, sizeof(command), title(t), p->style->columns));
-	fprintf(p->out, "%zu process%s on %s%s, recorded for %s%s\n", s->run->n_traces,
-		s->run->n_traces == 1 ? "" : "es",
-		text_clean(host, sizeof(host), t->header.host[0] ? t->header.host : "an unnamed host", 40), more,
-		text_duration(length, recorded), ending(s));
+	page_ink(p, INK_TITLE, "%s\n", report_title(command, sizeof(command), s, p->style->columns));
+	fprintf(p->out, "%s\n", report_subtitle(line, s));
 }
 
 static bool any_damage(const struct run *run)

@@ -45,7 +45,7 @@ STAGES = [
     "ranks ranks_*",
     "summary call_sites",
     "recover recover_* framework advice advice_*",
-    "report report_* export export_* diff doctor doctor_*",
+    "report report_* html html_* export export_* diff doctor doctor_*",
     "options",
     "cmd cmd_* main",
 ]

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* bus.js: what panels tell each other, and the theme.
+ *   select  { device, gap } a gap by its number, { lane, item }, { device, step }, or null: what was clicked
+ *   view    { begin, end }  ns from zero: what the timeline shows
+ *   goto    { begin, end }  the timeline is to show that
+ *   search  text
+ *   theme   "light" or "dark" */
+"use strict";
+
+gpushim.bus = (function () {
+	const listeners = {};
+
+	return {
+		on(event, fn) {
+			(listeners[event] = listeners[event] || []).push(fn);
+		},
+		emit(event, value) {
+			for (const fn of listeners[event] || []) {
+				try {
+					fn(value);
+				} catch (error) {
+					console.error(error);
+				}
+			}
+		},
+	};
+})();
+
+(function () {
+	const dark = matchMedia("(prefers-color-scheme: dark)");
+	let chosen = null; /* by the button; not kept: a page from a file has nowhere to keep it */
+
+	gpushim.theme = () => chosen || (dark.matches ? "dark" : "light");
+	gpushim.on_theme = fn => gpushim.bus.on("theme", fn);
+
+	function changed() {
+		document.documentElement.dataset.theme = gpushim.theme();
+		gpushim.fills_clear();
+		gpushim.bus.emit("theme", gpushim.theme());
+	}
+
+	gpushim.theme_toggle = function () {
+		chosen = gpushim.theme() === "dark" ? "light" : "dark";
+		changed();
+	};
+
+	document.documentElement.dataset.theme = gpushim.theme();
+	dark.addEventListener("change", changed);
+
+	/* A colour of base.css by its name, for canvases. */
+	gpushim.css = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+})();

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* report_json.h: gpushim.report/1, whole or as a part of something else: the same figures by the same code. */
+#pragma once
+
+#include "json.h"
+#include "report.h"
+
+struct report_scope {
+	const bool *gaps;   /* by number: those that `devices` lists; NULL all */
+	const bool *stacks; /* … and those whose stacks are told; NULL all */
+	bool page;          /* for a page with lists of its own: no `steps`, and of each list that has no end the first rows */
+};
+
+#define REPORT_PAGE_ROWS 500 /* … so many of each */
+
+/* The object. */
+enum err_kind report_json_object(struct json *j, const struct summary *s, const struct report_scope *scope, struct error *e);
+/* A gap's keys, within a map. */
+void report_gap_json(struct json *j, const struct summary *s, const struct gap_story *story);
+
+static inline size_t report_rows(const struct report_scope *scope, size_t n)
+{
+	return scope->page && n > REPORT_PAGE_ROWS ? REPORT_PAGE_ROWS : n;
+}

@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# page.sh OUT: makes OUT/head.html and OUT/tail.html of analyzer/page/: the page of `report --html` before and behind its data.
+# The page may run its own script and use its own style, named by their hashes, and nothing else: no network, no other code.
+set -euo pipefail
+cd "$(dirname "$0")/../analyzer/page"
+out=$1
+
+# In this order. A panel's file only adds to what data.js and bus.js define; boot.js begins when all are there.
+scripts=(
+	data.js
+	bus.js
+	canvas.js
+	causes.js
+	timeline.js
+	steps.js
+	ranks.js
+	gaps.js
+	memory.js
+	flame.js
+	sites.js
+	trust.js
+	story.js
+	boot.js
+	# end
+)
+
+# Others' files beside a listed one go right behind it: timeline.js, then timeline_*.js. Of styles base.css is the first.
+files() { # pattern of what goes with $1
+	local f
+	for f in "${1}" "${1%.js}"_*.js; do
+		[ -e "$f" ] && cat "$f"
+	done
+	return 0
+}
+
+hash_of() { # as a Content-Security-Policy names it
+	local hex
+	hex=$(sha256sum "$1")
+	# shellcheck disable=SC2059
+	printf "$(sed 's/../\\x&/g' <<<"${hex%% *}")" | base64
+}
+
+mkdir -p "$out"
+{
+	cat base.css
+	for name in *.css; do
+		[ "$name" = base.css ] || cat "$name"
+	done
+} >"$out/style.new"
+for name in "${scripts[@]}"; do
+	files "$name"
+done >"$out/script.new"
+
+policy="default-src 'none'; script-src 'sha256-$(hash_of "$out/script.new")'; style-src 'sha256-$(hash_of "$out/style.new")'; base-uri 'none'; form-action 'none'"
+while IFS= read -r line; do
+	case $line in
+	@POLICY@) printf '<meta http-equiv="Content-Security-Policy" content="%s">\n' "$policy" ;;
+	@STYLE@) printf '<style>' && cat "$out/style.new" && printf '</style>\n' ;;
+	@DATA@) printf '<script type="application/json" id="data">' && break ;;
+	*) printf '%s\n' "$line" ;;
+	esac
+done <page.html >"$out/head.new"
+{
+	printf '</script>\n'
+	sed '1,/^@DATA@$/d' page.html | while IFS= read -r line; do
+		case $line in
+		@SCRIPT@) printf '<script>' && cat "$out/script.new" && printf '</script>\n' ;;
+		*) printf '%s\n' "$line" ;;
+		esac
+	done
+} >"$out/tail.new"
+mv "$out/head.new" "$out/head.html"
+mv "$out/tail.new" "$out/tail.html"
+rm -f "$out/style.new" "$out/script.new"
