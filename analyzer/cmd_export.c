@@ -65,6 +65,16 @@ static enum err_kind write_folded(const struct output *to, const struct summary 
 	return export_folded(to->file, s, e);
 }
 
+static enum err_kind write_metrics(const struct output *to, const struct summary *s, bool all, uint64_t *left_out,
+				   struct error *e)
+{
+	(void)all;
+	(void)left_out;
+	(void)e;
+	export_metrics(to->file, s);
+	return ERR_NONE;
+}
+
 /* Write errors stay in the output's FILE. *left_out: events that were not written. */
 static const struct format {
 	const char *name;

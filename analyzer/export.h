@@ -13,3 +13,6 @@ enum err_kind export_chrome(FILE *out, const struct summary *s, bool all, uint64
 
 /* Idle nanoseconds by stack, folded, for flamegraph.pl, inferno and speedscope; the cause is the innermost frame. */
 enum err_kind export_folded(FILE *out, const struct summary *s, struct error *e);
+
+/* OpenMetrics text: totals by device and cause, histograms of gaps and steps, losses, cost. */
+void export_metrics(FILE *out, const struct summary *s);

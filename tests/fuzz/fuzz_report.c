@@ -51,7 +51,7 @@ static void require_plain(const char *text, size_t len)
 	}
 }
 
-enum form { FORM_JSON, FORM_CHROME, FORM_TEXT, FORM_FOLDED, FORM_WHY, FORMS };
+enum form { FORM_JSON, FORM_CHROME, FORM_TEXT, FORM_FOLDED, FORM_METRICS, FORM_WHY, FORMS };
 
 static enum err_kind write_form(FILE *out, enum form form, const struct summary *s, struct error *e)
 {
@@ -66,6 +66,9 @@ static enum err_kind write_form(FILE *out, enum form form, const struct summary 
 		return export_chrome(out, s, true, &left_out, e);
 	case FORM_FOLDED:
 		return export_folded(out, s, e);
+	case FORM_METRICS:
+		export_metrics(out, s);
+		return ERR_NONE;
 	case FORM_TEXT:
 		return report_text(out, s, &style, REPORT_GAPS, e);
 	default:
