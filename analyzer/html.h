@@ -51,6 +51,7 @@ uint32_t html_clock_of_device(const struct html *h, size_t device); /* index in 
 
 /* ---- the parts: each writes its keys into the object; what they name they add to strings ---- */
 
+enum err_kind html_lanes(struct html *h, struct error *e);   /* lanes, lanes_left_out: the timeline */
 enum err_kind html_report(struct html *h, struct error *e);  /* report: the figures */
 enum err_kind html_gaps(struct html *h, struct error *e);    /* gaps: stories, bounded */
 enum err_kind html_steps(struct html *h, struct error *e);   /* steps */

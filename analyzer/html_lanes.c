@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "html_lanes.h"
+
+#include <stdlib.h>
+
+#include "alloc.h"
+#include "ns.h"
+
+/* ---- tracks and rows ---- */
+
+static void row_new(struct lanes *x, size_t track, uint32_t place)
+{
+	if (array_room(x->rows, x->n_rows, x->cap_rows))
+		x->rows[x->n_rows++] = (struct lane_row){ .track = (uint32_t)track, .place = place };
+	else
+		x->failed = true;
+}
+
+static size_t known_track(const struct lanes *x, const void *owner, uint64_t id)
+{
+	for (size_t i = 0; i < x->places.n; i++) {
+		if (x->places.at[i].owner == owner && x->places.at[i].id == id)
+			return i;
+	}
+	return NO_TRACK;
+}
+
+/* The second time the same tracks and rows are met in the same order: their numbers are the same. */
+size_t lanes_track(struct lanes *x, const void *owner, uint64_t id, const struct lane_track *like)
+{
+	uint32_t tid = x->places.next_tid;
+	struct track *track;
+	bool is_new;
+	size_t index;
+
+	if (x->failed || tid >= LANE_ROWS)
+		return x->failed ? NO_TRACK : known_track(x, owner, id);
+	track = tracks_find(&x->places, owner, id, tid, &is_new);
+	if (!track || (is_new && !x->keep && !array_room(x->tracks, x->n_tracks, x->cap_tracks))) {
+		x->failed = true;
+		return NO_TRACK;
+	}
+	index = (size_t)(track - x->places.at);
+	if (is_new) {
+		x->places.next_tid++;
+		if (!x->keep) {
+			x->tracks[x->n_tracks++] = *like;
+			row_new(x, index, 0);
+		}
+	}
+	return index;
+}
+
+/* What of it is on the page: length is what its own clock counted, so that sums are the report's own. */
+static bool slice_on_page(const struct lanes *x, uint32_t clock, int64_t begin_ns, int64_t end_ns, struct lane_slice *s)
+{
+	uint64_t begin = html_ns(x->h, clock, begin_ns), end = html_ns(x->h, clock, end_ns);
+	uint64_t own = end_ns > begin_ns ? (uint64_t)end_ns - (uint64_t)begin_ns : 0;
+	uint64_t drawn = end > begin ? end - begin : 0;
+
+	s->begin_ns = begin;
+	s->length_ns = drawn < own - own / 1000 ? drawn : own; /* cut by the page's end; clocks differ by much less */
+	return drawn || !own;
+}
+
+void lanes_put(struct lanes *x, size_t track, int64_t begin_ns, int64_t end_ns, enum html_class class, const void *of,
+	       uint64_t number)
+{
+	struct lane_slice s = { .number = number, .of = of, .class = (uint8_t) class };
+	struct lane *lane;
+	bool is_new;
+
+	if (x->failed)
+		return;
+	if (track == NO_TRACK) {
+		x->left_out += !x->keep;
+		return;
+	}
+	if (!slice_on_page(x, x->tracks[track].clock, begin_ns, end_ns, &s))
+		return;
+	lane = track_lane(&x->places, &x->places.at[track], false, &begin_ns, &end_ns, &is_new);
+	if (!lane) {
+		x->failed = true;
+		return;
+	}
+	if (lane->tid >= LANE_ROWS) {
+		x->left_out += !x->keep;
+		return;
+	}
+	if (is_new && !x->keep)
+		row_new(x, track, (uint32_t)(x->places.at[track].n - 1));
+	if (x->failed || !slice_on_page(x, x->tracks[track].clock, begin_ns, end_ns, &s))
+		return; /* it was cut to nothing: there are too many at once */
+	if (!x->keep)
+		lane_levels_add(&x->rows[lane->tid].levels, s.begin_ns, s.length_ns);
+	else if (!lane_merge_add(&x->rows[lane->tid].merge, &s))
+		x->failed = true;
+}
+
+/* ---- all of it, twice ---- */
+
+static void put_all(struct lanes *x)
+{
+	tracks_free(&x->places);
+	for (size_t i = 0; i < x->h->s->n_devices; i++)
+		lanes_device(x, i);
+	for (size_t i = 0; i < x->h->s->run->n_traces; i++)
+		lanes_process(x, i);
+	for (size_t i = 0; i < x->h->s->run->n_hosts; i++)
+		lanes_host(x, i);
+}
+
+static bool of_idle(const struct lanes *x, const struct lane_row *row)
+{
+	return x->tracks[row->track].kind == LANE_IDLE;
+}
+
+/* Rows of few items keep them whatever the level is: they would save nothing. */
+static unsigned level_of(const struct lane_row *row, unsigned level, uint64_t share)
+{
+	return row->levels.n <= share ? 0 : level;
+}
+
+/* The least level at which all fit; returns how many items there are then. */
+static uint64_t choose_levels(struct lanes *x, bool idle, uint64_t budget)
+{
+	uint64_t share, items = 0;
+	size_t rows = 0;
+	unsigned level = 0;
+
+	for (size_t i = 0; i < x->n_rows; i++)
+		rows += of_idle(x, &x->rows[i]) == idle;
+	share = rows ? budget / rows : 0;
+	for (;; level++) {
+		items = 0;
+		for (size_t i = 0; i < x->n_rows; i++) {
+			const struct lane_row *row = &x->rows[i];
+
+			if (of_idle(x, row) == idle)
+				items += lane_levels_items(&row->levels, level_of(row, level, share));
+		}
+		if (items <= budget || level == LANE_LEVELS - 1)
+			break;
+	}
+	for (size_t i = 0; i < x->n_rows; i++) {
+		struct lane_row *row = &x->rows[i];
+
+		if (of_idle(x, row) == idle && !lane_merge_begin(&row->merge, level_of(row, level, share)))
+			x->failed = true;
+	}
+	return items;
+}
+
+enum err_kind html_lanes(struct html *h, struct error *e)
+{
+	struct lanes x = { .h = h };
+	enum err_kind kind = ERR_NONE;
+	uint64_t left;
+
+	put_all(&x);
+	if (!x.failed) {
+		left = LANE_ITEMS - choose_levels(&x, true, LANE_IDLE_ITEMS);
+		choose_levels(&x, false,
+			      left < LANE_LEAST_ITEMS  ? LANE_LEAST_ITEMS
+			      : left > LANE_BUSY_ITEMS ? LANE_BUSY_ITEMS
+						       : left);
+		x.keep = true;
+		put_all(&x);
+	}
+	for (size_t i = 0; i < x.n_rows; i++)
+		lane_merge_end(&x.rows[i].merge);
+	kind = x.failed ? err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory") : lanes_write(&x, e);
+	for (size_t i = 0; i < x.n_rows; i++)
+		lane_merge_free(&x.rows[i].merge);
+	tracks_free(&x.places);
+	free(x.tracks);
+	free(x.rows);
+	return kind;
+}
