@@ -221,7 +221,8 @@ page)
 	fi
 	venv
 	if ! has chromium || ! has chromedriver; then
-		say "without the tests in a browser: no chromium and chromium-driver here" | tee "$build/page.log"
+		say "without the tests in a browser: no chromium and chromium-driver here"
+		echo "no chromium and chromium-driver here" >"$build/page.log"
 	elif pip --retries 1 install -r tests/page/requirements.txt 2>"$build/page.log"; then
 		touch "$build/setup-page"
 	else

@@ -32,9 +32,9 @@ def machine(tmp_path):
     return tmp_path
 
 
-def set_up(machine, root, refused=""):
+def set_up(machine, root, refused="", job="build"):
     env = {"PATH": str(machine / "bin"), "BUILD": str(machine / "build"), "CUDA_HOME": str(machine / "cuda"), "REFUSED": refused, "CC": "cc"}
-    done = subprocess.run(["/bin/bash", root / "scripts" / "setup.sh", "build"], env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["/bin/bash", root / "scripts" / "setup.sh", job], env=env, capture_output=True, text=True, timeout=60)
     asked = (machine / "asked").read_text().splitlines()
     assert asked[0] == "update" and not any(line == "update" for line in asked[1:])
     return done, [set(line.split()) - {"install", "-y", "--no-install-recommends"} for line in asked[1:]]
@@ -59,3 +59,11 @@ def test_what_is_only_wished_for_may_be_missing(machine, root):
 def test_what_is_needed_may_not(machine, root):
     done, asked = set_up(machine, root, refused="libdw-dev")
     assert done.returncode == 1 and "setup: apt-get failed; see " in done.stderr and len(asked) == 2
+
+
+def test_without_a_browser_the_tests_go_on(machine, root):
+    """Nor is selenium installed for nothing; the tests of the page are skipped with what page.log says."""
+    done, asked = set_up(machine, root, refused="chromium", job="page")
+    assert done.returncode == 0 and asked[0] == {"chromium", "chromium-driver"}
+    assert (machine / "build/page.log").read_text() in done.stdout and "no chromium" in done.stdout
+    assert not (machine / "build/setup-page").exists()

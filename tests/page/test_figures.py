@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whatever shows a figure shows the same: the text report, JSON, the Chrome export, SQLite, and the page, as data and as a reader sees it."""
+
+import subprocess
+
+import figures
+import page_traces
+import pytest
+
+GOLDEN = ("copy-kinds", "four-devices", "nvtx-phases", "memory-framework", "memory-driver", "ranks-straggler", "ranks-edges", "comm-by-call",
+          "chain-input-storage", "cupti-sync-bubble", "losses-lower-confidence", "recycled", "overlap-two-streams", "steps-by-launches")
+RUNS = ("demo", *GOLDEN)
+
+
+class Run:
+    def __init__(self, gpushim, folder, path):
+        self.gpushim, self.folder, self.path = gpushim, folder, path
+        self.folder.mkdir(exist_ok=True)
+        self.report = figures.json.loads(self.run("report", path, "--json"))
+        self.figures = figures.of_report(self.report)
+
+    def run(self, *command):
+        done = subprocess.run([self.gpushim, *command], capture_output=True, text=True, env={"LC_ALL": "C.UTF-8", "COLUMNS": "100"})
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def export(self, form, name, *options):
+        self.run("export", self.path, f"--{form}", self.folder / name, *options)
+        return self.folder / name
+
+
+@pytest.fixture(scope="module")
+def runs(build, gpushim, recorder, root, tmp_path_factory):
+    folder, cache = tmp_path_factory.mktemp("figures"), {}
+
+    def get(name):
+        if name not in cache:
+            trace = page_traces.demo(recorder, 6) if name == "demo" else page_traces.written(
+                build, folder / f"{name}-trace", (root / "tests/golden" / name / "trace.txt").read_bytes())
+            cache[name] = Run(gpushim, folder / name, trace)
+        return cache[name]
+
+    return get
+
+
+def same(found, known, at_least):
+    """Each figure that was found is the one that is known; and those of `at_least` were found."""
+    wrong = {key: (value, known.get(key)) for key, value in found.items() if value != known.get(key)}
+    assert not wrong
+    missing = [key for key in at_least if key not in found]
+    assert not missing
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_text(runs, name):
+    run = runs(name)
+    known = figures.as_text(run.report)
+    found = figures.of_text(run.run("report", run.path, "--top", "1000"), run.report)
+    needed, several = [], len(run.report["devices"]) > 1
+    for k, device in enumerate(run.report["devices"]):
+        needed += [("device", k, "span_ns"), ("device", k, "idle share")]
+        where = "all" if several else k
+        needed += [("device", where, "compute_ns"), ("device", where, "idle_ns")]
+        needed += [("device", where, "causes", one) for one, ns in device["causes"].items() if ns]
+        needed += [("device", where, "copy", one) for one, ns in device["copy"].items() if ns]
+    needed += [(*key[:2], part) for key in run.figures if key[0] == "gap" and key[2] == "begin_ns" for part in ("at", "length")]
+    needed += [key for key, value in run.figures.items() if key[0] == "memory" and value]
+    needed += [("records_dropped",)] if run.report["losses"]["records_dropped"] else []
+    same(found, known, needed)
+
+
+def chrome_of(run, found):
+    """What the Chrome export must say of it. Times there are on the clock of the first host: of others' hosts they are as much longer as their clock
+    goes slower, to the nanosecond for each piece that is drawn."""
+    known, number = dict(run.figures), 0
+    for k, (device, rate) in enumerate(zip(run.report["devices"], figures.rates(run.report))):
+        first = None
+        for gap in device["gaps"]:
+            first = first or (found["gap", number, "begin"], gap["begin_ns"])  # the export's zero is its own
+            length = gap["end_ns"] - gap["begin_ns"]
+            known["gap", number, "device"], known["gap", number, "length"], known["gap", number, "drawn"] = k, length, round(length * rate)
+            known["gap", number, "begin"] = first[0] + round((gap["begin_ns"] - first[1]) * rate)
+            number += 1
+        for key in known if rate != 1 else ():
+            if key[:2] == ("device", k) or key[0] == "gap" and known["gap", key[1], "device"] == k and key[2] != "length":
+                pieces = 1 + sum(len(gap["causes"]) for gap in device["gaps"])
+                near = key in found and abs(found[key] - known[key] * (rate if key[2] in ("idle_ns", "causes") else 1)) <= 2 * pieces
+                known[key] = found[key] if near else known[key]
+    return known
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_chrome(runs, name):
+    run = runs(name)
+    found = figures.of_chrome(run.export("chrome", "trace.json", "--all"), run.report)
+    gaps = sum(len(device["gaps"]) for device in run.report["devices"])
+    same(found, chrome_of(run, found), [("gap", n, part) for n in range(gaps) for part in ("begin", "length", "drawn", "device")] +
+         [key for key, value in run.figures.items() if key[0] == "device" and key[2] in ("idle_ns", "causes") and value] +
+         [key for key, value in run.figures.items() if key[0] == "memory" and key[2] == figures.PEAKS[0] and value])
