@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "gap_view.h"
-#include "text.h"
+#include "text_symbol.h"
 
 #define NAME_COLUMNS 64
 
@@ -49,7 +49,7 @@ void depend_wait_words(char *buf, size_t size, const struct call *wait)
 
 static void node_words(char *buf, size_t size, const struct dependency *d)
 {
-	const char *kernel = d->node->name < d->trace->n_kernels ? d->trace->kernels[d->node->name] : "";
+	const char *kernel = kernel_title(d->trace, d->node->name);
 
 	switch (d->node->type) {
 	case NODE_HOST:
@@ -64,7 +64,7 @@ static void node_words(char *buf, size_t size, const struct dependency *d)
 	case NODE_KERNEL:
 	case NODE_COPY:
 	case NODE_MEMSET:
-		text_clean(buf, size, *kernel ? kernel : "a node", NAME_COLUMNS);
+		text_symbol(buf, size, *kernel ? kernel : "a node", NAME_COLUMNS);
 		break;
 	default:
 		snprintf(buf, size, "a node of memory operations or conditions");
@@ -74,7 +74,7 @@ static void node_words(char *buf, size_t size, const struct dependency *d)
 
 void depend_producer_words(char *buf, size_t size, const struct dependency *d)
 {
-	const char *kernel = d->producer->name < d->trace->n_kernels ? d->trace->kernels[d->producer->name] : "";
+	const char *kernel = kernel_title(d->trace, d->producer->name);
 
 	if (d->kind == DEPEND_NODE) {
 		node_words(buf, size, d);
@@ -84,5 +84,5 @@ void depend_producer_words(char *buf, size_t size, const struct dependency *d)
 		kernel = "a host function";
 	else if (d->kind != DEPEND_WORK || d->producer->family != GST_FAMILY_LAUNCH || !*kernel)
 		kernel = call_name(d->trace, d->producer);
-	text_clean(buf, size, kernel, NAME_COLUMNS);
+	text_symbol(buf, size, kernel, NAME_COLUMNS);
 }

@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "ns.h"
-#include "text.h"
+#include "text_symbol.h"
 
 /* A launch that only launches takes microseconds. */
 #define LONG_LAUNCH_NS 200000
 
 static const char *kernel_of(const struct gap_view *v, const struct call *c)
 {
-	return c->name > 0 && c->name < v->trace->n_kernels ? v->trace->kernels[c->name] : "";
+	return kernel_title(v->trace, c->name);
 }
 
 static struct finding *propose(const struct gap_view *v, struct findings *out, const struct call *c,
@@ -30,7 +30,7 @@ static struct finding *propose(const struct gap_view *v, struct findings *out, c
 	if (*kernel)
 		snprintf(f->words->evidence + used, sizeof(f->words->evidence) - used, ", %s%s",
 			 confidence == CONFIDENCE_INFERRED ? "the first launch of " : "",
-			 text_clean(name, sizeof(name), kernel, 64));
+			 text_symbol(name, sizeof(name), kernel, 64));
 	return f;
 }
 

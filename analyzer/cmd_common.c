@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "kernels_name.h"
 #include "stacks_name.h"
 #include "text.h"
 
@@ -102,7 +103,7 @@ int cmd_analyse(const struct run *run, const struct symbol_options *symbols,
 	struct error e;
 	int status;
 
-	if (stacks_name(run, symbols ? symbols : &usual, &e))
+	if (stacks_name(run, symbols ? symbols : &usual, &e) || kernels_name(run, &e))
 		return cmd_fail(&e, NULL);
 	if (timeline_build(&timeline, run, &e))
 		return cmd_fail(&e, NULL);

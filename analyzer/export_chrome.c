@@ -176,7 +176,7 @@ static void call(struct chrome *x, size_t process, size_t index)
 	if (c->result)
 		json_key_int(j, "result", c->result);
 	if (c->name && c->name < t->n_kernels)
-		json_key_text(j, "kernel", t->kernels[c->name]);
+		json_key_text(j, "kernel", kernel_title(t, c->name));
 	json_key_int(j, "byte", (int64_t)c->byte);
 	slice_end(x);
 }

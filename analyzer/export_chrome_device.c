@@ -46,8 +46,8 @@ static const char *op_name(const struct op *op)
 		return copy_name(op->copy);
 	if (op->class == OP_MEMSET)
 		return "Memset (Device)";
-	if (*op_kernel(op))
-		return op_kernel(op);
+	if (*op_title(op))
+		return op_title(op);
 	return op->call->family == GST_FAMILY_GRAPH_LAUNCH && !op->node &&
 			       (!op->exact || op->measured->kind == GST_ACTIVITY_GRAPH)
 		       ? "CUDA graph"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "text.h"
+#include "text_symbol.h"
 
 static void module_words(char *buf, size_t size, const struct frame *f)
 {
@@ -27,7 +28,7 @@ static void place_words(char *buf, size_t size, const struct frame *f, uint32_t 
 {
 	char function[160], file[96], module[160];
 
-	text_clean(function, sizeof(function), f->function, 120);
+	text_symbol(function, sizeof(function), f->function, 120);
 	if (f->file && f->line) {
 		text_clean(file, sizeof(file), text_base(f->file), 64);
 		if (from_line && from_line < f->line)

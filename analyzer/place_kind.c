@@ -64,6 +64,11 @@ const char *op_kernel(const struct op *op)
 	return name ? op->trace->kernels[name] : "";
 }
 
+const char *op_title(const struct op *op)
+{
+	return kernel_title(op->trace, op_kernel_index(op));
+}
+
 uint64_t op_bytes(const struct op *op)
 {
 	if (op->measured && op->measured->bytes)

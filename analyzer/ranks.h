@@ -77,6 +77,7 @@ struct straggler {
 	size_t looked_at;   /* collectives */
 	int64_t own_ns, median_ns; /* what it spends with that, and the median rank, over the same */
 	const char *kernel;  /* computing: the one with most time of it, NULL none is known; untrusted text */
+	const char *kernel_title; /* … as people write it */
 	int64_t kernel_ns;
 	const struct gap_story *gap;    /* the longest that its cause owns, NULL none; */
 	const struct gap_cause *owned;  /* and that piece of it */

@@ -265,6 +265,7 @@ static bool find_kernel(const struct looker *l, const struct expense *expenses, 
 		if (by_name[i] <= out->kernel_ns)
 			continue;
 		out->kernel = t->kernels[i];
+		out->kernel_title = kernel_title(t, (uint32_t)i);
 		out->kernel_ns = by_name[i];
 	}
 	free(by_name);

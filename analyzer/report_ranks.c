@@ -7,6 +7,7 @@
 #include "alloc.h"
 #include "ns.h"
 #include "text.h"
+#include "text_symbol.h"
 
 #define HOST 12
 #define RANK 16 /* bytes */
@@ -144,7 +145,7 @@ static void why(char *buf, size_t size, const struct straggler *f)
 	text_duration(own, f->own_ns / n);
 	text_duration(others, f->median_ns / n);
 	if (f->kernel)
-		snprintf(kernel, sizeof(kernel), "; most in %s", text_clean(name, sizeof(name), f->kernel, 60));
+		snprintf(kernel, sizeof(kernel), "; most in %s", text_symbol(name, sizeof(name), f->kernel_title, 60));
 	if (f->doing == RANK_COMPUTE)
 		snprintf(buf, size, "Longer compute: %s before each, the median rank %s%s", own, others, kernel);
 	else if (f->doing < CAUSE_COUNT)

@@ -68,6 +68,8 @@ static void straggler_json(struct json *j, const struct summary *s, const struct
 	json_key_int(j, "collectives", (int64_t)f->looked_at);
 	json_key_int(j, "gap", f->gap ? (int64_t)(s->devices[m->device].first_gap + f->gap_number) : -1);
 	json_key_text(j, "kernel", f->kernel ? text_clean(clean, sizeof(clean), f->kernel, sizeof(clean)) : "");
+	if (f->kernel && f->kernel_title != f->kernel)
+		json_key_text(j, "demangled", f->kernel_title);
 	json_key_int(j, "kernel_ns", f->kernel_ns);
 	json_key_array(j, "evidence");
 	for (size_t i = 0; f->owned && i < f->owned->n_evidence; i++)

@@ -171,6 +171,8 @@ static void launch_sites_json(struct json *j, const struct run *run, const struc
 			json_map(j);
 			json_key_int(j, "pid", t->header.pid);
 			json_key_text(j, "kernel", t->kernels[a->kernel]);
+			if (kernel_title(t, a->kernel) != t->kernels[a->kernel])
+				json_key_text(j, "demangled", kernel_title(t, a->kernel));
 			if (f)
 				frame_keys(j, f);
 			json_key_int(j, "stack", (int64_t)stack_number(run, t, a->stack));

@@ -15,6 +15,7 @@
 #include "report_totals.h"
 #include "report_why_waits.h"
 #include "text.h"
+#include "text_symbol.h"
 
 #define CALLS_SHOWN 24
 #define CAUSES_SHOWN 40
@@ -48,7 +49,7 @@ static const char *op_name(const struct op *op)
 	case OP_HOSTFN:
 		return "a host function";
 	default:
-		return *op_kernel(op) ? op_kernel(op) : op->count > 1 ? "a graph" : "a kernel";
+		return *op_title(op) ? op_title(op) : op->count > 1 ? "a graph" : "a kernel";
 	}
 }
 
@@ -58,7 +59,7 @@ static void op_line(const struct page *p, const char *label, const struct op *op
 
 	if (!op)
 		return;
-	fprintf(p->out, "  %-8s %s", label, text_clean(name, sizeof(name), op_name(op), 50));
+	fprintf(p->out, "  %-8s %s", label, text_symbol(name, sizeof(name), op_name(op), 50));
 	if (op->class == OP_COPY || op->class == OP_MEMSET)
 		fprintf(p->out, " of %s", text_bytes(number, op_bytes(op)));
 	if (op->stream < op->trace->n_streams)

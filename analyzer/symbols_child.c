@@ -1,51 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "symbols_child.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "child_limits.h"
 #include "symbols_object.h"
 
 #define SECONDS 60         /* for each object: DWARF of gigabytes takes some */
 #define MEMORY (3LL << 30) /* beside what the analyzer has itself: libdw maps files as private memory */
-
-/* A file that says it is far more than it is must not take the machine's memory. */
-static void bound_memory(void)
-{
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* a sanitizer's own memory is beyond any bound */
-	FILE *statm = fopen("/proc/self/statm", "re");
-	long long data = 0;
-	struct rlimit limit;
-
-	if (statm && fscanf(statm, "%*d %*d %*d %*d %*d %lld", &data) == 1 && getrlimit(RLIMIT_DATA, &limit) == 0) {
-		rlim_t wanted = (rlim_t)(data * sysconf(_SC_PAGESIZE) + MEMORY);
-
-		if (limit.rlim_cur == RLIM_INFINITY || wanted < limit.rlim_cur)
-			limit.rlim_cur = wanted;
-		setrlimit(RLIMIT_DATA, &limit);
-	}
-	if (statm)
-		fclose(statm);
-#endif
-}
-
-/* The parent's handlers are about the parent's affairs; a file that ends us leaves no core. */
-static void be_ordinary(void)
-{
-	const struct rlimit none = { 0, 0 };
-	sigset_t nothing;
-
-	setrlimit(RLIMIT_CORE, &none);
-	for (int number = 1; number < NSIG; number++)
-		if (number != SIGKILL && number != SIGSTOP)
-			signal(number, SIG_DFL);
-	sigemptyset(&nothing);
-	sigprocmask(SIG_SETMASK, &nothing, NULL);
-}
 
 static uint16_t length_of(const char *s)
 {
@@ -93,9 +58,9 @@ void symbols_child(int fd, struct symbol_object *objects, size_t n_objects, cons
 	FILE *out = fdopen(fd, "w");
 	size_t at = 0;
 
-	be_ordinary();
-	bound_memory();
-	if (!options->debuginfod) /* libdw asks the servers there by itself, for what debug files share */
+	child_be_ordinary();
+	child_bound_memory(MEMORY); /* a file that says it is far more than it is must not take the machine's */
+	if (!options->debuginfod)   /* libdw asks the servers there by itself, for what debug files share */
 		unsetenv("DEBUGINFOD_URLS");
 	while (at < n_queries && queries[at].object < first)
 		at++;

@@ -42,6 +42,7 @@ struct op {
 
 /* The kernel's name, "" where it is not known or not a kernel's. */
 const char *op_kernel(const struct op *op);
+const char *op_title(const struct op *op);     /* … as people write it, of any length */
 uint32_t op_kernel_index(const struct op *op); /* … in trace->kernels, 0 for "" */
 /* Of a copy or memset. */
 uint64_t op_bytes(const struct op *op);

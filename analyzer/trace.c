@@ -288,6 +288,7 @@ void trace_free(struct trace *t)
 	free(t->nccl_hooks);
 	free(t->hooks);
 	free(t->kernels);
+	free(t->kernel_titles);
 	free(t->communicates);
 	free(t->entries);
 	free(t->text);

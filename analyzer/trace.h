@@ -189,6 +189,7 @@ struct trace {
 	const char **nccl_hooks;    size_t n_nccl_hooks; /* nccl_call.hook indexes it; NULL where the name was lost */
 	const char **hooks;         size_t n_hooks;   /* by hook id; NULL where the name was lost */
 	const char **kernels;       size_t n_kernels; /* call.name indexes it; [0] is "" */
+	const char **kernel_titles;                   /* likewise, as people write them (kernels_name.h); NULL: nobody asked for these */
 	bool *communicates;                           /* likewise: by its name, the kernel is communication (comm_kernels.h) */
 	const char **entries;       size_t n_entries; /* driver functions looked up that the recorder does not know: "name version flags" */
 	struct stacks stacks;       /* where its threads were */
@@ -199,6 +200,12 @@ struct trace {
 	uint64_t types[TRACE_TYPES]; /* records by type; [0]: the others */
 	uint64_t injected[GST_HOOK_MAX];
 };
+
+/* A kernel's name as people write it, of any length; untrusted text; "" none. */
+static inline const char *kernel_title(const struct trace *t, uint32_t kernel)
+{
+	return kernel >= t->n_kernels ? "" : t->kernel_titles ? t->kernel_titles[kernel] : t->kernels[kernel];
+}
 
 /* Reads and decodes one .gst. Damage is not a failure: see trace.damage. now_ns: a moment ago, CLOCK_MONOTONIC; of a process that was
  * alive then, what came later is left out. */

@@ -34,10 +34,10 @@ FOLDERS = [
 
 # Stages within the analyzer, in the order data takes. A stage includes itself and the stages above it.
 STAGES = [
-    "error alloc arena fnv interval ns duration text json gzip syscall_names symbols symbols_*",  # tools, of no stage
+    "error alloc arena fnv interval ns duration text text_symbol json gzip syscall_names child_limits demangle demangle_child symbols symbols_*",  # tools, of no stage
     "reader reader_* segment_order import_*",
     "host_trace host_trace_* host_match same_clock trace trace_* range_ends stacks stacks_site front life clock device_clock device_rate edge_done names comm_kernels sequence graphs graph_* comms busy_lists burst_arrival burst_samples idle_piece",
-    "run run_files comm_hashes staged stacks_name stacks_own",
+    "run run_files comm_hashes staged stacks_name stacks_own kernels_name",
     "accounts exact exact_* facts facts_* latency bounds held_up carried elsewhere legacy waits values links busy sharing slack stretches place place_* partition depend depend_* gaps work_class node_time replay inside estimate estimate_maker estimate_bursts estimate_looks estimate_interval timeline timeline_*",
     "chain chain_* calls threads memory memory_*",
     "cause cause_* causes doubt findings futex_looks gap_view gap_view_* no_cpu estimate_cause held held_*",
@@ -93,7 +93,7 @@ def check_include(name, target):
 
 def check_library(name, text):
     base = Path(name).name
-    if not fnmatch(name, "analyzer/*.c") or base == "main.c" or fnmatch(base, "cmd_*.c") or base in ("symbols_child.c", "doctor_child.c"):
+    if not fnmatch(name, "analyzer/*.c") or base == "main.c" or fnmatch(base, "cmd_*.c") or base in ("symbols_child.c", "demangle_child.c", "doctor_child.c"):
         return
     code = NOT_CODE.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
     for match in FORBIDDEN.finditer(code):

@@ -32,6 +32,8 @@ LDFLAGS_test_shim_stock = -Wl,--wrap=segment_claim
 LDFLAGS_test_shim_cupti_record = -Wl,--wrap=clock_gettime
 # … and ends the reader of an object.
 LDFLAGS_test_symbols = -Wl,--wrap=object_open,--wrap=object_places
+# … and of a name.
+LDFLAGS_test_demangle = -Wl,--wrap=cplus_demangle_v3_callback
 # … and comes in between.
 LDFLAGS_test_shim_recycle_between = -Wl,--wrap=keeper_take,--wrap=keeper_copy,--wrap=pages_map,--wrap=pages_unmap
 # … and fills a disk.
