@@ -173,3 +173,13 @@ def of_chrome(path, report):
                 made[key] = made.get(key, 0) + ns
     made.update({("memory", device, PEAKS[0]): peak for device, peak in peaks.items()})
     return made
+
+
+# ---- the page: its data -----------------------------------------------------------------------------------------------------------
+
+DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.S)
+
+
+def page_data(path):
+    (data,) = DATA.findall(path.read_text())
+    return json.loads(data)

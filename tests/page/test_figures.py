@@ -97,3 +97,24 @@ def test_chrome(runs, name):
     same(found, chrome_of(run, found), [("gap", n, part) for n in range(gaps) for part in ("begin", "length", "drawn", "device")] +
          [key for key, value in run.figures.items() if key[0] == "device" and key[2] in ("idle_ns", "causes") and value] +
          [key for key, value in run.figures.items() if key[0] == "memory" and key[2] == figures.PEAKS[0] and value])
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_data_of_the_page(runs, name):
+    """What the page draws from is what report --json says: the lists that are packed apart, but for all gaps."""
+    run = runs(name)
+    run.run("report", run.path, "--html", run.folder / "page.html")
+    data = figures.page_data(run.folder / "page.html")
+    for part, value in data["report"].items():
+        if part == "devices":
+            for ours, theirs in zip(value, run.report["devices"], strict=True):
+                assert ours | {"gaps": theirs["gaps"]} == theirs
+        else:
+            assert value == run.report[part], part
+    assert set(run.report) - set(data["report"]) <= {"steps"}
+    gaps = [(k, gap) for k, device in enumerate(run.report["devices"]) for gap in device["gaps"]]
+    assert data["gaps_all"] == len(data["gaps"]) == len(gaps)  # few enough for all to be there
+    for gap in data["gaps"]:
+        device, theirs = gaps[gap["gap"]]
+        assert gap["device"] == device and {key: gap[key] for key in theirs} == theirs
+        assert gap["at_ns"] == theirs["begin_ns"] - int(data["zero_ns"]) or len(run.report["devices"]) > 1
