@@ -183,3 +183,31 @@ DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', r
 def page_data(path):
     (data,) = DATA.findall(path.read_text())
     return json.loads(data)
+
+
+# ---- export --metrics: OpenMetrics text -----------------------------------------------------------------------------------------------
+
+SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ([0-9.]+)$')
+OF_DEVICE = {"gpushim_observed_seconds_total": ("span_ns",), "gpushim_compute_seconds_total": ("compute_ns",), "gpushim_unresolved_seconds_total": ("unresolved_ns",),
+             "gpushim_startup_idle_seconds_total": ("startup_ns",), "gpushim_shutdown_idle_seconds_total": ("shutdown_ns",),
+             "gpushim_operations_total": ("operations",), "gpushim_idle_seconds_total": ("causes", "cause"), "gpushim_copy_seconds_total": ("copy", "kind"),
+             "gpushim_comm_seconds_total": ("comm", "kind")}
+OF_MEMORY = {"gpushim_memory_peak_allocated_bytes": PEAKS[0], "gpushim_memory_peak_reserved_bytes": PEAKS[1]}
+
+
+def of_metrics(text, report):
+    numbers, made = {str(device["device"]): k for k, device in enumerate(report["devices"])}, {}
+    for name, labels, value in (found.groups() for found in map(SAMPLE.match, text.splitlines()) if found):
+        label = dict(re.findall(r'(\w+)="([^"]*)"', labels or ""))
+        if name in OF_DEVICE:
+            part, *by = OF_DEVICE[name]
+            exact = int(Decimal(value) * (10**9 if "seconds" in name else 1))
+            words = [word for one in by for word in [label[one]]]
+            if part in ("copy", "comm"):
+                words = [word if word in report["devices"][0][part] else f"{part}-{word}" for word in words]
+            made["device", numbers[label["device"]], part, *words] = exact
+        elif name in OF_MEMORY:
+            made["memory", int(label["device"]), OF_MEMORY[name]] = int(Decimal(value))
+        elif name == "gpushim_records_dropped_total":
+            made["records_dropped",] = int(Decimal(value))
+    return made

@@ -118,3 +118,11 @@ def test_data_of_the_page(runs, name):
         device, theirs = gaps[gap["gap"]]
         assert gap["device"] == device and {key: gap[key] for key in theirs} == theirs
         assert gap["at_ns"] == theirs["begin_ns"] - int(data["zero_ns"]) or len(run.report["devices"]) > 1
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_metrics(runs, name):
+    run = runs(name)
+    found = figures.of_metrics(run.run("export", run.path, "--metrics", "-"), run.report)
+    same(found, run.figures, [key for key in run.figures if key[0] in ("memory", "records_dropped") or
+                              key[0] == "device" and key[2] not in ("idle_ns", "copy_exposed_ns", "comm_exposed_ns")])
