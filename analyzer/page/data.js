@@ -81,21 +81,31 @@ gpushim.panel = panel => { gpushim.panels.push(panel); };
 /* ---- figures, as text.c writes them -------------------------------------------------------------------------------------- */
 
 (function () {
+	/* As printf rounds: what lies exactly between two goes to the even one, where toFixed takes the larger. */
+	gpushim.fixed = function (value, digits) {
+		const scale = 10 ** digits, below = Math.floor(value * scale);
+
+		if (value * 2 ** (digits + 1) % 2 !== 1)
+			return value.toFixed(digits);
+		return ((below % 2 ? below + 1 : below) / scale).toFixed(digits);
+	};
+	const fixed = gpushim.fixed;
+
 	gpushim.duration = function (ns) {
 		const abs = Math.abs(ns), sign = ns < 0 ? "-" : "";
 
 		if (abs < 1000)
-			return sign + abs.toFixed(0) + " ns";
+			return sign + fixed(abs, 0) + " ns";
 		if (abs < 999.95e3)
-			return sign + (abs / 1e3).toFixed(1) + " us";
+			return sign + fixed(abs / 1e3, 1) + " us";
 		if (abs < 999.95e6)
-			return sign + (abs / 1e6).toFixed(1) + " ms";
-		return sign + (abs / 1e9).toFixed(abs < 1000e9 ? 2 : 0) + " s";
+			return sign + fixed(abs / 1e6, 1) + " ms";
+		return sign + fixed(abs / 1e9, abs < 1000e9 ? 2 : 0) + " s";
 	};
 
 	gpushim.count = n => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
-	gpushim.percent = (part, whole) => (whole > 0 ? part * 100 / whole : 0).toFixed(1) + " %";
+	gpushim.percent = (part, whole) => fixed(whole > 0 ? part * 100 / whole : 0, 1) + " %";
 
 	gpushim.bytes = function (bytes) {
 		const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -103,7 +113,7 @@ gpushim.panel = panel => { gpushim.panels.push(panel); };
 
 		for (; bytes >= 1023.95 && unit < 6; unit++)
 			bytes /= 1024;
-		return bytes.toFixed(unit ? 1 : 0) + " " + units[unit];
+		return fixed(bytes, unit ? 1 : 0) + " " + units[unit];
 	};
 })();
 
