@@ -45,7 +45,7 @@ static struct lane_track like(const struct lanes *x, size_t process, uint32_t ti
 
 	snprintf(like.group, sizeof(like.group), "process %" PRIu32 "%s%.60s · %.60s", t->header.pid,
 		 hosts ? " · " : "", hosts ? t->header.host : "", *command ? command : "process");
-	snprintf(like.name, sizeof(like.name), "%s%sthread %" PRIu32 ": %s", name, *name ? ", " : "", tid, what[order]);
+	snprintf(like.name, sizeof(like.name), "%s: %s%s%" PRIu32, what[order], name, *name ? " " : "thread ", tid);
 	return like;
 }
 

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* timeline.js: what each device and thread did, and when, on one scale of time.
+ *
+ *   timeline_model     the items, and sums over them        timeline_overview  the whole run in one strip
+ *   timeline_draw      one lane as pixels                   timeline_search    names
+ *   timeline_axis      marks of the time axis               timeline_say       what is said of an item
+ *   timeline_input     pointer and keyboard */
+"use strict";
+
+(function () {
+	const make = gpushim.make;
+	const GUTTER = 190, HEAD = 22, AXIS = 26, SPACE = 3;
+	const LEAST_SPAN_NS = 20;
+	const TALLEST = 0.62; /* of the window */
+	const ROWS_OPEN = 34; /* beyond, only the first of each kind of group is open at first */
+	const HEIGHTS = { idle: 28, unresolved: 10, steps: 16, stream: 18, nccl: 16, ranges: 15, thread: 16, state: 12, worker: 14, io: 12 };
+
+	class Timeline {
+		constructor(section, data, bus) {
+			this.data = data;
+			this.bus = bus;
+			this.span = Math.max(data.span_ns, LEAST_SPAN_NS);
+			this.begin = 0;
+			this.end = this.span;
+			this.lanes = data.lanes.map((_, i) => new gpushim.timeline_model.Lane(data, i));
+			this.groups = gpushim.timeline_model.groups_of(this.lanes);
+			this.selected = null; /* { lane, item } or { device, gap, begin, end } */
+			this.range = null;    /* { begin, end }: marked by a drag */
+			this.search = new gpushim.timeline_search.Search(this);
+			this.width = 0;
+			this.fold();
+			this.build(section);
+			this.overview = new gpushim.timeline_overview.Overview(this, this.map);
+			gpushim.timeline_input.listen(this);
+		}
+
+		/* A run of many processes would be a long way down: of those, the first is open. */
+		fold() {
+			let rows = 0;
+			const seen = new Set();
+
+			for (const group of this.groups) {
+				const kind = group.device === null ? group.name.split(" ")[0] : "device";
+
+				rows += group.lanes.length;
+				group.open = rows <= ROWS_OPEN || !seen.has(kind);
+				seen.add(kind);
+			}
+		}
+
+		build(section) {
+			this.section = section;
+			this.box = make("input", { type: "search", id: "search", placeholder: "find a kernel, call, range, cause …", "aria-label": "find in the timeline", autocomplete: "off", spellcheck: "false" });
+			this.found = make("span", { class: "timeline-found", "aria-live": "polite" });
+			const button = (text, title, key) => make("button", { type: "button", title: title + " (" + key + ")", "aria-label": title, onclick: () => { gpushim.timeline_input.act(this, key); } }, text);
+			section.append(make("div", { class: "timeline-bar" },
+				this.box,
+				make("button", { type: "button", title: "previous hit (Shift+Enter)", "aria-label": "previous hit", onclick: () => this.search.next(-1) }, "‹"),
+				make("button", { type: "button", title: "next hit (Enter)", "aria-label": "next hit", onclick: () => this.search.next(1) }, "›"),
+				this.found,
+				make("span", { class: "timeline-space" }),
+				button("− gap", "previous gap", "p"), button("gap +", "next gap", "n"),
+				button("+", "zoom in", "+"), button("−", "zoom out", "-"), button("fit", "fit the selection, or all", "f"), button("?", "help", "?")));
+			this.map = make("canvas", { class: "timeline-map", "aria-hidden": "true" });
+			this.axis = make("canvas", { class: "timeline-axis", "aria-hidden": "true" });
+			this.canvas = make("canvas", { class: "timeline-lanes", tabindex: "0", role: "application", "aria-describedby": "timeline-said",
+				"aria-label": "timeline: a and d move, w and s zoom, arrows up and down choose a lane, comma and full stop its items, n and p gaps, question mark for help" });
+			this.tall = make("div", { class: "timeline-tall" }, this.canvas);
+			this.scroll = make("div", { class: "timeline-scroll" }, this.tall);
+			this.said = make("div", { class: "timeline-said", id: "timeline-said", role: "status", "aria-live": "polite" });
+			this.legend = make("div", { class: "timeline-legend" });
+			this.frame = make("div", { class: "timeline-frame" }, this.map, this.axis, this.scroll);
+			section.append(this.frame, this.said, this.legend);
+			this.scroll.addEventListener("scroll", () => this.ask());
+			new ResizeObserver(() => this.resized()).observe(this.frame);
+			gpushim.on_theme(() => this.ask());
+		}
+
+		/* ---- layout ---- */
+
+		height_of(lane) {
+			const h = HEIGHTS[lane.kind] || 14;
+
+			return lane.row && lane.kind !== "ranges" ? Math.min(h, 10) : h;
+		}
+
+		/* Where everything is, from the top of all lanes: this.rows are { y, height, group } or { y, height, lane }. */
+		layout() {
+			let y = 0;
+
+			this.rows = [];
+			for (const group of this.groups) {
+				this.rows.push({ y, height: HEAD, group });
+				y += HEAD + SPACE;
+				if (!group.open)
+					continue;
+				for (const lane of group.lanes) {
+					const height = this.height_of(lane);
+
+					this.rows.push({ y, height, lane });
+					y += height + SPACE;
+				}
+				y += 4;
+			}
+			this.content = y + 4;
+			this.tall.style.height = this.content + "px";
+			this.height = Math.min(this.content, Math.max(240, Math.round(innerHeight * TALLEST)));
+			this.scroll.style.height = this.height + "px";
+		}
+
+		resized() {
+			const width = this.scroll.clientWidth;
+
+			if (!width || width === this.width)
+				return;
+			this.width = width;
+			this.redraw();
+		}
+
+		size(canvas, width, height) {
+			const ratio = devicePixelRatio || 1, g = canvas.getContext("2d");
+
+			if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+				canvas.width = Math.round(width * ratio);
+				canvas.height = Math.round(height * ratio);
+				canvas.style.width = width + "px";
+				canvas.style.height = height + "px";
+			}
+			g.setTransform(ratio, 0, 0, ratio, 0, 0);
+			g.clearRect(0, 0, width, height);
+			return g;
+		}
+
+		/* ---- drawing ---- */
+
+		ask() {
+			if (!this.asked) {
+				this.asked = true;
+				requestAnimationFrame(() => this.redraw());
+			}
+		}
+
+		redraw() {
+			this.asked = false;
+			this.width = this.scroll.clientWidth;
+			if (!this.width)
+				return;
+			this.layout();
+			this.width = this.scroll.clientWidth; /* there may be a scroll bar now */
+			this.css = {};
+			for (const name of ["card", "text", "dim", "line", "hover", "accent", "warn", "select"])
+				this.css[name] = gpushim.css(name);
+			this.scale = new gpushim.timeline_parts.Scale(this.begin, this.end, GUTTER, Math.max(10, this.width - GUTTER - 6), devicePixelRatio || 1);
+			this.draw_axis();
+			this.draw_lanes();
+			this.overview.draw();
+		}
+
+		draw_axis() {
+			const g = this.size(this.axis, this.width, AXIS), s = this.scale, axis = gpushim.timeline_marks(this.begin, this.end, s.width, 92);
+
+			this.marks = axis;
+			g.font = "11px system-ui, sans-serif";
+			g.textBaseline = "middle";
+			g.fillStyle = this.css.dim;
+			g.fillText(axis.base_text ? axis.base_text + " and" : "", 8, AXIS / 2);
+			g.textAlign = "right";
+			g.fillText(gpushim.duration(this.end - this.begin) + " shown", GUTTER - 10, AXIS / 2);
+			g.textAlign = "left";
+			for (const mark of axis.marks) {
+				const x = Math.round(s.x(mark.ns)) + 0.5;
+
+				g.fillStyle = this.css.line;
+				g.fillRect(x - 0.5, AXIS - 7, 1, 7);
+				g.fillStyle = this.css.dim;
+				if (x + g.measureText(mark.text).width < this.width)
+					g.fillText(mark.text, x + 4, AXIS / 2);
+			}
+			g.fillStyle = this.css.line;
+			g.fillRect(0, AXIS - 1, this.width, 1);
+		}
+
+		draw_lanes() {
+			const g = this.size(this.canvas, this.width, this.height), top = this.scroll.scrollTop;
+			const looks = new gpushim.timeline_parts.Looks(g), visible = this.rows.filter(r => r.y + r.height > top && r.y < top + this.height);
+
+			g.textBaseline = "middle";
+			g.fillStyle = this.css.line;
+			for (const mark of this.marks.marks) {
+				g.globalAlpha = 0.6;
+				g.fillRect(Math.round(this.scale.x(mark.ns)), 0, 1, this.height);
+			}
+			g.globalAlpha = 1;
+			for (const row of visible) {
+				if (row.group)
+					this.draw_head(g, looks, row, row.y - top);
+				else
+					this.draw_lane(g, looks, row, row.y - top);
+			}
+			this.draw_range(g);
+			this.draw_selected(g, top);
+			this.draw_flows(g, top);
+		}
+
+		draw_head(g, looks, row, y) {
+			const group = row.group, strip = group.open ? null : group.lanes.find(l => l.kind === "idle") || group.lanes[0];
+
+			g.fillStyle = this.css.hover;
+			g.fillRect(0, y, this.width, row.height);
+			g.fillStyle = this.css.dim;
+			g.beginPath();
+			if (group.open) {
+				g.moveTo(8, y + 8); g.lineTo(16, y + 8); g.lineTo(12, y + 14);
+			} else {
+				g.moveTo(9, y + 7); g.lineTo(15, y + 11); g.lineTo(9, y + 15);
+			}
+			g.fill();
+			g.font = "600 12px system-ui, sans-serif";
+			g.fillStyle = this.css.text;
+			g.fillText(gpushim.timeline_parts.fit(g, group.name, strip ? GUTTER - 28 : this.width - 230), 22, y + row.height / 2 + 0.5);
+			if (strip) {
+				g.font = "11px system-ui, sans-serif";
+				gpushim.timeline_lane(g, looks, strip, this.scale, y + 3, row.height - 6, this.css.hover, null);
+				return;
+			}
+			g.font = "11px system-ui, sans-serif";
+			g.fillStyle = this.css.dim;
+			g.textAlign = "right";
+			g.fillText(this.shown_idle(group), this.width - 10, y + row.height / 2 + 0.5);
+			g.textAlign = "left";
+		}
+
+		/* Of what is shown of a device: how much of it is idle. */
+		shown_idle(group) {
+			const lane = group.lanes.find(l => l.kind === "idle" && l.n);
+
+			if (!lane)
+				return "";
+			const causes = lane.within(this.begin, this.end), idle = causes.reduce((sum, c) => sum + c[1], 0);
+			const most = causes.length ? ", most " + gpushim.class(causes[0][0]).id : "";
+
+			return "here idle " + gpushim.duration(Math.round(idle)) + ", " + gpushim.percent(idle, this.end - this.begin) + most;
+		}
+
+		draw_lane(g, looks, row, y) {
+			const lane = row.lane, chosen = this.selected && this.selected.lane === lane;
+
+			g.font = "11px system-ui, sans-serif";
+			if (!lane.row) {
+				g.fillStyle = chosen ? this.css.text : this.css.dim;
+				g.fillText(gpushim.timeline_parts.fit(g, lane.name, GUTTER - 30), 22, y + row.height / 2 + 0.5);
+			}
+			g.fillStyle = this.css.hover;
+			g.globalAlpha = 0.5;
+			g.fillRect(GUTTER, y, this.scale.width, row.height);
+			g.globalAlpha = 1;
+			if (lane.n)
+				gpushim.timeline_lane(g, looks, lane, this.scale, y, row.height, this.css.card, this.search.hits_of(lane));
+		}
+
+		draw_range(g) {
+			if (!this.range)
+				return;
+			const x0 = Math.max(GUTTER, this.scale.x(this.range.begin)), x1 = Math.min(this.width, this.scale.x(this.range.end));
+
+			if (x1 <= GUTTER || x0 >= this.width)
+				return;
+			g.fillStyle = this.css.accent;
+			g.globalAlpha = 0.14;
+			g.fillRect(x0, 0, x1 - x0, this.height);
+			g.globalAlpha = 1;
+			g.fillRect(x0, 0, 1, this.height);
+			g.fillRect(x1 - 1, 0, 1, this.height);
+		}
+
+		row_of(lane) { return this.rows.find(r => r.lane === lane) || this.rows.find(r => r.group && r.group.lanes.includes(lane)); }
+
+		/* A frame around what is selected; a gap's also marks its time in all lanes. */
+		draw_selected(g, top) {
+			const s = this.selected;
+
+			if (!s)
+				return;
+			const row = this.row_of(s.lane), x0 = this.scale.x(s.begin), x1 = Math.max(this.scale.x(s.end), x0 + 2);
+
+			if (x1 < GUTTER || x0 > this.width)
+				return;
+			g.save();
+			g.beginPath();
+			g.rect(GUTTER, 0, this.width - GUTTER, this.height);
+			g.clip();
+			if (s.gap !== undefined) {
+				g.fillStyle = this.css.warn;
+				g.globalAlpha = 0.1;
+				g.fillRect(x0, 0, x1 - x0, this.height);
+				g.globalAlpha = 0.9;
+				g.fillRect(x0 - 0.5, 0, 1, this.height);
+				g.fillRect(x1 - 0.5, 0, 1, this.height);
+				g.globalAlpha = 1;
+			}
+			g.lineWidth = 2;
+			g.strokeStyle = this.css.text;
+			g.strokeRect(x0 - 1, row.y - top - 1, x1 - x0 + 2, row.height + 2);
+			g.restore();
+		}
+
+		/* From the call that launched it to the work. */
+		draw_flows(g, top) {
+			const row_middle = row => row.y - top + row.height / 2;
+
+			for (const f of this.selected ? this.selected.flows || [] : []) {
+				const from = this.row_of(f.from), to = this.row_of(f.to), x0 = this.scale.x(f.begin), x1 = this.scale.x(f.end);
+				const y0 = row_middle(from), y1 = row_middle(to), bend = Math.min(60, Math.abs(x1 - x0) / 2 + 12);
+
+				if (Math.max(x0, x1) < GUTTER || Math.min(x0, x1) > this.width)
+					continue;
+				g.save();
+				g.beginPath();
+				g.rect(GUTTER, 0, this.width - GUTTER, this.height);
+				g.clip();
+				g.strokeStyle = g.fillStyle = this.css.accent;
+				g.lineWidth = 1.6;
+				g.beginPath();
+				g.moveTo(x0, y0);
+				g.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
+				g.stroke();
+				g.beginPath();
+				g.arc(x0, y0, 3, 0, 7);
+				g.fill();
+				g.beginPath();
+				g.moveTo(x1, y1); g.lineTo(x1 - 7, y1 - 4); g.lineTo(x1 - 7, y1 + 4);
+				g.fill();
+				g.restore();
+			}
+		}
+
+		/* ---- what is shown ---- */
+
+		view(begin, end) {
+			const span = Math.min(this.span, Math.max(LEAST_SPAN_NS, end - begin));
+
+			if (end - begin !== span) /* around its middle */
+				begin += (end - begin - span) / 2;
+			begin = Math.max(0, Math.min(begin, this.span - span));
+			if (begin === this.begin && begin + span === this.end)
+				return;
+			this.begin = begin;
+			this.end = begin + span;
+			this.bus.emit("view", { begin: this.begin, end: this.end });
+			this.ask();
+		}
+
+		zoom(factor, at) {
+			const span = Math.min(this.span, Math.max(LEAST_SPAN_NS, (this.end - this.begin) * factor)), share = (at - this.begin) / (this.end - this.begin);
+
+			this.view(at - share * span, at + (1 - share) * span);
+		}
+
+		pan(share) {
+			const by = (this.end - this.begin) * share;
+
+			this.view(this.begin + by, this.end + by);
+		}
+
+		/* Brings that into what is shown: as it is, where it can be seen; else with as much again on either side. */
+		show(begin, end, lane, always) {
+			const seen = begin >= this.begin && end <= this.end && (end - begin) / (this.end - this.begin) * (this.scale ? this.scale.width : 1000) >= 6;
+			const room = Math.max((end - begin) * 1.5, 500);
+
+			if (!seen || always)
+				this.view(begin - room, end + room);
+			if (lane)
+				this.scroll_to(lane);
+		}
+
+		scroll_to(lane) {
+			const group = this.groups.find(gr => gr.lanes.includes(lane));
+
+			if (!group.open) {
+				group.open = true;
+				this.ask();
+			}
+			this.layout();
+			const row = this.row_of(lane), top = this.scroll.scrollTop;
+
+			if (row.y < top || row.y + row.height > top + this.height)
+				this.scroll.scrollTop = Math.max(0, row.y - this.height / 3);
+		}
+
+		toggle(group) {
+			group.open = !group.open;
+			this.ask();
+		}
+
+		/* ---- what is selected ---- */
+
+		idle_lane(device) { return this.lanes.find(l => l.kind === "idle" && l.device === device && l.n); }
+
+		gap_at(lane, gap) {
+			const pieces = lane && lane.of_gap(gap);
+
+			return pieces ? { lane, item: pieces[0], begin: lane.b[pieces[0]], end: lane.end(pieces[1]), device: lane.device, gap } : null;
+		}
+
+		/* Gaps are numbered over all devices: the lane that has it is its device's. */
+		lane_of_gap(gap) { return this.lanes.find(l => l.kind === "idle" && l.n && l.g && l.g[l.n - 1] >= gap + 1 && l.g[0] <= gap + 1); }
+
+		select_gap(device, gap, from_here) {
+			const found = this.gap_at(this.idle_lane(device), gap) || this.gap_at(this.lane_of_gap(gap), gap);
+
+			this.selected = found;
+			if (found && !from_here)
+				this.show(found.begin, found.end, found.lane);
+			this.tell();
+		}
+
+		select_item(lane, i) {
+			if (lane.g && lane.g[i]) {
+				this.select_gap(lane.device, lane.g[i] - 1, true);
+				this.bus.emit("select", { device: lane.device, gap: lane.g[i] - 1 });
+				return;
+			}
+			this.selected = { lane, item: i, begin: lane.b[i], end: lane.end(i), flows: gpushim.timeline_say.flows(this, lane, i) };
+			this.tell();
+			this.bus.emit("select", { lane: lane.index, item: i });
+		}
+
+		clear() {
+			this.range = null;
+			this.selected = null;
+			this.tell();
+			this.bus.emit("select", null);
+		}
+
+		tell() {
+			this.said.replaceChildren(...gpushim.timeline_say.selected(this));
+			this.ask();
+		}
+
+		show_legend() {
+			const seen = new Set();
+
+			for (const lane of this.lanes)
+				for (const k of lane.classes || [])
+					seen.add(k);
+			this.legend.replaceChildren(...[...seen].sort((a, b) => a - b).map(k => {
+				const c = gpushim.class(k);
+
+				return make("span", { class: "timeline-key", title: c.title }, gpushim.swatch(k), c.kind === "idle" ? c.id : c.title);
+			}));
+		}
+	}
+
+	/* What tests and other panels may ask for. */
+	function handle(t, ready) {
+		return {
+			ready,
+			redraw: () => t.redraw(),
+			view: () => ({ begin: t.begin, end: t.end }),
+			goto: (begin, end) => { t.view(begin, end); t.redraw(); },
+			items: () => t.lanes.reduce((sum, l) => sum + l.n, 0),
+			search: text => { t.box.value = text; t.search.set(text); return t.search.count; },
+			selected: () => t.selected ? { device: t.selected.device, gap: t.selected.gap, lane: t.selected.lane.index, item: t.selected.item, begin: t.selected.begin, end: t.selected.end,
+				flows: (t.selected.flows || []).length } : null,
+			lanes: () => t.lanes.map(l => {
+				const row = t.rows.find(r => r.lane === l);
+
+				return { group: l.group, name: l.name, kind: l.kind, row: l.row, n: l.n, y: row ? row.y : -1, height: row ? row.height : 0 };
+			}),
+			/* Where on the screen an item's middle is, once it is shown. */
+			place: (lane, item) => place(t, t.lanes[lane], t.lanes[lane].b[item], t.lanes[lane].end(item)),
+			find: gap => {
+				const found = t.gap_at(t.lane_of_gap(gap), gap);
+
+				return found ? place(t, found.lane, found.begin, found.end) : null;
+			},
+		};
+	}
+
+	function place(t, lane, begin, end) {
+		t.show(begin, end, lane);
+		t.redraw();
+		const box = t.canvas.getBoundingClientRect(), row = t.row_of(lane);
+
+		return { x: box.left + t.scale.x((begin + end) / 2), y: box.top + row.y - t.scroll.scrollTop + row.height / 2 };
+	}
+
+	gpushim.panel({
+		id: "timeline", title: "Timeline", order: 10, wants: d => d.lanes && d.lanes.length,
+		make: async (section, data, bus) => {
+			const t = new Timeline(section, data, bus);
+			const load = async lanes => { for (const lane of lanes) await lane.load(); t.ask(); };
+			const ready = load(t.lanes.filter(l => l.kind === "idle")).then(() => load(t.lanes.filter(l => l.kind !== "idle"))).then(() => {
+				t.show_legend();
+				t.overview.changed();
+				t.redraw();
+			});
+
+			gpushim.timeline = handle(t, ready);
+			if (data.lanes_left_out)
+				section.append(make("p", { class: "dim" }, gpushim.count(data.lanes_left_out) + " things are in lanes beyond those that fit here, and are not drawn."));
+			bus.on("select", s => { if (s && s.gap !== undefined && s.gap !== null && !(t.selected && t.selected.gap === s.gap)) t.select_gap(s.device, s.gap, false); });
+			bus.on("goto", v => t.view(v.begin, v.end));
+			bus.on("search", text => gpushim.timeline.search(text));
+			t.tell();
+			await ready;
+		},
+	});
+})();

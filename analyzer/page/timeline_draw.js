@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* timeline_draw.js: one lane as pixels. What is wide enough is a box with its name; what is not is added up pixel by pixel: so high as the share
+ * of the pixel's time in which it ran, class upon class. So the cost is the pixels', whatever the number of items. */
+"use strict";
+
+(function () {
+	const BOX = 3;     /* device pixels from which on an item is a box of its own */
+	const LABEL = 20;  /* CSS pixels from which on a box has its name */
+
+	function luminance(colour) {
+		const v = parseInt(colour.slice(1), 16);
+		const part = shift => {
+			const c = (v >> shift & 255) / 255;
+
+			return c <= 0.03928 ? c / 12.92 : Math.pow((c + 0.055) / 1.055, 2.4);
+		};
+
+		return 0.2126 * part(16) + 0.7152 * part(8) + 0.0722 * part(0);
+	}
+
+	/* How each class looks now: made once for all that is drawn with one theme. */
+	class Looks {
+		constructor(g) {
+			this.g = g;
+			this.of = new Map();
+		}
+
+		get(k) {
+			let look = this.of.get(k);
+
+			if (!look) {
+				const colour = gpushim.colour(k);
+
+				look = { colour, fill: gpushim.fill(this.g, k), text: luminance(colour) > 0.179 ? "#000000" : "#ffffff",
+					 plain: gpushim.class(k).pattern === "solid" };
+				this.of.set(k, look);
+			}
+			return look;
+		}
+	}
+
+	/* The view: [begin, end) ns on pixels [0, width). */
+	class Scale {
+		constructor(begin, end, left, width, ratio) {
+			this.begin = begin;
+			this.end = end;
+			this.left = left;
+			this.width = width;
+			this.ratio = ratio;
+			this.columns = Math.max(1, Math.round(width * ratio));
+			this.per_column = (end - begin) / this.columns;
+		}
+
+		x(ns) { return this.left + (ns - this.begin) / (this.end - this.begin) * this.width; }
+		ns(x) { return this.begin + (x - this.left) / this.width * (this.end - this.begin); }
+		column(ns) { return (ns - this.begin) / this.per_column; }
+	}
+
+	/* One pixel column: classes upon each other. Equal neighbours become one rectangle. */
+	class Columns {
+		constructor(g, looks, scale, y, height) {
+			Object.assign(this, { g, looks, scale, y, height });
+			this.open = null;
+		}
+
+		add(column, classes, shares) {
+			const whole = shares.reduce((a, b) => a + b, 0), unit = 1 / this.scale.ratio;
+			const rows = Math.min(this.height, Math.max(1, Math.round(Math.min(1, whole) * this.height / unit) * unit));
+			const parts = [];
+			let top = this.y + this.height, left = rows;
+
+			if (!(whole > 0))
+				return;
+			classes.map((k, w) => [k, shares[w]]).filter(p => p[1] > 0).sort((p, q) => q[1] - p[1]).forEach((p, i, all) => {
+				const h = i === all.length - 1 ? left : Math.round(rows * p[1] / whole / unit) * unit;
+
+				if (h <= 0)
+					return;
+				left -= h;
+				top -= h;
+				parts.push(p[0], top, h);
+			});
+			if (this.open && this.open.to === column && this.open.parts.length === parts.length &&
+			    this.open.parts.every((v, i) => v === parts[i])) {
+				this.open.to++;
+				return;
+			}
+			this.flush();
+			this.open = { from: column, to: column + 1, parts };
+		}
+
+		flush() {
+			const o = this.open, s = this.scale;
+
+			this.open = null;
+			for (let i = 0; o && i < o.parts.length; i += 3) {
+				this.g.fillStyle = this.looks.get(o.parts[i]).colour;
+				this.g.fillRect(s.left + o.from / s.ratio, o.parts[i + 1], (o.to - o.from) / s.ratio, o.parts[i + 2]);
+			}
+		}
+	}
+
+	/* A name that fits, or as much of it as does: "" where that says nothing. */
+	const fitted = new Map();
+
+	function fit(g, text, width) {
+		const key = Math.floor(width) + "|" + g.font + "|" + text;
+		let found = fitted.get(key);
+
+		if (found !== undefined)
+			return found;
+		found = text;
+		if (g.measureText(text).width > width) {
+			let n = gpushim.timeline_model.first(text.length, i => g.measureText(text.slice(0, i + 1) + "…").width > width);
+
+			found = n >= 3 ? text.slice(0, n) + "…" : "";
+		}
+		if (fitted.size > 5000)
+			fitted.clear();
+		fitted.set(key, found);
+		return found;
+	}
+
+	function box(g, looks, lane, i, x, width, y, height, dim) {
+		const look = looks.get(lane.k[i]), share = lane.d[i] > 0 ? lane.busy(i) / lane.d[i] : 1;
+		const h = lane.e ? Math.max(1, height * share) : height;
+
+		g.globalAlpha = dim ? 0.25 : 1;
+		g.fillStyle = look.fill;
+		g.fillRect(x, y + height - h, width, h);
+		if (width >= LABEL && height >= 12) {
+			const more = lane.count(i) > 1 ? lane.count(i) + " × " : "";
+			const name = lane.kind === "idle" ? gpushim.class(lane.k[i]).id : lane.label(i), number = name.match(/^\D+ (\d+)$/);
+			const whole = fit(g, more + name, width - 8);
+			/* of "step 57" the number says more than "ste…" */
+			const text = number && whole !== more + name ? fit(g, number[1], width - 6) : whole;
+
+			if (text) {
+				if (!look.plain) { /* text on lines cannot be read */
+					g.fillStyle = look.colour;
+					g.fillRect(x + 3, y + 1, Math.min(width - 6, g.measureText(text).width + 3), height - 2);
+				}
+				g.fillStyle = look.text;
+				g.fillText(text, x + 4, y + height / 2 + 0.5);
+			}
+		}
+		g.globalAlpha = 1;
+	}
+
+	/* Thin lines between boxes that touch, so that they are two. */
+	function edge(g, x, y, height, paper) {
+		g.fillStyle = paper;
+		g.fillRect(x, y, 0.5, height);
+	}
+
+	/* hit: item => whether a search found it, or null: none is going on. */
+	gpushim.timeline_lane = function (g, looks, lane, scale, y, height, paper, hit) {
+		const columns = new Columns(g, looks, scale, y, height);
+		let before = new Float64Array(lane.width), behind = new Float64Array(lane.width);
+		const shares = new Array(lane.width);
+		const wide = BOX * scale.per_column;
+		let known = -1; /* `before` is of that column's begin */
+
+		for (let column = 0; column < scale.columns;) {
+			const begin = scale.begin + column * scale.per_column;
+			let t0 = begin, t1 = begin + scale.per_column, i = lane.after(t0), next;
+
+			if (i < lane.n && lane.d[i] >= wide && lane.end(i) < t0 + 0.5 * scale.per_column) { /* that box is drawn */
+				t0 = lane.end(i++);
+				known = -1;
+			}
+
+			if (i >= lane.n || lane.b[i] >= scale.end)
+				break;
+			if (lane.b[i] >= t1) { /* nothing until there */
+				column = Math.max(column + 1, Math.floor(scale.column(lane.b[i])));
+				continue;
+			}
+			if (lane.d[i] >= wide && lane.b[i] < t0 + 0.5 * scale.per_column) {
+				const from = Math.max(0, Math.round(scale.column(lane.b[i]))), to = Math.min(scale.columns, Math.round(scale.column(lane.end(i))));
+
+				columns.flush();
+				box(g, looks, lane, i, scale.left + from / scale.ratio, (to - from) / scale.ratio, y, height, hit && !hit(i));
+				if (from > 0)
+					edge(g, scale.left + from / scale.ratio, y, height, paper);
+				column = Math.max(column + 1, to);
+				continue;
+			}
+			if (known !== column)
+				lane.run_before(t0, before);
+			next = lane.after(t1);
+			if (next < lane.n && lane.b[next] < t1 && lane.d[next] >= wide)
+				t1 = Math.max(t0, lane.b[next]); /* that one is a box, from there on */
+			lane.run_before(t1, behind);
+			for (let w = 0; w < lane.width; w++)
+				shares[w] = Math.max(0, behind[w] - before[w]) / scale.per_column;
+			if (shares.every(v => v === 0) && i < next) /* of no length, but there */
+				shares[lane.slot[lane.k[i]]] = 1e-6;
+			columns.add(column, lane.classes, shares);
+			[before, behind] = [behind, before];
+			known = t1 === begin + scale.per_column ? column + 1 : -1;
+			column++;
+		}
+		columns.flush();
+	};
+
+	gpushim.timeline_parts = { Looks, Scale, fit };
+})();
