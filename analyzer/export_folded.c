@@ -11,18 +11,11 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "call_sites.h"
 #include "export.h"
-#include "text.h"
+#include "idle_stacks.h"
+#include "ns.h"
 
-struct line { /* one stack with one cause */
-	const struct held *held;
-	size_t device, process;
-	int64_t ns;
-	uint8_t cause;
-};
-
-struct text { /* what is printed of it; several with the same one become one */
+struct text { /* what is printed of a stack; several with the same one become one */
 	char *text;
 	size_t order;
 	int64_t ns;
@@ -33,83 +26,23 @@ struct texts {
 	size_t n, cap;
 };
 
-static uint32_t innermost(const struct held *h)
-{
-	return held_is_before(h) ? h->frame : h->first;
-}
-
-static int by_stack(const void *a, const void *b)
-{
-	const struct line *x = a, *y = b;
-
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->held->stack != y->held->stack)
-		return x->held->stack < y->held->stack ? -1 : 1;
-	if (innermost(x->held) != innermost(y->held))
-		return innermost(x->held) < innermost(y->held) ? -1 : 1;
-	if (x->cause != y->cause)
-		return x->cause < y->cause ? -1 : 1;
-	return (x->held->by > y->held->by) - (x->held->by < y->held->by);
-}
-
 /* A ';' ends a frame and a line's last blank begins its number: neither may be in a name. */
-static void put_frame(FILE *out, const struct frame *f, const char *before)
+static void put_line(FILE *out, const struct summary *s, const struct idle_stack *l)
 {
-	char name[512], file[256], hex[32];
-	const char *what = f->function;
-
-	if (!*what && !f->python) {
-		snprintf(hex, sizeof(hex), "0x%" PRIx64, f->address);
-		what = hex;
-	}
-	text_clean(name, sizeof(name), *what ? what : "?", 400);
-	for (char *c = name; *c; c++)
-		*c = *c == ';' ? ':' : *c;
-	fprintf(out, ";%s%s", before, name);
-	if (f->file && f->line)
-		text_clean(file, sizeof(file), text_base(f->file), 200);
-	else if (f->object)
-		text_clean(file, sizeof(file), text_base(f->object->file.path), 200);
-	else if (f->file)
-		text_clean(file, sizeof(file), text_base(f->file), 200);
-	else
-		return;
-	for (char *c = file; *c; c++)
-		*c = *c == ';' ? ':' : *c;
-	if (f->line)
-		fprintf(out, " (%s:%u)", file, f->line);
-	else
-		fprintf(out, " (%s)", file);
-}
-
-/* Of a Python program the interpreter's own way to its first line is left out: stacks seen from outside begin there too. */
-static size_t outermost(const struct stack *stack, uint32_t last)
-{
-	if (!(stack->flags & GST_STACK_UNMERGED))
-		for (size_t i = stack->n_frames; i-- > last;)
-			if (stack->frames[i].python)
-				return i + 1;
-	return stack->n_frames;
-}
-
-static void put_line(FILE *out, const struct summary *s, const struct line *l)
-{
-	const struct held *h = l->held;
-	const struct stack *stack = h->trace && h->stack != GST_NONE ? &h->trace->stacks.all[h->stack] : NULL;
-	uint32_t last = innermost(h);
+	const struct frame *frame;
+	char buf[IDLE_FRAME];
 
 	fprintf(out, "device %u", s->devices[l->device].number);
-	if (!stack || !stack->n_frames)
-		fputs(";[no stack]", out);
-	for (size_t i = stack ? outermost(stack, last) : 0; i-- > last;)
-		put_frame(out, &stack->frames[i], i == last && held_is_before(h) ? "[before] " : "");
+	for (size_t i = 0; i < idle_stack_frames(l); i++) {
+		idle_stack_frame(buf, l, i, &frame);
+		for (char *c = buf; *c; c++)
+			*c = *c == ';' ? ':' : *c;
+		fprintf(out, ";%s", buf);
+	}
 	fprintf(out, ";[%s]", cause_name((enum cause_id)l->cause));
 }
 
-static bool add_text(struct texts *t, const struct summary *s, const struct line *l)
+static bool add_text(struct texts *t, const struct summary *s, const struct idle_stack *l)
 {
 	char *text = NULL;
 	size_t length;
@@ -153,7 +86,7 @@ static void put_texts(FILE *out, struct texts *t)
 			first = i;
 			continue;
 		}
-		t->at[first].ns += t->at[i].ns;
+		t->at[first].ns = sum64(t->at[first].ns, t->at[i].ns);
 		t->at[i].ns = 0;
 	}
 	array_sort(t->at, t->n, sizeof(*t->at), by_order);
@@ -169,52 +102,15 @@ static void texts_free(struct texts *t)
 	free(t->at);
 }
 
-/* Processes in the run's order; what no stack is known of comes first: 0. */
-static size_t process_of(const struct summary *s, const struct held *h)
-{
-	size_t i = 0;
-
-	while (i < s->run->n_traces && s->run->traces[i] != h->trace)
-		i++;
-	return h->trace ? i + 1 : 0;
-}
-
-static bool add_gap(struct line **list, size_t *n, size_t *cap, const struct summary *s, const struct gap_story *g,
-		    size_t device)
-{
-	for (size_t i = 0; i < g->n_causes; i++)
-		for (size_t k = 0; k < g->causes[i].n_held; k++) {
-			const struct held *h = &g->causes[i].held[k];
-
-			if (!array_room(*list, *n, *cap))
-				return false;
-			(*list)[(*n)++] = (struct line){ .held = h,
-							 .device = device,
-							 .process = process_of(s, h),
-							 .ns = h->end_ns - h->begin_ns,
-							 .cause = g->causes[i].cause };
-		}
-	return true;
-}
-
 enum err_kind export_folded(FILE *out, const struct summary *s, struct error *e)
 {
-	struct line *list = NULL;
 	struct texts texts = { 0 };
-	size_t n = 0, cap = 0;
-	bool ok = true;
+	size_t n = 0;
+	struct idle_stack *list = idle_stacks_build(s, &n);
+	bool ok = list != NULL;
 
-	for (size_t i = 0; ok && i < s->n_devices; i++)
-		for (size_t k = 0; ok && k < s->devices[i].attribution.n_gaps; k++)
-			ok = add_gap(&list, &n, &cap, s, &s->devices[i].attribution.gaps[k], i);
-	if (ok)
-		array_sort(list, n, sizeof(*list), by_stack);
-	for (size_t i = 0; ok && i < n; i++) {
-		if (i + 1 < n && by_stack(&list[i], &list[i + 1]) == 0)
-			list[i + 1].ns += list[i].ns;
-		else if (list[i].ns)
-			ok = add_text(&texts, s, &list[i]);
-	}
+	for (size_t i = 0; ok && i < n; i++)
+		ok = add_text(&texts, s, &list[i]);
 	if (ok)
 		put_texts(out, &texts);
 	texts_free(&texts);

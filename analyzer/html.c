@@ -14,6 +14,7 @@ static enum err_kind (*const parts[])(struct html *h, struct error *e) = {
 	html_gaps,
 	html_report,
 	html_lanes,
+	html_flame,
 };
 
 /* ---- what cannot end a script element ---- */

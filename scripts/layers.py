@@ -43,7 +43,7 @@ STAGES = [
     "cause cause_* causes doubt findings futex_looks gap_view gap_view_* no_cpu estimate_cause held held_*",
     "steps steps_* step_words range_stacks phases self",
     "ranks ranks_*",
-    "summary call_sites",
+    "summary call_sites idle_stacks",
     "recover recover_* framework advice advice_*",
     "report report_* html html_* export export_* diff doctor doctor_*",
     "options",

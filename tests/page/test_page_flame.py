@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The page's tree of idle time is what `export --folded` writes: the same stacks with the same causes and times."""
+
+import subprocess
+from collections import Counter
+
+import page_data
+import page_traces
+import pytest
+
+GOLDEN = ("stacks-python", "stacks-native", "stacks-silence", "stacks-three-processes", "chain-input-storage", "four-devices", "ranks-straggler", "nvtx-phases")
+
+
+def tree_of(data):
+    """Each way from a device to a cause → its idle time."""
+    flame = page_data.columns(data["flame"])
+    ways = [()] * flame["n"]
+    found = Counter()
+    assert flame["p"][0] == 0 and data["strings"][flame["s"][0]] == ""
+    for i in range(1, flame["n"]):
+        assert 0 < flame["p"][i] <= i, "a node's parent comes before it"
+        name = data["strings"][flame["s"][i]]
+        if flame["k"][i] >= flame["classes_from"]:
+            assert data["classes"][flame["k"][i] - flame["classes_from"]]["id"] == name
+            found[(*ways[i - flame["p"][i]], f"[{name}]")] += flame["v"][i]
+        else:
+            assert flame["v"][i] == 0, "only causes have time"
+            ways[i] = (*ways[i - flame["p"][i]], name)
+    return found
+
+
+def folded(gpushim, run):
+    lines = subprocess.run([gpushim, "export", run, "--folded", "-"], capture_output=True, text=True, check=True).stdout.splitlines()
+    return {tuple(line.rpartition(" ")[0].split(";")): int(line.rpartition(" ")[2]) for line in lines}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_tree(build, gpushim, root, tmp_path, name):
+    run = page_traces.written(build, tmp_path / "trace", (root / "tests/golden" / name / "trace.txt").read_bytes())
+    subprocess.run([gpushim, "report", run, "--html", tmp_path / "page.html"], check=True)
+    data = page_data.of_page(tmp_path / "page.html")
+    found = {tuple(frame.replace(";", ":") for frame in way): ns for way, ns in tree_of(data).items()}
+    assert found == folded(gpushim, run)
+    assert sum(found.values()) == sum(device["idle_ns"] for device in data["report"]["devices"]) > 0
+    assert data["flame"]["left_out"] == 0
+
+
+def test_more_stacks_than_are_shown(build, gpushim, root, tmp_path):
+    """Thousands of ways of many frames: those with the least time are one, and not a nanosecond is lost."""
+    depth, n = 40, 2500
+    lines = [f"process 100 exited=1 end={11 + 10 * n}ms", "thread 100 main", "device 0", "stream 1", "edge 1 t=997us..998us stream=1 covers=0 fired=1004us done=1005us kind=start"]
+    lines += [f"code {i} file=/srv/me/f.py name=f{i}" for i in range(1, depth + 1)]
+    for i in range(n):
+        at = 1000 + 10000 * i
+        lines += ["segment"] if i % 200 == 199 else []  # a segment holds no more
+        lines += [f"stack {i + 1} frames=" + ",".join(f"python:{k + 1}:{i + 1}" for k in range(depth)),
+                  f"launch t={at}us..{at + 2}us stream=1 seq={i + 1} kernel=step",
+                  f"edge {i + 2} base=1 t={at + 3}us..{at + 4}us stream=1 covers={i + 1} fired={at + 3000}us done={at + 3010}us",
+                  f"sync-stream t={at + 5}us..{at + 3010}us stream=1 seq={i + 1}",
+                  f"sample t={at + 3500}us syscall=230", f"taken look t={at + 3010}us..{at + 3500}us stack={i + 1}"]
+    run = page_traces.written(build, tmp_path / "trace", "\n".join(lines) + "\n")
+    subprocess.run([gpushim, "report", run, "--html", tmp_path / "page.html"], check=True)
+    data = page_data.of_page(tmp_path / "page.html")
+    found = tree_of(data)
+    assert 50000 < data["flame"]["n"] < 61000 and data["flame"]["left_out"] > 500
+    (device,) = data["report"]["devices"]
+    assert sum(found.values()) == device["idle_ns"]
+    by_cause = Counter()
+    for way, ns in found.items():
+        by_cause[way[-1].strip("[]")] += ns
+    assert by_cause == {cause: ns for cause, ns in device["causes"].items() if ns}
+    assert any(way[:2] == ("device 0", "(other stacks)") for way in found)
+    whole, known = folded(gpushim, run), {way: ns for way, ns in found.items() if "(other stacks)" not in way}
+    assert all(whole[way] == ns for way, ns in known.items()) and len(known) > 1000
