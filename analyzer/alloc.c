@@ -21,18 +21,6 @@ void *array_grow(void *array, size_t *cap, size_t size)
 	return bigger;
 }
 
-void array_sort(void *array, size_t n, size_t size, int (*compare)(const void *, const void *))
-{
-	const char *at = array;
-
-	for (size_t i = 1; i < n; i++, at += size) {
-		if (compare(at, at + size) > 0) {
-			qsort(array, n, size, compare);
-			return;
-		}
-	}
-}
-
 int array_by_int64(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

@@ -21,7 +21,8 @@ void *array_grow(void *array, size_t *cap, size_t size);
 		array_new_ != NULL;                                                                            \
 	})
 
-/* qsort that costs one pass when the array is in order already, as recorded data mostly is. */
+/* A stable sort that costs one pass where the array is in order, and little more where it is made of a few ordered stretches that overlap
+ * here and there, as recorded data mostly is (array_sort.c). Without memory it sorts all the same, but equals lose their order. */
 void array_sort(void *array, size_t n, size_t size, int (*compare)(const void *, const void *));
 
 /* For array_sort and qsort: int64_t and double, the least first. */

@@ -13,6 +13,7 @@
 #include "doubt.h"
 #include "gap_view.h"
 #include "ns.h"
+#include "progress.h"
 #include "text.h"
 
 #define NOBODY SIZE_MAX
@@ -367,6 +368,7 @@ enum err_kind attribution_build(struct attribution *out, const struct device_tim
 	for (size_t i = 0; ok && i < d->n_gaps; i++) {
 		ok = explain(&g, d, &d->gaps[i], &out->gaps[i]);
 		out->n_gaps++;
+		progress_add(1);
 	}
 	for (size_t i = 0, at = 0; ok && i < out->n_gaps; i++) { /* the pool moves no more */
 		out->gaps[i].causes = out->pool + at;

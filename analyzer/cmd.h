@@ -26,6 +26,13 @@ int cmd_analyse(const struct run *run, const struct symbol_options *symbols, int
 void cmd_signals_start(void);
 void cmd_signals_restore(void);
 
+/* From now on how far long work is stands on standard error, if that is a terminal that can take a line back. */
+void cmd_progress_start(void);
+/* The command does no more than read. */
+void cmd_progress_read_only(void);
+/* Takes the line back: something else is printed. */
+void cmd_progress_clear(void);
+
 /* "gpushim: run.gst: byte 4176: record of 65535 bytes, 120 left", then what to try, if anything. Returns the exit status. */
 int cmd_fail(const struct error *e, const char *hint);
 

@@ -33,6 +33,7 @@ int cmd_fail(const struct error *e, const char *hint)
 {
 	char file[512], text[256];
 
+	cmd_progress_clear();
 	fputs("gpushim: ", stderr);
 	if (e->file[0])
 		fprintf(stderr, "%s: ", text_clean(file, sizeof(file), e->file, sizeof(file)));
@@ -63,6 +64,7 @@ int cmd_options(const struct option_set *set, int argc, char *argv[], void *valu
 
 void cmd_say_run(const struct run *run, int which)
 {
+	cmd_progress_clear();
 	if (run->count > 1 && which == RUN_LAST)
 		fprintf(stderr,
 			"gpushim: there are %d runs here; this is the last, number %d (--run N or --run all for others)\n",
@@ -110,6 +112,7 @@ int cmd_analyse(const struct run *run, const struct symbol_options *symbols,
 	if (summary_build(&summary, &timeline, &e)) {
 		status = cmd_fail(&e, NULL);
 	} else {
+		cmd_progress_clear();
 		status = use(&summary, arg);
 		summary_free(&summary);
 	}

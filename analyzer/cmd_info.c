@@ -32,8 +32,10 @@ int cmd_info(int argc, char *argv[])
 
 	if (status >= 0)
 		return status;
+	cmd_progress_read_only();
 	if (run_open_any(&run, argv + first, (size_t)(argc - first), o.run, &e))
 		return cmd_fail(&e, NULL);
+	cmd_progress_clear();
 	status = 0;
 	if (run.count > 1) {
 		report_runs(stdout, &run, &style);

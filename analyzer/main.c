@@ -78,6 +78,7 @@ int main(int argc, char *argv[])
 		return set_user_id();
 	setlocale(LC_CTYPE, "");
 	cmd_signals_start();
+	cmd_progress_start();
 	if (c)
 		return c->run(argc - 1, argv + 1);
 	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "progress.h"
 #include "reader_state.h"
 #include "reader_types.h"
 
@@ -98,6 +99,7 @@ static bool enter_segment(struct reader *r)
 	uint64_t byte;
 
 	r->bytes = reader_file_segment(&r->file, s->header.index, s->open && r->live, &r->room);
+	progress_add(GST_SEGMENT_BYTES);
 	if (r->bytes && r->room >= sizeof(s->header) && !reader_is_gone(r, &s->header, r->bytes)) {
 		r->offset = sizeof(s->header);
 		r->tid = s->header.tid;

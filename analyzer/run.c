@@ -4,6 +4,7 @@
 #include "alloc.h"
 #include "front.h"
 #include "host_match.h"
+#include "progress.h"
 #include "run_files.h"
 
 #include <stdlib.h>
@@ -61,6 +62,8 @@ static int by_begin(const void *a, const void *b)
 
 /* ---- files -> runs ---------------------------------------------------------------------------------- */
 
+#define PASSES 2 /* over a file */
+
 static enum err_kind decode(struct run_file *f, int64_t now_ns, struct error *e)
 {
 	return f->trace ? ERR_NONE : trace_open(&f->trace, f->path, now_ns, e);
@@ -70,7 +73,11 @@ static enum err_kind decode(struct run_file *f, int64_t now_ns, struct error *e)
 static enum err_kind decode_without_id(struct run_files *files, int64_t now_ns, struct error *e)
 {
 	enum err_kind kind = ERR_NONE;
+	uint64_t bytes = 0;
 
+	for (size_t i = 0; i < files->n; i++)
+		bytes += files->at[i].header.run_id[0] ? 0 : PASSES * files->at[i].bytes;
+	progress_begin(PROGRESS_READ, bytes);
 	for (size_t i = 0; i < files->n && !kind; i++)
 		if (!files->at[i].header.run_id[0])
 			kind = decode(&files->at[i], now_ns, e);
@@ -135,6 +142,9 @@ static enum err_kind take(struct run *out, struct run_files *files, const int *r
 	out->traces = array_new(files->n, sizeof(*out->traces));
 	if (!out->traces)
 		return no_memory(e);
+	for (size_t i = 0; i < files->n; i++)
+		if ((chosen == RUN_ALL || run_of[i] == chosen) && !files->at[i].trace)
+			progress_more(PASSES * files->at[i].bytes);
 	for (size_t i = 0; i < files->n; i++) {
 		enum err_kind kind;
 
@@ -193,6 +203,7 @@ static enum err_kind take_hosts(struct run *out, struct run_files *files, int ch
 
 		if (chosen != RUN_ALL && !may_have_watched(out, &h->header))
 			continue;
+		progress_more(PASSES * h->bytes);
 		kind = host_trace_open(&h->trace, h->path, now_ns, e);
 		if (kind && !run_files_without_host(files, h->path, unsaid ? "" : out->listed[chosen].id, e))
 			return e->kind;

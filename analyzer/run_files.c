@@ -72,7 +72,11 @@ static enum err_kind add_host(struct run_files *files, const char *path, const s
 	if (!array_room(files->hosts, files->n_hosts, files->hosts_cap))
 		return no_memory(e);
 	h = &files->hosts[files->n_hosts];
-	*h = (struct run_host){ .path = strdup(path), .header = *header, .dev = st->st_dev, .ino = st->st_ino };
+	*h = (struct run_host){ .path = strdup(path),
+				.header = *header,
+				.bytes = (uint64_t)st->st_size,
+				.dev = st->st_dev,
+				.ino = st->st_ino };
 	if (!h->path)
 		return no_memory(e);
 	files->n_hosts++;
@@ -87,7 +91,11 @@ static enum err_kind add_process(struct run_files *files, const char *path, cons
 	if (!array_room(files->at, files->n, files->cap))
 		return no_memory(e);
 	f = &files->at[files->n];
-	*f = (struct run_file){ .path = strdup(path), .header = *header, .dev = st->st_dev, .ino = st->st_ino };
+	*f = (struct run_file){ .path = strdup(path),
+				.header = *header,
+				.bytes = (uint64_t)st->st_size,
+				.dev = st->st_dev,
+				.ino = st->st_ino };
 	if (!f->path)
 		return no_memory(e);
 	f->to_wall_ns = to_wall(files, header);

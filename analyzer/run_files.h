@@ -12,6 +12,7 @@ struct run_file {
 	struct gst_file_header header;
 	struct trace *trace; /* NULL until it is needed */
 	int64_t to_wall_ns;  /* added to its CLOCK_MONOTONIC it gives the time of day: the only time that machines and boots share */
+	uint64_t bytes; /* when it was listed */
 	dev_t dev;
 	ino_t ino;
 };
@@ -20,6 +21,7 @@ struct run_host { /* a file of host probes */
 	char *path;
 	struct gst_file_header header;
 	struct host_trace *trace; /* NULL until it is needed */
+	uint64_t bytes;
 	dev_t dev;
 	ino_t ino;
 };

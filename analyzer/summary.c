@@ -8,6 +8,7 @@
 #include "alloc.h"
 #include "estimate_cause.h"
 #include "host_match.h"
+#include "progress.h"
 #include "text.h"
 #include "trace_measured.h"
 
@@ -254,19 +255,35 @@ static void add_recording(struct summary *s)
 	add_probes(s);
 }
 
+#define PARTS 3 /* threads, memory, steps */
+
+static uint64_t gaps_of(const struct timeline *tl)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < tl->n_devices; i++)
+		n += tl->devices[i].n_gaps;
+	return n;
+}
+
 enum err_kind summary_build(struct summary *out, const struct timeline *tl, struct error *e)
 {
 	enum err_kind kind;
 
 	*out = (struct summary){ .run = tl->run, .timeline = tl };
+	progress_begin(PROGRESS_PARTS, PARTS);
 	kind = threads_build(&out->threads, tl->run, e);
+	progress_add(1);
 	if (!kind)
 		kind = memory_build(&out->memory, tl->run, e);
+	progress_add(1);
 	out->threads.memory = &out->memory;
 	if (!kind)
 		kind = steps_build(&out->steps, tl->run, e);
 	if (!kind)
 		kind = range_stacks_build(&out->ranges, tl->run, &out->steps, e);
+	progress_add(1);
+	progress_begin(PROGRESS_CAUSES, gaps_of(tl));
 	if (!kind)
 		kind = add_devices(out, e);
 	if (!kind)

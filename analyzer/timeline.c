@@ -9,6 +9,7 @@
 #include "latency.h"
 #include "ns.h"
 #include "place.h"
+#include "progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,11 +33,39 @@ struct builder {
 	struct group *groups;
 	struct device_work *works; /* like groups */
 	size_t n_groups, cap_groups;
+	uint64_t calls; /* of all processes */
 };
 
 static enum err_kind no_memory(struct error *e)
 {
 	return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
+}
+
+/* ---- how far it is -------------------------------------------------------------------------------------- */
+
+/* The shares of the stage's time that its parts take, of which there is one for each process or device. */
+enum part {
+	PART_FACTS = 5,
+	PART_WORK = 20,
+	PART_BOUNDS = 20,
+	PART_GAPS = 5,
+	PART_PLACES = 40,
+	PART_DEPENDS = 5,
+	PART_ESTIMATE = 5
+};
+
+static uint64_t calls_of(const struct run *run)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < run->n_traces; i++)
+		n += run->traces[i]->n_calls;
+	return n;
+}
+
+static void part_done(const struct builder *b, enum part part, size_t of)
+{
+	progress_add(b->calls * part / 100 / of);
 }
 
 /* ---- which devices there are ------------------------------------------------------------------------ */
@@ -240,10 +269,13 @@ static enum err_kind build_device(struct device_timeline *out, const struct buil
 		if (b->run->traces[g->members[k].trace]->process_start_ns < out->process_start_ns)
 			out->process_start_ns = b->run->traces[g->members[k].trace]->process_start_ns;
 	kind = gaps_build(out, work, e);
+	part_done(b, PART_GAPS, b->n_groups);
 	if (!kind)
 		kind = place_ops(out, work, e);
+	part_done(b, PART_PLACES, b->n_groups);
 	if (!kind && (!depend_find(out, b->works, b->n_groups, i) || !set_latency(out, b, g) || !set_clock(out, b, g)))
 		kind = no_memory(e);
+	part_done(b, PART_DEPENDS, b->n_groups);
 	for (size_t k = 0; k < work->n; k++)
 		out->n_streams += work->streams[k].n > 0 && !work->streams[k].elsewhere;
 	return kind;
@@ -277,10 +309,13 @@ static int by_ordinal(const void *a, const void *b)
 
 static enum err_kind build_all(struct timeline *out, struct builder *b, struct error *e)
 {
-	enum err_kind kind = build_facts(b, e);
+	enum err_kind kind;
 
-	if (kind)
+	b->calls = calls_of(b->run);
+	progress_begin(PROGRESS_TIMELINE, b->calls);
+	if ((kind = build_facts(b, e)))
 		return kind;
+	part_done(b, PART_FACTS, 1);
 	if (!find_devices(b) || !add_carriers(b))
 		return no_memory(e);
 	array_sort(b->groups, b->n_groups, sizeof(*b->groups), by_ordinal);
@@ -290,8 +325,10 @@ static enum err_kind build_all(struct timeline *out, struct builder *b, struct e
 		return no_memory(e);
 	for (size_t i = 0; i < b->n_groups && !kind; i++)
 		kind = gather(&b->works[i], b, &b->groups[i], e);
+	part_done(b, PART_WORK, 1);
 	if (!kind)
 		kind = bounds_finish(b->works, b->n_groups, e);
+	part_done(b, PART_BOUNDS, 1);
 	for (size_t i = 0; i < b->n_groups && !kind; i++) {
 		out->n_devices++;
 		kind = build_device(&out->devices[i], b, i, e);
