@@ -105,7 +105,7 @@ def test_every_node_has_its_slice_and_name(recorder, tmp_path, case):
     assert kernels == sorted(op["name"] for op in truth(recorded)[0] if op["op"] == "kernel")
     copies = sorted(event["args"]["bytes"] for event in slices if event["cat"] != "kernel")
     assert copies == sorted(op["bytes"] for op in truth(recorded)[0] if op["op"] in ("memcpy", "memset"))
-    assert all(event["args"]["timing"] == "bounded" for event in slices)
+    assert not [event for event in slices if "error_us" in event["args"]], "none is said to be measured"
 
 
 @pytest.mark.parametrize("case, key", [("copies", "copy-h2d-pinned"), ("memsets", "memset")])
