@@ -13,6 +13,8 @@
 static enum err_kind (*const parts[])(struct html *h, struct error *e) = {
 	html_gaps,
 	html_report,
+	html_steps,
+	html_ranks,
 	html_lanes,
 	html_flame,
 };
