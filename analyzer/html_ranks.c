@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* html_ranks.c: the ranks beside each other: a row for each, a column for each step, or, where there are no steps, for equal pieces of time.
- * A step of one rank stands above the same of the others: they are counted, by no clock. */
+ * A step of one rank stands above the same of the others. Where they were not all seen from the same one on, clocks tell by how many they
+ * differ: those of ranks that are aligned; else they are counted from the first. */
 #include "html.h"
 
 #include <stdlib.h>
@@ -11,7 +12,9 @@
 
 #define MOST_COLUMNS 2000
 #define MOST_CELLS 400000
-#define SLICES 240 /* of time */
+#define SLICES 240    /* of time */
+#define MOST_SHIFT 16 /* steps that a rank may have begun later */
+#define LOOKED_AT 256 /* steps, to find out */
 
 struct cell {
 	int64_t begin_ns, end_ns; /* on the rank's own clock */
@@ -24,6 +27,7 @@ struct rows {
 	struct html *h;
 	const struct ranks *r;
 	size_t *row_of; /* 1 + row, by member; 0: it is no rank */
+	size_t *shift;  /* the column of its first step, by member, before stride */
 	size_t n, columns, stride;
 	bool steps;
 	struct cell *cells; /* row by row */
@@ -36,43 +40,116 @@ static const struct device_phases *phases_of(const struct rows *x, const struct 
 
 /* ---- the columns --------------------------------------------------------------------------------------------------------- */
 
+static bool is_step(const struct device_phases *of, size_t i)
+{
+	return of->steps[i].step->kind == STEP;
+}
+
+static int64_t step_begin(const struct rows *x, const struct rank_member *m, size_t i)
+{
+	return (int64_t)html_ns(x->h, m->clock, phases_of(x, m)->steps[i].step->begin_ns);
+}
+
+/* How far its steps lie from the other's, on the whole, if its first is the other's number `shift`. */
+static double distance(const struct rows *x, const struct rank_member *m, const struct rank_member *other, int shift)
+{
+	const size_t n = phases_of(x, m)->n_steps, n_other = phases_of(x, other)->n_steps;
+	size_t compared = 0;
+	double sum = 0;
+
+	for (size_t i = shift < 0 ? (size_t)-shift : 0; i < n && compared < LOOKED_AT; i++) {
+		size_t k = (size_t)((int64_t)i + shift);
+
+		if (k >= n_other)
+			break;
+		sum += (double)llabs(step_begin(x, m, i) - step_begin(x, other, k));
+		compared++;
+	}
+	return compared ? sum / (double)compared : (double)INT64_MAX;
+}
+
+static int best_shift(const struct rows *x, const struct rank_member *m, const struct rank_member *other)
+{
+	int best = 0;
+	double least = distance(x, m, other, 0);
+
+	for (int shift = -MOST_SHIFT; shift <= MOST_SHIFT; shift++) {
+		double d = distance(x, m, other, shift);
+
+		if (d < least) {
+			least = d;
+			best = shift;
+		}
+	}
+	return best;
+}
+
+/* Each rank's first column; how many there are. */
+static size_t set_shifts(struct rows *x, size_t reference)
+{
+	const struct rank_member *at = x->r->members;
+	size_t most = 0, least = SIZE_MAX;
+
+	for (size_t i = 0; i < x->r->n_members; i++) {
+		int shift = x->row_of[i] && x->r->aligned ? best_shift(x, &at[i], &at[reference]) : 0;
+
+		if (!x->row_of[i])
+			continue;
+		x->shift[i] = (size_t)(MOST_SHIFT + shift);
+		least = x->shift[i] < least ? x->shift[i] : least;
+		if (x->shift[i] + phases_of(x, &at[i])->usual.n > most)
+			most = x->shift[i] + phases_of(x, &at[i])->usual.n;
+	}
+	for (size_t i = 0; i < x->r->n_members; i++)
+		x->shift[i] -= x->row_of[i] ? least : 0;
+	return most - least;
+}
+
 /* Steps, if each rank has some. */
 static void choose(struct rows *x)
 {
-	size_t most = 0, columns = MOST_COLUMNS;
+	size_t most = 0, columns = MOST_COLUMNS, reference = 0;
 
 	x->steps = true;
 	for (size_t i = 0; i < x->r->n_members; i++) {
+		size_t n = phases_of(x, &x->r->members[i])->usual.n;
+
 		if (!rank_is_one(&x->r->members[i]))
 			continue;
 		x->row_of[i] = ++x->n;
-		x->steps = x->steps && phases_of(x, &x->r->members[i])->usual.n;
-		if (phases_of(x, &x->r->members[i])->usual.n > most)
-			most = phases_of(x, &x->r->members[i])->usual.n;
+		x->steps = x->steps && n;
+		reference = n > most ? i : reference;
+		most = n > most ? n : most;
 	}
+	x->steps = x->steps && x->n;
+	if (x->steps)
+		most = set_shifts(x, reference);
 	if (x->n * columns > MOST_CELLS)
 		columns = MOST_CELLS / x->n ? MOST_CELLS / x->n : 1;
-	x->stride = x->steps && most ? (most + columns - 1) / columns : 1;
+	x->stride = x->steps ? (most + columns - 1) / columns : 1;
 	x->columns = x->steps ? (most + x->stride - 1) / x->stride : columns < SLICES ? columns : SLICES;
 }
 
-static void set_steps(const struct rows *x, struct cell *row, const struct device_phases *of)
+static void set_steps(const struct rows *x, struct cell *row, const struct device_phases *of, size_t shift)
 {
-	size_t at = 0;
+	size_t at = shift, last = 0;
 
 	for (size_t i = 0; i < of->n_steps; i++) {
-		const struct step *step = of->steps[i].step;
+		const struct step_idle *step = &of->steps[i];
 		struct cell *c = &row[at / x->stride];
 
-		if (step->kind != STEP)
+		if (!is_step(of, i))
 			continue;
-		if (at++ % x->stride == 0)
-			c->begin_ns = step->begin_ns;
-		c->end_ns = step->end_ns;
-		c->idle_ns = sum64(c->idle_ns, of->steps[i].idle_ns);
+		if (!c->end_ns)
+			c->begin_ns = step->step->begin_ns;
+		c->end_ns = step->step->end_ns;
+		c->idle_ns = sum64(c->idle_ns, step->idle_ns);
+		last = at++ / x->stride;
 	}
-	for (at = at ? (at - 1) / x->stride + 1 : 0; at < x->columns; at++) /* it has fewer than others */
-		row[at].begin_ns = row[at].end_ns = at ? row[at - 1].end_ns : 0;
+	for (size_t i = 0; i < shift / x->stride; i++) /* those that it has not */
+		row[i].begin_ns = row[i].end_ns = row[shift / x->stride].begin_ns;
+	for (size_t i = last + 1; i < x->columns; i++)
+		row[i].begin_ns = row[i].end_ns = row[last].end_ns;
 }
 
 /* The slice of the page's time, on a rank's clock: as far from the device's begin as it is drawn there. */
@@ -199,12 +276,16 @@ static enum err_kind rows_json(const struct rows *x, struct error *e)
 
 enum err_kind html_ranks(struct html *h, struct error *e)
 {
-	struct rows x = { .h = h, .r = &h->s->ranks, .row_of = array_new(h->s->ranks.n_members, sizeof(size_t)) };
+	const size_t n = h->s->ranks.n_members;
+	struct rows x = {
+		.h = h, .r = &h->s->ranks, .row_of = array_new(n, sizeof(size_t)), .shift = array_new(n, sizeof(size_t))
+	};
 	enum err_kind kind = ERR_NONE;
 
-	if (!x.row_of)
-		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
-	choose(&x);
+	if (x.row_of && x.shift)
+		choose(&x);
+	else
+		kind = err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
 	if (x.n > 1) {
 		x.cells = array_new(x.n * x.columns, sizeof(*x.cells));
 		for (size_t i = 0; x.cells && i < x.r->n_members; i++) {
@@ -212,7 +293,7 @@ enum err_kind html_ranks(struct html *h, struct error *e)
 			struct cell *row = x.cells + (x.row_of[i] - 1) * x.columns;
 
 			if (x.row_of[i] && x.steps)
-				set_steps(&x, row, phases_of(&x, m));
+				set_steps(&x, row, phases_of(&x, m), x.shift[i]);
 			else if (x.row_of[i])
 				set_slices(&x, row, &h->s->devices[m->device], m->clock);
 		}
@@ -225,5 +306,6 @@ enum err_kind html_ranks(struct html *h, struct error *e)
 	}
 	free(x.cells);
 	free(x.row_of);
+	free(x.shift);
 	return kind;
 }
