@@ -11,6 +11,8 @@ scripts=(
 	data.js
 	bus.js
 	canvas.js
+	model.js
+	head.js
 	causes.js
 	timeline.js
 	steps.js

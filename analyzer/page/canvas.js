@@ -2,7 +2,7 @@
 /* canvas.js: a canvas that is as wide as its place and as sharp as the screen, and the one label beside the pointer. */
 "use strict";
 
-/* draw(g, width, height) in CSS pixels: when its size or the theme changes, and when the returned function is called (once a frame at most). */
+/* The canvas is as wide as the block that it is put into. draw(g, width, height) in CSS pixels: when its size or the theme changes, and when the returned function is called (once a frame at most). */
 gpushim.canvas = function (canvas, height, draw) {
 	const g = canvas.getContext("2d");
 	let width = 0, asked = false;
@@ -31,22 +31,17 @@ gpushim.canvas = function (canvas, height, draw) {
 	}
 
 	canvas.style.width = "100%";
+	canvas.style.display = "block";
 	new ResizeObserver(() => {
-		const now = Math.floor(canvas.parentElement.clientWidth - padding(canvas.parentElement));
+		const now = canvas.clientWidth;
 
 		if (now !== width) {
 			width = now;
 			ask();
 		}
-	}).observe(canvas.parentElement);
+	}).observe(canvas);
 	gpushim.on_theme(ask);
 	return ask;
-
-	function padding(element) {
-		const style = getComputedStyle(element);
-
-		return parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
-	}
 };
 
 (function () {

@@ -219,7 +219,7 @@ gpushim.make = function (tag, attributes, ...children) {
 		else if (value !== null && value !== undefined && value !== false)
 			element.setAttribute(name, value === true ? "" : value);
 	}
-	for (const child of children.flat())
+	for (const child of children.flat(Infinity))
 		if (child !== null && child !== undefined)
 			element.append(child);
 	return element;

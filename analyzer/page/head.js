@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* head.js: what was recorded, the answer in one sentence, one big bar for each device, and what to do first. */
+"use strict";
+
+(function () {
+	const make = gpushim.make, MOST_BARS = 16, BAR = 30;
+
+	/* What a device's time went to: { id, ns, words }, work first. */
+	function parts(d) {
+		const list = [{ id: "compute", ns: d.compute_ns - d.unresolved_ns }, { id: "unresolved", ns: d.unresolved_ns },
+			      { id: "comm", ns: d.comm_exposed_ns }, { id: "copy", ns: d.copy_exposed_ns - d.copy.memset }, { id: "memset", ns: d.copy.memset }];
+
+		return list.concat(gpushim.ranked(d.causes).map(c => ({ id: c[0], ns: c[1], idle: true }))).filter(p => p.ns > 0);
+	}
+
+	function bar(d, bus) {
+		const canvas = make("canvas", { class: "bar", role: "img", "aria-label": bar_words(d) }), list = parts(d);
+		let ends = [], width = 1;
+
+		gpushim.canvas(canvas, BAR, (g, w, h) => {
+			let at = 0;
+
+			width = w;
+			ends = [];
+			for (const p of list) {
+				const wide = p.ns / d.span_ns * w;
+
+				g.fillStyle = gpushim.fill(g, p.id);
+				g.fillRect(at, 0, Math.max(wide, 0.5), h);
+				if (wide > 3) {
+					g.fillStyle = gpushim.css("card");
+					g.fillRect(at + wide - 1, 0, 1, h);
+				}
+				ends.push(at += wide);
+			}
+			const idle = d.idle_ns / d.span_ns * w;
+			if (idle > 2) { /* a line above all that is idle */
+				g.fillStyle = gpushim.css("text");
+				g.fillRect(w - idle, h - 3, idle, 3);
+			}
+		});
+		const at = event => list[ends.findIndex(e => event.offsetX * width / canvas.clientWidth <= e)];
+
+		canvas.addEventListener("mousemove", event => {
+			const p = at(event), c = p && gpushim.class(p.id);
+
+			gpushim.tip(event, p && [(p.idle ? "idle: " : "") + (p.idle ? p.id : c.title), gpushim.duration(p.ns) + ", " + gpushim.percent(p.ns, d.span_ns) + " of the span" +
+				(p.idle ? ", " + gpushim.percent(p.ns, d.idle_ns) + " of idle" : "")].concat(p.idle ? [c.title] : []));
+		});
+		canvas.addEventListener("mouseleave", event => gpushim.tip(event, null));
+		canvas.addEventListener("click", event => {
+			const p = at(event);
+
+			if (p && p.idle)
+				bus.emit("cause", p.id);
+		});
+		return canvas;
+	}
+
+	function bar_words(d) {
+		return parts(d).map(p => p.id + " " + gpushim.percent(p.ns, d.span_ns)).join(", ");
+	}
+
+	function legend(devices) {
+		const t = gpushim.total(devices), list = parts(t);
+		const shown = list.filter(p => p.ns >= t.span_ns / 1000);
+
+		return make("ul", { class: "legend" }, shown.map(p => make("li", null, gpushim.swatch(p.id), make("b", null, p.id === "unresolved" ? "busy or idle" : p.id), " ",
+			make("span", { class: "dim" }, gpushim.percent(p.ns, t.span_ns)))));
+	}
+
+	/* ---- the answer ------------------------------------------------------------------------------------------- */
+
+	const because = id => gpushim.class(id).title.split(";")[0];
+
+	function idle_words(devices) {
+		const t = gpushim.total(devices), share = devices.map(d => d.span_ns > 0 ? d.idle_ns / d.span_ns : 0);
+		const low = gpushim.percent(Math.min(...share), 1), high = gpushim.percent(Math.max(...share), 1);
+
+		if (devices.length === 1)
+			return ["The device was idle ", make("strong", { id: "idle" }, gpushim.percent(t.idle_ns, t.span_ns)), " of " + gpushim.duration(t.span_ns)];
+		return ["The " + devices.length + " devices were idle ", make("strong", { id: "idle" }, gpushim.percent(t.idle_ns, t.span_ns)), " of their time (" + low + " to " + high + ")"];
+	}
+
+	/* What others waited for is busy time, and no less lost. */
+	function wait_words(t) {
+		const wait = t.comm["comm-wait"];
+
+		return wait >= t.span_ns / 20 ? [", and for ", make("strong", null, gpushim.percent(wait, t.span_ns)), " they waited for the last rank of a collective"] : [];
+	}
+
+	function answer(devices) {
+		const t = gpushim.total(devices), ranked = gpushim.ranked(t.causes);
+
+		if (!devices.length)
+			return make("p", { class: "answer" }, "No device work was recorded.");
+		const top = ranked[0];
+		const why = !top || t.idle_ns < t.span_ns / 1000 ? [] : top[0] === "unexplained" ? ["; of most of that nothing is proven"]
+			: [", mostly because ", make("strong", null, because(top[0])), " (" + top[0] + ", " + gpushim.percent(top[1], t.idle_ns) + " of idle)"];
+
+		return make("p", { class: "answer" }, idle_words(devices), why, wait_words(t), ".");
+	}
+
+	function first_advice() {
+		const a = gpushim.advice()[0];
+
+		if (!a)
+			return null;
+		const gain = gpushim.gain(a);
+
+		return make("p", { class: "first" }, make("b", null, "Do first: "), a.text, ". ", make("span", { class: "gain" }, gain.faster), make("span", { class: "dim" }, "; " + gain.then + "."));
+	}
+
+	function rows(devices, bus) {
+		const shown = devices.slice(0, MOST_BARS);
+		const several = devices.length > 1;
+
+		return make("div", { class: several ? "bars several" : "bars" }, shown.map(d => make("div", { class: "bar-row" },
+			make("div", { class: "bar-name" }, "device " + d.device + (d.rank >= 0 && several ? " · rank " + d.rank : ""), make("span", { class: "dim" }, " " + d.name)),
+			make("div", { class: "bar-place" }, bar(d, bus)),
+			make("div", { class: "bar-idle" }, "idle " + gpushim.percent(d.idle_ns, d.span_ns)))),
+		devices.length > MOST_BARS ? make("p", { class: "dim" }, "and " + (devices.length - MOST_BARS) + " more devices") : null);
+	}
+
+	gpushim.panel({
+		id: "answer", order: 0, place: "head",
+		make(section, data, bus) {
+			const devices = data.report.devices;
+			const theme = make("button", { type: "button", id: "theme", title: "light or dark", "aria-label": "light or dark", onclick: gpushim.theme_toggle }, "◐");
+
+			section.append(make("div", { class: "title" }, make("h1", null, data.title || "gpushim"), theme),
+				       make("p", { class: "dim subtitle" }, data.subtitle), answer(devices));
+			if (!devices.length)
+				return;
+			section.append(rows(devices, bus), legend(devices));
+			section.append(...[first_advice()].filter(Boolean));
+		},
+	});
+})();
