@@ -124,6 +124,7 @@ struct report_style cmd_style(int fd)
 {
 	struct report_style style = { .columns = 80 };
 	const char *columns = getenv("COLUMNS"), *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+	const char *deep = getenv("COLORTERM");
 	bool terminal = isatty(fd);
 	struct winsize size;
 
@@ -132,6 +133,7 @@ struct report_style cmd_style(int fd)
 	else if (terminal && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
 		style.columns = size.ws_col;
 	style.columns = style.columns < 80 ? 80 : style.columns > 140 ? 140 : style.columns;
+	style.many_colours = (term && strstr(term, "256color")) || (deep && *deep);
 	style.colour = terminal && !(no_colour && *no_colour) && !(term && strcmp(term, "dumb") == 0);
 	style.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	return style;

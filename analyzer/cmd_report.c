@@ -9,7 +9,7 @@
 #define NO_NUMBER SIZE_MAX
 
 struct report_opts {
-	bool json, steps;
+	bool json, steps, full, advice, trust;
 	size_t why, top;
 	const char *html;
 	int run;
@@ -17,15 +17,20 @@ struct report_opts {
 };
 
 static const struct option_row rows[] = {
+	{ "full", 'f', OPT_FLAG, offsetof(struct report_opts, full), NULL,
+	  "all of it, not only what fits one screen: each kind of copy, every cause, more call sites and gaps", 0, 0 },
+	{ "advice", 'a', OPT_FLAG, offsetof(struct report_opts, advice), NULL,
+	  "what to do, in full: why, by which evidence, what bounds it then", 0, 0 },
+	{ "trust", 't', OPT_FLAG, offsetof(struct report_opts, trust), NULL,
+	  "how far to trust the report, in full: losses, bounds, what was not recorded, our own cost", 0, 0 },
 	{ "json", 'j', OPT_FLAG, offsetof(struct report_opts, json), NULL,
 	  "everything, for programs (schema gpushim.report/1)", 0, 0 },
 	{ "html", 'H', OPT_TEXT, offsetof(struct report_opts, html), "FILE",
 	  "a page that a browser shows, one file without any other", 0, 0 },
 	{ "why", 'w', OPT_COUNT, offsetof(struct report_opts, why), "N", "the whole story of gap N", 0, OPTION_ANY },
-	{ "steps", 's', OPT_FLAG, offsetof(struct report_opts, steps), NULL,
-	  "every step of the training loop, by the program's NVTX ranges", 0, 0 },
-	{ "top", 'n', OPT_COUNT, offsetof(struct report_opts, top), "N", "list the N longest gaps (6; with --json all)",
-	  0, OPTION_ANY },
+	{ "steps", 's', OPT_FLAG, offsetof(struct report_opts, steps), NULL, "every step of the training loop", 0, 0 },
+	{ "top", 'n', OPT_COUNT, offsetof(struct report_opts, top), "N",
+	  "list the N longest gaps (5; with --full 8, with --json all)", 0, OPTION_ANY },
 	{ "symbols", 'S', OPT_TEXT, offsetof(struct report_opts, symbols.folder), "DIR",
 	  "look for debug files there before /usr/lib/debug: DIR/.build-id/ab/cdef.debug", 0, 0 },
 	{ "debuginfod", 'd', OPT_FLAG, offsetof(struct report_opts, symbols.debuginfod), NULL,
@@ -59,22 +64,26 @@ static int html(const struct summary *s, const char *path)
 static int print(const struct summary *s, const void *arg)
 {
 	const struct report_opts *o = arg;
-	const struct report_style style = cmd_style(STDOUT_FILENO);
+	struct report_style style = cmd_style(STDOUT_FILENO);
+	size_t usual = o->full ? REPORT_GAPS_FULL : REPORT_GAPS;
 	struct error e;
 	enum err_kind kind;
 
 	if (o->html)
 		return html(s, o->html);
-	if (o->steps) {
-		report_steps(stdout, s, &style);
+	style.full = o->full;
+	if (o->steps || o->trust) {
+		(o->steps ? report_steps : report_trust_page)(stdout, s, &style);
 		return 0;
 	}
 	if (o->json)
 		kind = report_json(stdout, s, o->top == NO_NUMBER ? REPORT_ALL : o->top, &e);
 	else if (o->why != NO_NUMBER)
 		kind = report_why(stdout, s, &style, o->why, &e);
+	else if (o->advice)
+		kind = report_advice_page(stdout, s, &style, &e);
 	else
-		kind = report_text(stdout, s, &style, o->top == NO_NUMBER ? REPORT_GAPS : o->top, &e);
+		kind = report_text(stdout, s, &style, o->top == NO_NUMBER ? usual : o->top, &e);
 	return kind ? cmd_fail(&e, NULL) : 0;
 }
 

@@ -8,17 +8,23 @@
 #include "summary.h"
 
 #define REPORT_ALL SIZE_MAX
-#define REPORT_GAPS 6 /* the longest gaps that fit one screen with the rest */
+#define REPORT_GAPS 5 /* the longest gaps that fit one screen with the rest */
+#define REPORT_GAPS_FULL 8
 
 struct report_style {
 	unsigned columns; /* at least 80 */
 	bool colour;
+	bool many_colours; /* 256 of them: those that read well on light and on dark */
 	bool utf8;
+	bool full; /* all there is to say; else what fits one screen, and which option has the rest */
 };
 
 /* top: the longest gaps to list, REPORT_ALL for every one. */
 enum err_kind report_json(FILE *out, const struct summary *s, size_t top, struct error *e);
 enum err_kind report_text(FILE *out, const struct summary *s, const struct report_style *style, size_t top, struct error *e);
+/* What to do, in full; how far to trust it all, in full: pages of their own. */
+enum err_kind report_advice_page(FILE *out, const struct summary *s, const struct report_style *style, struct error *e);
+void report_trust_page(FILE *out, const struct summary *s, const struct report_style *style);
 /* The whole story of one gap. ERR_USAGE where there is no such gap. */
 enum err_kind report_why(FILE *out, const struct summary *s, const struct report_style *style, size_t number, struct error *e);
 /* Each step of each device, one a line. */

@@ -8,7 +8,8 @@
 #include "ns.h"
 #include "text.h"
 
-#define ADVICE_ROWS 5
+#define ADVICE_ROWS 4  /* of one screen … */
+#define ADVICE_LINES 2 /* … in so many lines each */
 #define EVIDENCE_ROWS 1
 
 /* Devices of one run mostly have the same trouble: the worst is told, the others are counted. */
@@ -29,6 +30,12 @@ static bool was_said(const struct advices *list, size_t i)
 	return false;
 }
 
+/* Is most of what it could win back inferred, not observed? */
+static bool is_inferred(const struct advice *a)
+{
+	return a->observed_ns < (a->lost_ns + a->likely_ns) / 10 * 9;
+}
+
 /* "at most 96.3 % faster; then compute 1.44 s" */
 static void gain(const struct page *p, const struct summary *s, const struct advice *a, size_t n_others)
 {
@@ -42,8 +49,7 @@ static void gain(const struct page *p, const struct summary *s, const struct adv
 	else
 		snprintf(faster, sizeof(faster), "%.1f times as fast", 1 + a->ceiling);
 	snprintf(line, sizeof(line), "%sat most %s%s; then %s bounds it, %s", on, faster,
-		 a->observed_ns < (a->lost_ns + a->likely_ns) / 10 * 9 ? " (inferred)" : "", a->next,
-		 text_duration(next, a->next_ns));
+		 is_inferred(a) ? " (inferred)" : "", a->next, text_duration(next, a->next_ns));
 	fputs("  ", p->out);
 	page_ink(p, INK_CAUSE, "%s", advice_name(a));
 	fputs("  ", p->out);
@@ -66,31 +72,80 @@ static void row(const struct page *p, const struct summary *s, const struct advi
 	}
 }
 
-enum err_kind report_advice(const struct page *p, const struct summary *s, struct error *e)
+/* "  76.8 %  more-workers: prefetch two batches each, do less for each batch" */
+static void short_row(const struct page *p, const struct summary *s, const struct advice *a, size_t n_others)
 {
-	struct advices list;
-	enum err_kind kind = advices_build(&list, s, e);
+	char faster[32], on[48] = "", line[1200];
+	unsigned at;
+
+	if (s->n_devices > 1)
+		snprintf(on, sizeof(on), " on device %u%s", s->devices[a->device].number,
+			 n_others ? " and others" : "");
+	if (a->ceiling < 1)
+		snprintf(faster, sizeof(faster), "%.1f %%", 100 * a->ceiling);
+	else
+		snprintf(faster, sizeof(faster), "%.1f times", 1 + a->ceiling);
+	snprintf(line, sizeof(line), "%s%s: %s", on, is_inferred(a) ? " (inferred)" : "", a->what);
+	at = (unsigned)fprintf(p->out, "  %10s  ", faster) + (unsigned)strlen(advice_name(a));
+	page_ink(p, INK_CAUSE, "%s", advice_name(a));
+	if (line[0] == ' ') {
+		fputc(' ', p->out);
+		at++;
+	}
+	page_wrap_lines(p, INK_PLAIN, at, 14, ADVICE_LINES, line + (line[0] == ' '));
+}
+
+static void title(const struct page *p, size_t n)
+{
+	page_ink(p, INK_TITLE, "what to do");
+	if (!n)
+		page_ink(p, INK_DIM, "  nothing: no loss is a hundredth of the time\n");
+	else if (p->style->full)
+		page_ink(p, INK_DIM, "  and what it can give at most\n");
+	else
+		page_ink(p, INK_DIM, "  and how much faster it can be then at most; why: --advice\n");
+}
+
+static enum err_kind list(const struct page *p, const struct summary *s, struct error *e)
+{
+	struct advices all;
+	enum err_kind kind = advices_build(&all, s, e);
 	size_t shown = 0, left = 0;
 
 	if (kind)
 		return kind;
-	page_ink(p, INK_TITLE, "\nwhat to do");
-	if (!list.n)
-		page_ink(p, INK_DIM, "  nothing: no loss is a hundredth of the time\n");
-	else
-		page_ink(p, INK_DIM, "  and what it can give at most\n");
-	for (size_t i = 0; i < list.n; i++) {
-		if (was_said(&list, i))
+	title(p, all.n);
+	for (size_t i = 0; i < all.n; i++) {
+		if (was_said(&all, i))
 			continue;
-		if (shown == ADVICE_ROWS) {
+		if (shown == ADVICE_ROWS && !p->style->full) {
 			left++;
 			continue;
 		}
-		row(p, s, &list.at[i], others(&list, i));
+		(p->style->full ? row : short_row)(p, s, &all.at[i], others(&all, i));
 		shown++;
 	}
 	if (left)
-		page_ink(p, INK_DIM, "  and %zu more: --json\n", left);
-	advices_free(&list);
+		page_ink(p, INK_DIM, "  and %zu more: --advice\n", left);
+	advices_free(&all);
 	return ERR_NONE;
+}
+
+enum err_kind report_advice(const struct page *p, const struct summary *s, struct error *e)
+{
+	fputc('\n', p->out);
+	return list(p, s, e);
+}
+
+enum err_kind report_advice_page(FILE *out, const struct summary *s, const struct report_style *style, struct error *e)
+{
+	struct report_style full = *style;
+	const struct page p = { out, &full };
+
+	full.full = true;
+	if (!s->n_devices) {
+		fputs("no device work was recorded: there is nothing to advise\n", out);
+		return ERR_NONE;
+	}
+	return list(&p, s, e);
 }

@@ -9,6 +9,9 @@
 #define LABEL 19 /* columns of a row's name */
 #define NUMBERS 31
 #define EACH_DEVICE 2 /* up to so many devices, each gets its own table */
+#define ROWS 16       /* of one screen: devices … */
+#define CAUSES 5      /* … and causes of a device that is alone, */
+#define CAUSES_EACH 4 /* or of each */
 
 static unsigned bar_width(const struct page *p)
 {
@@ -46,38 +49,74 @@ static void communication(const struct page *p, const struct totals *t)
 	row_if(p, INK_COMM, "  unsplit", split ? t->comm - split : 0, t->span);
 }
 
+/* Each kind; of one screen all in one row, unless there is one kind anyway. */
+static void copies(const struct page *p, const struct totals *t)
+{
+	const struct {
+		const char *name;
+		int64_t ns;
+	} kinds[] = { { "copy h2d pageable", t->h2d_pageable },
+		      { "copy h2d pinned", t->h2d_pinned },
+		      { "copy d2h", t->d2h },
+		      { "copy d2d", t->d2d },
+		      { "copy peer", t->peer },
+		      { "memset", t->memset } };
+	const size_t n = sizeof(kinds) / sizeof(kinds[0]);
+	int64_t all = 0;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		all = sum64(all, kinds[i].ns);
+		shown += kinds[i].ns != 0;
+	}
+	if (!p->style->full && shown > 1)
+		row(p, INK_COPY, "copies, memsets", all, t->span, 0);
+	else
+		for (size_t i = 0; i < n; i++)
+			row_if(p, INK_COPY, kinds[i].name, kinds[i].ns, t->span);
+}
+
 static void partition(const struct page *p, const struct totals *t)
 {
 	row(p, INK_COMPUTE, "compute", t->compute, t->span, 0);
 	communication(p, t);
-	row_if(p, INK_COPY, "copy h2d pageable", t->h2d_pageable, t->span);
-	row_if(p, INK_COPY, "copy h2d pinned", t->h2d_pinned, t->span);
-	row_if(p, INK_COPY, "copy d2h", t->d2h, t->span);
-	row_if(p, INK_COPY, "copy d2d", t->d2d, t->span);
-	row_if(p, INK_COPY, "copy peer", t->peer, t->span);
-	row_if(p, INK_COPY, "memset", t->memset, t->span);
+	copies(p, t);
 	row(p, INK_IDLE, "idle", t->idle, t->span, 0);
 }
 
-static void cause_rows(const struct page *p, const struct totals *t)
+/* Those that do not fit. A row less is won only by two. */
+static void other_causes(const struct page *p, const struct totals *t, const enum cause_id *order, int n)
+{
+	int64_t ns = 0;
+	char name[32];
+
+	for (int i = 0; i < n; i++)
+		ns = sum64(ns, t->causes[order[i]]);
+	snprintf(name, sizeof(name), "%d more", n);
+	row(p, INK_DIM, name, ns, t->span, t->idle);
+}
+
+static void cause_rows(const struct page *p, const struct totals *t, int most)
 {
 	enum cause_id order[CAUSE_COUNT];
-	int n = totals_rank(t->causes, order);
+	int n = totals_rank(t->causes, order), shown = p->style->full || n <= most + 1 ? n : most;
 
 	if (!n)
 		return;
 	fputc('\n', p->out);
 	page_ink(p, INK_TITLE, "  %-*s", (int)(LABEL + bar_width(p)), "why idle");
 	page_ink(p, INK_DIM, " %10s %9s %9s\n", "time", "of span", "of idle");
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < shown; i++)
 		row(p, order[i] == CAUSE_unexplained ? INK_DIM : INK_CAUSE, cause_name(order[i]), t->causes[order[i]],
 		    t->span, t->idle);
+	if (n > shown)
+		other_causes(p, t, order + shown, n - shown);
 }
 
 /* ---- what bursts say -------------------------------------------------------------------------------- */
 
 struct guess { /* of one device's unresolved time, or of several devices' */
-	int64_t unresolved_ns, idle_ns, low_ns, high_ns, causes[CAUSE_COUNT];
+	int64_t span_ns, unresolved_ns, idle_ns, low_ns, high_ns, causes[CAUSE_COUNT];
 	uint64_t bursts;
 	bool measured; /* on one of them at least; of the others the interval holds all there is */
 };
@@ -88,6 +127,7 @@ static void guess_add(struct guess *g, const struct summary_device *d)
 
 	if (!e->made)
 		return;
+	g->span_ns = sum64(g->span_ns, d->span_ns);
 	g->unresolved_ns = sum64(g->unresolved_ns, d->timeline->unresolved_ns);
 	g->idle_ns = sum64(g->idle_ns, e->unresolved.ns);
 	g->low_ns = sum64(g->low_ns, e->unresolved.low_ns);
@@ -98,13 +138,13 @@ static void guess_add(struct guess *g, const struct summary_device *d)
 		g->causes[i] = sum64(g->causes[i], d->unresolved_causes[i]);
 }
 
-/* What bursts say of the time that is not proven either way, beside what is. */
+/* What bursts say of the time that is not proven either way, beside what is. A hundredth of the time has no place on one screen. */
 static void guess_line(const struct page *p, const struct guess *g)
 {
 	char unresolved[TEXT_SHORT], idle[TEXT_SHORT], low[TEXT_SHORT], high[TEXT_SHORT], line[512];
 	size_t used;
 
-	if (!g->unresolved_ns)
+	if (!g->unresolved_ns || (!p->style->full && g->unresolved_ns < g->span_ns / 100))
 		return;
 	text_duration(unresolved, g->unresolved_ns);
 	if (!g->measured) {
@@ -175,7 +215,7 @@ static void few_devices(const struct page *p, const struct summary *s)
 		device_title(p, &s->devices[i]);
 		totals_add(&one, &s->devices[i]);
 		partition(p, &one);
-		cause_rows(p, &one);
+		cause_rows(p, &one, s->n_devices == 1 ? CAUSES : CAUSES_EACH);
 		guess_add(&guess, &s->devices[i]);
 		guess_line(p, &guess);
 	}
@@ -191,10 +231,13 @@ static void many_devices(const struct page *p, const struct summary *s, const st
 	page_ink(p, INK_TITLE, "  %-*s", (int)(LABEL + bar_width(p)), "devices");
 	page_ink(p, INK_DIM, " %10s %9s%s\n", "span", "idle", guess.measured ? "    likely" : "");
 	for (size_t i = 0; i < s->n_devices; i++)
-		device_row(p, &s->devices[i], guess.measured);
+		if (p->style->full || s->n_devices <= ROWS + 1 || i < ROWS)
+			device_row(p, &s->devices[i], guess.measured);
+	if (!p->style->full && s->n_devices > ROWS + 1)
+		page_ink(p, INK_DIM, "  and %zu more: --full\n", s->n_devices - ROWS);
 	page_ink(p, INK_TITLE, "\nall %zu devices\n", s->n_devices);
 	partition(p, all);
-	cause_rows(p, all);
+	cause_rows(p, all, CAUSES);
 	guess_line(p, &guess);
 }
 

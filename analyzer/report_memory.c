@@ -249,6 +249,52 @@ static void device(const struct page *p, const struct summary *s, const struct m
 		    plural(d->retries));
 }
 
+/* ---- of one screen ------------------------------------------------------------------------------------------------------ */
+
+/* "device 0: 10.2 MiB allocated at most, 10.2 MiB reserved of 16.0 GiB" */
+static void device_line(const struct page *p, const struct summary *s, const struct memory_device *d, const char *label)
+{
+	char allocated[TEXT_SHORT], reserved[TEXT_SHORT], total[TEXT_SHORT], of[64] = "", refused[64] = "", line[320];
+
+	if (d->device.memory_bytes)
+		snprintf(of, sizeof(of), " of %s", text_bytes(total, d->device.memory_bytes));
+	if (d->out_of_memory)
+		snprintf(refused, sizeof(refused), "; out of memory %" PRIu64 " time%s: --full",
+			 (uint64_t)d->out_of_memory, plural(d->out_of_memory));
+	snprintf(line, sizeof(line), "device %u: allocated at most %s, reserved %s%s%s", report_memory_number(s, d),
+		 text_bytes(allocated, d->peak_allocated), text_bytes(reserved, d->peak_reserved), of, refused);
+	page_ink(p, INK_TITLE, "%-8s", label);
+	page_wrap_lines(p, d->out_of_memory ? INK_WARN : INK_PLAIN, 8, 8, 2, line);
+}
+
+/* Those that were refused something first, then those with most. */
+static const struct memory_device *worst_of(const struct memory *m, const struct memory_device *beside)
+{
+	const struct memory_device *worst = NULL;
+
+	for (size_t i = 0; i < m->n_devices; i++) {
+		const struct memory_device *d = &m->devices[i];
+
+		if (d == beside || !(d->peak_reserved || d->out_of_memory))
+			continue;
+		if (!worst || (d->out_of_memory != worst->out_of_memory ? d->out_of_memory > worst->out_of_memory
+									: d->peak_reserved > worst->peak_reserved))
+			worst = d;
+	}
+	return worst;
+}
+
+static void few_lines(const struct page *p, const struct summary *s, size_t n)
+{
+	const struct memory_device *worst = worst_of(&s->memory, NULL);
+
+	device_line(p, s, worst, "memory");
+	if (n == 2)
+		device_line(p, s, worst_of(&s->memory, worst), "");
+	else if (n > 2)
+		say(p, INK_DIM, 8, "and %zu more devices: --full", n - 1);
+}
+
 void report_memory(const struct page *p, const struct summary *s)
 {
 	const struct memory *m = &s->memory;
@@ -258,6 +304,10 @@ void report_memory(const struct page *p, const struct summary *s)
 		n += m->devices[i].peak_reserved || m->devices[i].out_of_memory;
 	if (!n)
 		return;
+	if (!p->style->full) {
+		few_lines(p, s, n);
+		return;
+	}
 	page_ink(p, INK_TITLE, "\nmemory\n");
 	for (size_t i = 0, shown = 0; i < m->n_devices && shown < DEVICES; i++) {
 		if (!m->devices[i].peak_reserved && !m->devices[i].out_of_memory)

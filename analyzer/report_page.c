@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report_page.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
@@ -13,12 +14,25 @@ static const char *const escapes[] = {
 	[INK_IDLE] = "\033[33m",    [INK_CAUSE] = "\033[33m", [INK_WARN] = "\033[31m",
 };
 
+/* Of 256 colours: each has a contrast of 3.7 and more against white and against black, and those who see few colours can tell them apart. */
+static const char *const rich[] = {
+	[INK_PLAIN] = "",
+	[INK_TITLE] = "\033[1m",
+	[INK_DIM] = "\033[2m",
+	[INK_COMPUTE] = "\033[38;5;29m",
+	[INK_COMM] = "\033[38;5;133m",
+	[INK_COPY] = "\033[38;5;31m",
+	[INK_IDLE] = "\033[38;5;166m",
+	[INK_CAUSE] = "\033[38;5;166m",
+	[INK_WARN] = "\033[1;38;5;160m",
+};
+
 static bool begin(const struct page *p, enum ink ink)
 {
 	bool coloured = p->style->colour && ink != INK_PLAIN;
 
 	if (coloured)
-		fputs(escapes[ink], p->out);
+		fputs(p->style->many_colours ? rich[ink] : escapes[ink], p->out);
 	return coloured;
 }
 
@@ -100,20 +114,38 @@ static size_t word_at(const char *s, unsigned *columns)
 	return bytes;
 }
 
-void page_wrap(const struct page *p, enum ink ink, unsigned at, unsigned indent, const char *text)
+/* Does all of it fit what is left of this line? */
+static bool fits(const char *text, unsigned room)
 {
-	unsigned columns, column = at;
+	return text_columns(text) <= room;
+}
+
+void page_wrap_lines(const struct page *p, enum ink ink, unsigned at, unsigned indent, unsigned lines, const char *text)
+{
+	unsigned columns, column = at, line = 1;
 	bool coloured = begin(p, ink), fresh = true;
 
 	while (*text) {
 		size_t bytes = word_at(text, &columns);
+		unsigned room = p->style->columns > column ? p->style->columns - column : 0;
 
-		if (!fresh && column + 1 + columns > p->style->columns) {
+		if (line == lines && columns + !fresh + 4 > room && !fits(text, fresh ? room : room - (room > 0))) {
+			char clean[256];
+
+			if (fresh) /* one long word: a path */
+				fputs(text_clean(clean, sizeof(clean), text, room > 4 ? room : 4), p->out);
+			else
+				fputs(" ...", p->out);
+			break;
+		}
+		if (!fresh && columns + 1 > room) {
 			end(p, coloured);
 			fprintf(p->out, "\n%*s", (int)indent, "");
 			begin(p, ink);
 			column = indent;
 			fresh = true;
+			line++;
+			continue;
 		}
 		fprintf(p->out, "%s%.*s", fresh ? "" : " ", (int)bytes, text);
 		column += columns + !fresh;
@@ -124,4 +156,9 @@ void page_wrap(const struct page *p, enum ink ink, unsigned at, unsigned indent,
 	}
 	end(p, coloured);
 	fputc('\n', p->out);
+}
+
+void page_wrap(const struct page *p, enum ink ink, unsigned at, unsigned indent, const char *text)
+{
+	page_wrap_lines(p, ink, at, indent, UINT_MAX, text);
 }

@@ -23,5 +23,8 @@ void page_bar(const struct page *p, enum ink ink, int64_t part, int64_t whole, u
 /* Four kinds of time side by side in one bar of width columns, each in its own ink and glyph. */
 void page_stack(const struct page *p, const int64_t parts[4], const enum ink inks[4], unsigned width);
 
+/* As page_wrap, in so many lines at the most: what is cut ends in "...". */
+void page_wrap_lines(const struct page *p, enum ink ink, unsigned at, unsigned indent, unsigned lines, const char *text);
+
 /* Clean text in lines of the page's width: the first goes on at column `at`, the others begin at column indent. */
 void page_wrap(const struct page *p, enum ink ink, unsigned at, unsigned indent, const char *text);

@@ -11,7 +11,9 @@
 #include "text.h"
 
 #define PATH_MAX_NAMES 64
-#define ROWS 8   /* phases that are listed */
+#define ROWS 8   /* phases that are listed; */
+#define FEW 3    /* … of one screen, */
+#define LINES 2  /* and devices on it whose steps are told of */
 #define CAUSES 2 /* … each with so many of its causes */
 #define LEAST 20 /* … that have more than one part in so many of its time */
 #define NAME 30
@@ -226,13 +228,33 @@ static bool only_outside(const struct all *all)
 	return all->n == 1 && all->at[0].node == PATH_NONE;
 }
 
+/* Has this device a line of its own? Of one screen with many devices only the one whose steps were idle longest. */
+static bool has_line(const struct page *p, const struct summary *s, size_t device)
+{
+	int64_t most = -1;
+	size_t idlest = 0;
+
+	if (p->style->full || s->n_devices <= LINES)
+		return true;
+	for (size_t i = 0; i < s->n_devices; i++) {
+		int64_t idle = s->devices[i].timeline->idle_ns;
+
+		if (s->devices[i].phases.n_steps && idle > most) {
+			most = idle;
+			idlest = i;
+		}
+	}
+	return device == idlest;
+}
+
 enum err_kind report_phases(const struct page *p, const struct summary *s, struct error *e)
 {
 	struct all all;
 	bool ok = add_up(&all, s), titled = false;
+	size_t rows = p->style->full ? ROWS : FEW;
 
 	for (size_t i = 0; ok && i < s->n_devices; i++) {
-		if (!s->devices[i].phases.n_steps)
+		if (!s->devices[i].phases.n_steps || !has_line(p, s, i))
 			continue;
 		if (!titled)
 			page_ink(p, INK_TITLE, "\nsteps and phases");
@@ -248,10 +270,11 @@ enum err_kind report_phases(const struct page *p, const struct summary *s, struc
 	if (ok && all.n && all.idle_ns && !only_outside(&all)) {
 		page_ink(p, INK_TITLE, "%s  %-*s", titled ? "" : "\n", NAME, "idle in phase");
 		page_ink(p, INK_DIM, " %9s %8s  %s\n", "time", "of idle", "mainly");
-		for (size_t i = 0; i < all.n && i < ROWS && all.at[i].idle_ns; i++)
+		for (size_t i = 0; i < all.n && i < rows && all.at[i].idle_ns; i++)
 			phase_row(p, s, &all.at[i], all.idle_ns);
-		if (all.n > ROWS)
-			fprintf(p->out, "  and %zu more: --json has them\n", all.n - ROWS);
+		if (all.n > rows)
+			page_ink(p, INK_DIM, "  and %zu more: %s\n", all.n - rows,
+				 p->style->full ? "--json has them" : "--full");
 	}
 	free(all.at);
 	return ok ? ERR_NONE : err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");

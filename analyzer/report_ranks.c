@@ -12,6 +12,7 @@
 #define HOST 12
 #define RANK 16 /* bytes */
 #define ROWS 16 /* ranks that are listed; of more, those that cost most */
+#define FEW 8   /* … of one screen */
 
 /* ---- the table ---------------------------------------------------------------------------------------- */
 
@@ -66,22 +67,23 @@ static void row(const struct page *p, const struct summary *s, const struct rank
 static bool table(const struct page *p, const struct summary *s, size_t n)
 {
 	const struct rank_member **order = array_new(n, sizeof(const struct rank_member *));
-	size_t at = 0;
+	size_t at = 0, rows = p->style->full ? ROWS : FEW;
 
 	if (!order)
 		return false;
 	for (size_t i = 0; i < s->ranks.n_members; i++)
 		if (rank_is_one(&s->ranks.members[i]))
 			order[at++] = &s->ranks.members[i];
-	qsort(order, n, sizeof(const struct rank_member *), n > ROWS ? by_cost : by_rank);
-	if (n > ROWS)
-		qsort(order, ROWS, sizeof(const struct rank_member *), by_rank);
+	qsort(order, n, sizeof(const struct rank_member *), n > rows ? by_cost : by_rank);
+	if (n > rows)
+		qsort(order, rows, sizeof(const struct rank_member *), by_rank);
 	page_ink(p, INK_DIM, "  %4s  %-*s %6s %9s %7s %7s %7s %7s %7s\n", "rank", HOST, "host", "device", "step",
 		 "compute", "waits", "moves", "idle", "last");
-	for (size_t i = 0; i < n && i < ROWS; i++)
+	for (size_t i = 0; i < n && i < rows; i++)
 		row(p, s, order[i]);
-	if (n > ROWS)
-		fprintf(p->out, "  and %zu more that the others wait less for: --json has them\n", n - ROWS);
+	if (n > rows)
+		fprintf(p->out, "  and %zu more that the others wait less for: %s\n", n - rows,
+			p->style->full ? "--json has them" : "--full");
 	free(order);
 	return true;
 }

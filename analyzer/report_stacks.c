@@ -12,6 +12,7 @@
 #include "text.h"
 
 #define SITES_SHOWN 8
+#define SITES_FEW 3 /* of one screen */
 #define OBJECTS_SHOWN 6
 #define FRAMES_SHOWN 40
 
@@ -55,7 +56,7 @@ static void site_row(const struct page *p, const struct summary *s, const struct
 	snprintf(line, sizeof(line), "%s%s%s; %s in %zu gap%s", on, before, place, cause_name(main_cause(site)),
 		 site->gaps, site->gaps == 1 ? "" : "s");
 	fprintf(p->out, "  %10s %9s  ", text_duration(time, site->idle_ns), text_percent(share, site->idle_ns, idle));
-	page_wrap(p, site->frame ? INK_PLAIN : INK_DIM, 24, 26, line);
+	page_wrap_lines(p, site->frame ? INK_PLAIN : INK_DIM, 24, 26, p->style->full ? 4 : 1, line);
 }
 
 /* Have several processes this object, and was it said of an earlier one? Ranks share their libraries. */
@@ -71,12 +72,12 @@ static bool was_said(const struct object_file *const *said, size_t n, const stru
 static void troubles(const struct page *p, const struct run *run)
 {
 	const struct object_file *said[OBJECTS_SHOWN];
-	size_t shown = 0;
+	size_t shown = 0, most = p->style->full ? OBJECTS_SHOWN : 1;
 
 	for (size_t i = 0; i < run->n_traces; i++) {
 		const struct stacks *s = &run->traces[i]->stacks;
 
-		for (size_t k = 0; k < s->n_objects && shown < OBJECTS_SHOWN; k++) {
+		for (size_t k = 0; k < s->n_objects && shown < most; k++) {
 			const char *trouble = symbols_trouble(s->objects[k].file.state);
 			char path[128], line[256];
 
@@ -85,7 +86,7 @@ static void troubles(const struct page *p, const struct run *run)
 			snprintf(line, sizeof(line), "%s %s",
 				 text_clean(path, sizeof(path), s->objects[k].file.path, 100), trouble);
 			fputs("  ", p->out);
-			page_wrap(p, INK_WARN, 2, 4, line);
+			page_wrap_lines(p, INK_WARN, 2, 4, p->style->full ? 4 : 1, line);
 			said[shown++] = &s->objects[k];
 		}
 	}
@@ -135,7 +136,7 @@ static int by_idle(const void *a, const void *b)
 enum err_kind report_call_sites(const struct page *p, const struct summary *s, struct error *e)
 {
 	struct call_site *sites;
-	size_t n, shown = 0;
+	size_t n, shown = 0, most = p->style->full ? SITES_SHOWN : SITES_FEW;
 
 	if (!any_stacks(s) || !s->n_gaps) {
 		if (s->n_gaps && refused(s))
@@ -149,15 +150,17 @@ enum err_kind report_call_sites(const struct page *p, const struct summary *s, s
 	array_sort(sites, n, sizeof(*sites), by_idle);
 	page_ink(p, INK_TITLE, "\nidle time by call site");
 	page_ink(p, INK_DIM, "  the statement that the submitting thread was at\n");
-	for (size_t i = 0; i < n && shown < SITES_SHOWN; i++) {
+	for (size_t i = 0; i < n && shown < most; i++) {
 		if (shown && sites[i].idle_ns < s->devices[sites[i].device].timeline->idle_ns / 200)
 			continue;
 		site_row(p, s, &sites[i]);
 		shown++;
 	}
 	if (n > shown)
-		page_ink(p, INK_DIM, "  and %zu more: --json, export --folded\n", n - shown);
-	cost(p, s);
+		page_ink(p, INK_DIM, "  and %zu more: %s\n", n - shown,
+			 p->style->full ? "--json, export --folded" : "--full");
+	if (p->style->full)
+		cost(p, s);
 	troubles(p, s->run);
 	free(sites);
 	return ERR_NONE;

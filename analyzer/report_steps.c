@@ -9,7 +9,8 @@
 #include "text.h"
 
 #define NAME 20
-#define OUTLIERS 3 /* that are told of */
+#define OUTLIERS 3 /* that are told of; */
+#define FEW 1      /* … of one screen */
 #define BECAUSE 3  /* causes of one of them … */
 #define LEAST 10   /* … that have at least a part in so many of the excess */
 
@@ -129,6 +130,7 @@ void report_outliers(const struct page *p, const struct summary_device *d)
 	const struct outlier *worst[OUTLIERS + 1];
 	size_t n = longest(worst, u);
 
+	n = !p->style->full && n > FEW ? FEW : n;
 	for (size_t i = 0; i < n; i++) {
 		char line[512], name[96], excess[TEXT_SHORT], why[256];
 
@@ -140,7 +142,8 @@ void report_outliers(const struct page *p, const struct summary_device *d)
 		page_wrap(p, INK_PLAIN, 2, 4, line);
 	}
 	if (u->n_outliers > n)
-		fprintf(p->out, "  and %zu more that took long: --json has them\n", u->n_outliers - n);
+		page_ink(p, INK_DIM, "  and %zu more that took long: %s\n", u->n_outliers - n,
+			 p->style->full ? "--json has them" : "--steps");
 }
 
 /* ---- every step ---------------------------------------------------------------------------------------------------------- */

@@ -30,6 +30,15 @@ static bool any_damage(const struct run *run)
 	return false;
 }
 
+/* Of one screen memory and trust stand together. */
+static void last_lines(const struct page *p, const struct summary *s)
+{
+	if (!p->style->full)
+		fputc('\n', p->out);
+	report_memory(p, s);
+	report_trust(p, s);
+}
+
 enum err_kind report_text(FILE *out, const struct summary *s, const struct report_style *style, size_t top,
 			  struct error *e)
 {
@@ -49,8 +58,7 @@ enum err_kind report_text(FILE *out, const struct summary *s, const struct repor
 				"\nno device work was recorded: %" PRIu64
 				" driver calls, none of which put work on a device\n",
 				s->self.calls);
-		report_memory(&p, s);
-		report_trust(&p, s);
+		last_lines(&p, s);
 		return ERR_NONE;
 	}
 	for (size_t i = 0; i < s->n_devices; i++)
@@ -65,10 +73,9 @@ enum err_kind report_text(FILE *out, const struct summary *s, const struct repor
 		kind = report_gaps(&p, s, top, e);
 	if (kind)
 		return kind;
-	report_memory(&p, s);
 	kind = report_advice(&p, s, e);
 	if (kind)
 		return kind;
-	report_trust(&p, s);
+	last_lines(&p, s);
 	return ERR_NONE;
 }

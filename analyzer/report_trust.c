@@ -312,11 +312,11 @@ static const char *host_side(const struct summary *s)
 		       : "the thread's own accounts, and samples of what it waited in; who kept it waiting was not recorded";
 }
 
-void report_trust(const struct page *p, const struct summary *s)
+static void whole(const struct page *p, const struct summary *s)
 {
 	char how[96];
 
-	page_ink(p, INK_TITLE, "\nhow far to trust this\n");
+	page_ink(p, INK_TITLE, "how far to trust this\n");
 	line(p, INK_PLAIN, "device times", "%s", timing(s, how));
 	if (s->n_devices)
 		idle_bounds(p, s);
@@ -330,4 +330,21 @@ void report_trust(const struct page *p, const struct summary *s)
 	end(p, s);
 	line(p, INK_PLAIN, "host side", "%s", host_side(s));
 	own_cost(p, &s->self);
+}
+
+void report_trust(const struct page *p, const struct summary *s)
+{
+	if (p->style->full) {
+		fputc('\n', p->out);
+		whole(p, s);
+	} else {
+		report_trust_line(p, s);
+	}
+}
+
+void report_trust_page(FILE *out, const struct summary *s, const struct report_style *style)
+{
+	const struct page p = { out, style };
+
+	whole(&p, s);
 }

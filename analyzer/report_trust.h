@@ -4,4 +4,6 @@
 
 #include "report_page.h"
 
+/* In full, or of one screen in two lines or three. */
 void report_trust(const struct page *p, const struct summary *s);
+void report_trust_line(const struct page *p, const struct summary *s);

@@ -154,6 +154,15 @@ const char *text_clean(char *buf, size_t size, const char *s, size_t columns)
 	return buf;
 }
 
+unsigned text_columns(const char *s)
+{
+	unsigned n = 0;
+
+	for (; *s; n++)
+		s += text_utf8(s) ? text_utf8(s) : 1;
+	return n;
+}
+
 const char *text_base(const char *path)
 {
 	const char *slash = strrchr(path, '/');

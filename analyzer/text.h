@@ -21,6 +21,9 @@ const char *text_clean(char *buf, size_t size, const char *s, size_t columns);
 /* Length of the valid UTF-8 character at s (1 to 4), 0 where there is none. NUL is none. */
 unsigned text_utf8(const char *s);
 
+/* Columns that clean text takes: one for each character. */
+unsigned text_columns(const char *s);
+
 /* What follows the last slash. */
 const char *text_base(const char *path);
 

@@ -51,11 +51,11 @@ static void require_plain(const char *text, size_t len)
 	}
 }
 
-enum form { FORM_JSON, FORM_CHROME, FORM_TEXT, FORM_FOLDED, FORM_METRICS, FORM_WHY, FORMS };
+enum form { FORM_JSON, FORM_CHROME, FORM_TEXT, FORM_FULL, FORM_FOLDED, FORM_METRICS, FORM_WHY, FORMS };
 
 static enum err_kind write_form(FILE *out, enum form form, const struct summary *s, struct error *e)
 {
-	const struct report_style style = { .columns = 80 };
+	struct report_style style = { .columns = 80 };
 	enum err_kind kind = ERR_NONE;
 	uint64_t left_out;
 
@@ -69,7 +69,9 @@ static enum err_kind write_form(FILE *out, enum form form, const struct summary 
 	case FORM_METRICS:
 		export_metrics(out, s);
 		return ERR_NONE;
+	case FORM_FULL:
 	case FORM_TEXT:
+		style.full = form == FORM_FULL;
 		return report_text(out, s, &style, REPORT_GAPS, e);
 	default:
 		for (size_t gap = 0; gap < s->n_gaps && gap < 8 && !kind; gap++)

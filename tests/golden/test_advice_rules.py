@@ -112,7 +112,7 @@ def test_each_cause_has_its_advice(cause, case, report):  # noqa: F811
 def test_text(build, gpushim, tmp_path):
     """What the report prints is what JSON says."""
     subprocess.run([build / "tools/gst_write", HERE / "cause-allocator/trace.txt", tmp_path], check=True)
-    page = subprocess.run([gpushim, "report", tmp_path], capture_output=True, text=True, check=True).stdout
+    page = subprocess.run([gpushim, "report", "--full", tmp_path], capture_output=True, text=True, check=True).stdout
     made = json.loads(subprocess.run([gpushim, "report", "--json", tmp_path], capture_output=True, text=True, check=True).stdout)
     (advice,) = [a for a in made["advice"] if a["id"] == "allocations"]
     words = " ".join(page.split("what to do", 1)[1].split())
@@ -294,7 +294,7 @@ def test_what_is_estimated(build, gpushim, tmp_path, report):  # noqa: F811
     assert "by estimate" in graphs["why"]
     assert "kernels" not in said["bigger-batches"]["figures"] and said["bigger-batches"]["why"].startswith("half of the kernels take less than 10")
     subprocess.run([build / "tools/gst_write", HERE / "bursts-launch-bound/trace.txt", tmp_path], check=True)
-    page = " ".join(subprocess.run([gpushim, "report", tmp_path], capture_output=True, text=True, check=True).stdout.split())
+    page = " ".join(subprocess.run([gpushim, "report", "--full", tmp_path], capture_output=True, text=True, check=True).stdout.split())
     assert re.search(r"cuda-graphs at most \S+ (% faster|times as fast) \(inferred\)", page)
 
 

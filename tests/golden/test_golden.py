@@ -156,7 +156,7 @@ def test_text(name, report, build, gpushim, tmp_path):
     """The text is printed for each, its lines fit, and it holds no control character."""
     report(name)
     subprocess.run([build / "tools/gst_write", HERE / name / "trace.txt", tmp_path / "run"], check=True)
-    for extra in ([], ["--why", "0"], *([["--steps"]] if name.startswith("nvtx") else [])):
+    for extra in ([], ["--why", "0"], ["--full"], ["--advice"], ["--trust"], *([["--steps"]] if name.startswith("nvtx") else [])):
         done = subprocess.run([gpushim, "report", tmp_path / "run", *extra], capture_output=True, env={"LC_ALL": "C.UTF-8"})
         if extra and done.returncode == 2:
             assert b"there is no gap" in done.stderr
@@ -172,7 +172,7 @@ def test_one_is_not_several(left_out, words, build, gpushim, tmp_path):
     lines = (HERE / "bursts-too-few/trace.txt").read_text().splitlines(keepends=True)
     (tmp_path / "trace.txt").write_text("".join(line for line in lines if not line.startswith(tuple(f"edge {n} " for n in left_out))))
     subprocess.run([build / "tools/gst_write", tmp_path / "trace.txt", tmp_path / "run"], check=True)
-    done = subprocess.run([gpushim, "report", tmp_path / "run"], capture_output=True, text=True)
+    done = subprocess.run([gpushim, "report", "--full", tmp_path / "run"], capture_output=True, text=True)
     assert words in " ".join(done.stdout.split()), done.stdout + done.stderr
 
 

@@ -44,7 +44,7 @@ def flip(path, offset):
 ])
 def test_the_report_says_how_far_to_trust_it(name, words, build, gpushim, tmp_path):
     subprocess.run([build / "tools/gst_write", HERE / name / "trace.txt", tmp_path / "run"], check=True)
-    done = subprocess.run([gpushim, "report", tmp_path / "run"], capture_output=True, text=True)
+    done = subprocess.run([gpushim, "report", "--full", tmp_path / "run"], capture_output=True, text=True)
     assert done.returncode == 0 and words in " ".join(done.stdout.split()), done.stdout
 
 
@@ -57,7 +57,7 @@ def test_a_flip_in_a_record_ends_what_is_known(run, gpushim):
     assert done.stderr == f"gpushim: {run}/host-100.host.gst: byte {wait}: the record's check value does not hold (type 43, size 113)\n"
     said = json.loads(done.stdout)
     assert said["run"]["host_probes"] == "ebpf"
-    page = subprocess.run([gpushim, "report", run], capture_output=True, text=True)
+    page = subprocess.run([gpushim, "report", "--full", run], capture_output=True, text=True)
     assert page.returncode == 3 and "host-100.host.gst: what host probes saw later is not used" in " ".join(page.stdout.split())
     info = subprocess.run([gpushim, "info", run], capture_output=True, text=True)
     assert info.returncode == 3 and f"What stands behind the damage at byte {wait} of the file is not used." in " ".join(info.stdout.split())

@@ -236,7 +236,7 @@ def test_mapped(client):
 def test_text_and_tracks(client, recorder, tmp_path):
     """The page tells the story; the export has a counter track whose last value is the end."""
     run = client(f"step {TEN} {EVERY_SECOND} step take no 300M step")
-    page = recorder.gpushim("report", run.out).stdout
+    page = recorder.gpushim("report", "--full", run.out).stdout
     assert "allocated at most 20.0 MiB, reserved 20.0 MiB of 256.0 MiB" in page
     words = " ".join(page.split())
     assert "fragmentation 0.80: of 10.0 MiB reserved and free the largest piece was 2.0 MiB" in words

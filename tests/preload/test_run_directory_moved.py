@@ -136,7 +136,8 @@ def test_on_another_machine_it_is_missing(recorder):
     answer = json.loads(alone.stdout)
     assert answer["calls"]["cuMemsetD8_v2"] == CALLS
     assert (answer["run"]["processes"], answer["run"]["traces_missing"]) == (1, 1)
-    assert "missing  " in recorder.gpushim("report", done.out, "--run", "all").stdout
+    assert "missing  " in recorder.gpushim("report", "--trust", done.out, "--run", "all").stdout
+    assert "not whole: 1 trace is not here" in recorder.gpushim("report", done.out, "--run", "all").stdout
 
 
 def test_a_run_directory_that_is_removed_meanwhile_is_made_again(recorder):

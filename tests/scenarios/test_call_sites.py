@@ -122,7 +122,7 @@ def test_c_stripped_of_debug_information(recorder):
         assert looks
         assert all("line" not in part and "file" not in part and 0 < part["offset"] < 200 for part in looks)
         assert re.fullmatch("[0-9a-f]{40}", looks[0]["build_id"])
-        page = " ".join(recorder.gpushim("report", made.run.out).stdout.split())
+        page = " ".join(recorder.gpushim("report", "--full", made.run.out).stdout.split())
         assert re.search(r"read_batch\+0x[0-9a-f]+ in call_sites \(build-id [0-9a-f]{40}\)", page), page
     settle(lambda: Recording(recorder, "strip", "-g"), check)
 
@@ -154,7 +154,7 @@ def test_another_program_at_its_place(recorder):
     assert all(part.get("function") == "" for part in pieces(report) if part.get("module") == str(made.program))
     trouble = {o["path"]: o.get("trouble") for o in report["objects"]}
     assert trouble[str(made.program)] == "has changed since: nothing of it was used"
-    page = " ".join(recorder.gpushim("report", made.run.out).stdout.split())
+    page = " ".join(recorder.gpushim("report", "--full", made.run.out).stdout.split())
     assert "call_sites has changed since: nothing of it was used" in page
 
 

@@ -14,8 +14,8 @@ launch t=14050us..14052us stream=3 seq=2 kernel=regular device=2
 
 @pytest.fixture
 def page(root, build, gpushim, tmp_path):
-    """The report on the golden trace of this name and these lines more, its lines joined; options: the command's."""
-    def make(name, more="", options=()):
+    """The report in full on the golden trace of this name and these lines more, its lines joined; options: the command's."""
+    def make(name, more="", options=("--full",)):
         text, out = tmp_path / "trace.txt", tmp_path / "out"
         text.write_text((root / "tests/golden" / name / "trace.txt").read_text() + more)
         subprocess.run([build / "tools/gst_write", text, out], check=True)

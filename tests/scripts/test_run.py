@@ -88,7 +88,7 @@ def last_line(text):
 def test_the_programs_output_and_status_are_its_own(run):
     done = run.python(WORK + 'print("out"); print("err", file=sys.stderr); sys.exit(7)')
     assert done.returncode == 7 and done.stdout == "out\n"
-    assert done.stderr.startswith("err\n") and "how far to trust this" in done.stderr
+    assert done.stderr.startswith("err\n") and "\ntrust   idle " in done.stderr
     assert last_line(done.stderr) == f"gpushim: recorded in {run.out}"
     assert run.report()["devices"][0]["operations"] == 1
 

@@ -70,11 +70,11 @@ static int tear_down(void **state)
 	return 0;
 }
 
-enum form { JSON, TEXT, WHY, CHROME, FORMS };
+enum form { JSON, TEXT, SCREEN, WHY, CHROME, FORMS };
 
 static enum err_kind write_form(FILE *out, enum form form)
 {
-	const struct report_style style = { .columns = 80, .colour = false, .utf8 = true };
+	struct report_style style = { .columns = 80, .colour = false, .utf8 = true, .full = true };
 	struct summary s;
 	uint64_t left_out;
 	enum err_kind kind = summary_build(&s, &timeline, &err);
@@ -84,6 +84,10 @@ static enum err_kind write_form(FILE *out, enum form form)
 	switch (form) {
 	case JSON:
 		kind = report_json(out, &s, 1, &err);
+		break;
+	case SCREEN:
+		style.full = false;
+		kind = report_text(out, &s, &style, 5, &err);
 		break;
 	case TEXT:
 		kind = report_text(out, &s, &style, 5, &err);
@@ -151,6 +155,7 @@ static void test_a_chain_is_told(void **state)
 	static const char *const told[] = {
 		[JSON] = "\"file\":\"/d/?]0;title?\?(\"",
 		[TEXT] = "thread 10 in read pipe:[?[2J] ← ?worker[20] in pread64",
+		[SCREEN] = "read ← pread64 ?]0;title?\?(",
 		[WHY] = "?worker[20] of process 20: pread64 /d/?]0;title?\?(, woken by an"
 	};
 
