@@ -55,7 +55,7 @@ def same(found, known, at_least):
 def test_text(runs, name):
     run = runs(name)
     known = figures.as_text(run.report)
-    found = figures.of_text(run.run("report", run.path, "--top", "1000"), run.report)
+    found = figures.of_text(run.run("report", run.path, "--full", "--top", "1000"), run.report)
     needed, several = [], len(run.report["devices"]) > 1
     for k, device in enumerate(run.report["devices"]):
         needed += [("device", k, "span_ns"), ("device", k, "idle share")]
