@@ -61,7 +61,7 @@
 			number(gpushim.duration(r.ns)), number(gpushim.percent(r.ns, t.span_ns)), number(r.idle ? gpushim.percent(r.ns, t.idle_ns) : ""),
 			number(l && r.idle && l.lost > 0 ? gpushim.percent(l.observed, l.lost) : "", " dim narrow-hide"),
 			number(l ? gpushim.duration(l.lost + l.likely) : ""), number(l ? gpushim.duration(l.recoverable) : ""),
-			number(l && l.ceiling >= 0.0005 ? (l.ceiling < 1 ? (100 * l.ceiling).toFixed(1) + " %" : (1 + l.ceiling).toFixed(1) + " ×") : "", " gain"));
+			number(l && l.ceiling >= 0.0005 ? (l.ceiling < 1 ? gpushim.fixed(100 * l.ceiling, 1) + " %" : gpushim.fixed(1 + l.ceiling, 1) + " ×") : "", " gain"));
 	}
 
 	const HEADS = [["why", "", ""], ["", "", "narrow-hide"], ["time", "of the whole recording", "number"], ["of span", "", "number"], ["of idle", "", "number"],
@@ -111,7 +111,7 @@
 	function evidence(text, bus) {
 		const gap = gap_of(text);
 
-		return make("li", null, text, gap === null ? null : make("button", { type: "button", class: "link", onclick: () => bus.emit("select", { device: gpushim.gap(gap).device, gap }) }, " show it"));
+		return make("li", null, text + " ", gap === null ? null : make("button", { type: "button", class: "link", onclick: () => bus.emit("select", { device: gpushim.gap(gap).device, gap }) }, "show it"));
 	}
 
 	function advice(a, i, bus) {

@@ -145,7 +145,7 @@ gpushim.panel = panel => { gpushim.panels.push(panel); };
 		const v = parseInt(colour.slice(1), 16);
 		const light = (0.299 * (v >> 16) + 0.587 * (v >> 8 & 255) + 0.114 * (v & 255)) / 255;
 
-		return light > 0.55 ? "rgba(0,0,0,0.42)" : "rgba(255,255,255,0.55)";
+		return light > 0.55 ? "rgba(0,0,0,0.32)" : "rgba(255,255,255,0.45)";
 	}
 
 	const SIZE = 8;

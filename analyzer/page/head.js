@@ -61,12 +61,13 @@
 		return parts(d).map(p => p.id + " " + gpushim.percent(p.ns, d.span_ns)).join(", ");
 	}
 
+	/* What cannot be told counts as compute, as everywhere; the bar shows how much of it that is. */
 	function legend(devices) {
-		const t = gpushim.total(devices), list = parts(t);
-		const shown = list.filter(p => p.ns >= t.span_ns / 1000);
+		const t = gpushim.total(devices), list = parts(t).filter(p => p.ns >= t.span_ns / 1000 || p.id === "compute");
+		const name = { unresolved: "of it not to be told" }, whole = { compute: t.compute_ns };
 
-		return make("ul", { class: "legend" }, shown.map(p => make("li", null, gpushim.swatch(p.id), make("b", null, p.id === "unresolved" ? "busy or idle" : p.id), " ",
-			make("span", { class: "dim" }, gpushim.percent(p.ns, t.span_ns)))));
+		return make("ul", { class: "legend" }, list.map(p => make("li", { "data-id": p.id }, gpushim.swatch(p.id), make("b", null, name[p.id] || p.id), " ",
+			make("span", { class: "dim" }, gpushim.percent(whole[p.id] || p.ns, t.span_ns)))));
 	}
 
 	/* ---- the answer ------------------------------------------------------------------------------------------- */

@@ -26,7 +26,7 @@
 
 	/* "at most 93.6 % faster (inferred); then compute bounds it, 1.44 s", as the text report has it. */
 	gpushim.gain = function (a) {
-		const faster = a.ceiling < 1 ? (100 * a.ceiling).toFixed(1) + " % faster" : (1 + a.ceiling).toFixed(1) + " times as fast";
+		const faster = a.ceiling < 1 ? gpushim.fixed(100 * a.ceiling, 1) + " % faster" : gpushim.fixed(1 + a.ceiling, 1) + " times as fast";
 
 		return { faster: "at most " + faster, then: "then " + a.next + " bounds it, " + gpushim.duration(a.next_ns) };
 	};

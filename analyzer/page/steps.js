@@ -3,7 +3,8 @@
 "use strict";
 
 (function () {
-	const make = gpushim.make, HEIGHT = 150, FOOT = 16, TOP = 12, OUTLIERS = 5;
+	const make = gpushim.make, FOOT = 16, TOP = 12;
+	const height = () => gpushim.data.steps.length > 2 ? 96 : 150, outliers_shown = () => gpushim.data.steps.length > 2 ? 2 : 5;
 
 	/* ---- one device's steps ------------------------------------------------------------------------------------ */
 
@@ -42,7 +43,7 @@
 	function strip(s, bus) {
 		const canvas = make("canvas", { class: "strip", tabindex: "0", role: "img", "aria-label": words(s) });
 		const state = { from: 0, to: s.n, width: 1, chosen: -1, drag: null, view: null };
-		const redraw = gpushim.canvas(canvas, HEIGHT, (g, w, h) => { state.width = w; draw(g, w, h, s, state); });
+		const redraw = gpushim.canvas(canvas, height(), (g, w, h) => { state.width = w; draw(g, w, h, s, state); });
 		const index_at = x => Math.max(0, Math.min(s.n - 1, Math.floor(state.from + x / state.width * (state.to - state.from))));
 		const x_of = event => event.offsetX * state.width / canvas.clientWidth;
 
@@ -268,7 +269,7 @@
 
 	/* "step 12 took 45 ms longer: checkpoint 40 ms, device at work 1 ms" */
 	function outliers(usual, s, canvas) {
-		const longest_first = usual.outliers.slice().sort((a, b) => b.excess_ns - a.excess_ns || a.index - b.index).slice(0, OUTLIERS);
+		const longest_first = usual.outliers.slice().sort((a, b) => b.excess_ns - a.excess_ns || a.index - b.index).slice(0, outliers_shown());
 
 		return longest_first.map(o => {
 			const why = gpushim.ranked({ ...o.causes_excess_ns, "device at work": o.busy_excess_ns }).filter(c => c[1] >= o.excess_ns / 10).slice(0, 3);
@@ -283,7 +284,7 @@
 		const usual = data.report.steps_usual.find(u => u.device === s.device), list = usual ? outliers(usual, s, canvas) : [];
 
 		return make("div", { class: "steps" }, make("p", { class: "note" }, words(s)), make("div", { class: "strip-place" }, canvas),
-			list.length ? make("ul", { class: "outliers" }, list, usual.outliers.length > OUTLIERS ? make("li", { class: "dim" }, "▾ marks these and " + (usual.outliers.length - OUTLIERS) + " more") : null) : null);
+			list.length ? make("ul", { class: "outliers" }, list, usual.outliers.length > list.length ? make("li", { class: "dim" }, "▾ marks these and " + (usual.outliers.length - list.length) + " more") : null) : null);
 	}
 
 	/* ---- phases ------------------------------------------------------------------------------------------------ */

@@ -120,13 +120,21 @@
 			stacks(c));
 	}
 
-	const PIECES = 12;
+	const PIECES = 12, LITTLE = 100; /* one part in so many of the gap */
 
+	/* Those that matter, in the order of time; the others in a line each, where they are asked for. */
 	function pieces(gap) {
-		const by_length = gap.causes.slice().sort((a, b) => gpushim.length(b) - gpushim.length(a)), kept = new Set(by_length.slice(0, PIECES));
-		const shown = gap.causes.filter(c => kept.has(c)), left = gap.causes.length - shown.length;
+		const by_length = gap.causes.slice().sort((a, b) => gpushim.length(b) - gpushim.length(a));
+		const kept = new Set(by_length.filter((c, i) => i === 0 || (i < PIECES && gpushim.length(c) >= gpushim.length(gap) / LITTLE)));
+		const left = gap.causes.filter(c => !kept.has(c));
 
-		return [...shown.map(c => piece(c, gap)), left > 0 ? make("p", { class: "dim" }, "and " + left + " shorter pieces, " + gpushim.duration(by_length.slice(PIECES).reduce((a, c) => a + gpushim.length(c), 0))) : null];
+		return [...gap.causes.filter(c => kept.has(c)).map(c => piece(c, gap)), left.length ? short_pieces(left, gap) : null];
+	}
+
+	function short_pieces(left, gap) {
+		return make("details", null, make("summary", null, "and " + left.length + (left.length > 1 ? " shorter pieces, " : " shorter piece, ") + gpushim.duration(left.reduce((a, c) => a + gpushim.length(c), 0))),
+			make("table", { class: "small" }, make("tbody", null, left.slice(0, 200).map(c => make("tr", null, number(offset(c.begin_ns - gap.begin_ns)), make("td", null, gpushim.swatch(c.id), c.id,
+				make("span", { class: "dim" }, " " + c.confidence + (c.evidence.length ? ": " + c.evidence[0] : ""))), number(gpushim.duration(gpushim.length(c))))))));
 	}
 
 	/* ---- what was around ---------------------------------------------------------------------------------------- */
