@@ -96,7 +96,7 @@
 
 		if (!r)
 			return null;
-		return make("p", { class: "dim note" }, r.steps ? "lost, to win back, faster by: of the " + gpushim.count(r.steps) + " steps" + (gpushim.several() ? " of device " + r.device : "") + ", " + gpushim.duration(r.span_ns)
+		return make("p", { class: "dim note" }, r.steps ? "lost, to win back, faster by: of the training loop" + (gpushim.several() ? "; of device " + r.device : ",") + " " + gpushim.count(r.steps) + " steps, " + gpushim.duration(r.span_ns)
 			: "lost, to win back, faster by: of the whole span, as no steps are known");
 	}
 

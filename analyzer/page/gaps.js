@@ -14,9 +14,9 @@
 
 	/* "python[12] in read ← loader[13] on a CPU" */
 	gpushim.chain_line = function (cause) {
-		const who = (l, i) => (l.name || (i ? "thread" : "thread")) + "[" + l.tid + "]";
+		const state = s => / \/| \.\.\./.test(s) ? s.replace(/ \S*\/([^/]+)$/, " …/$1") : s; /* without the folders */
 
-		return cause.chain.length > 1 ? cause.chain.map((l, i) => who(l, i) + " " + l.state).join(" ← ") : "";
+		return cause.chain.length > 1 ? cause.chain.map(l => (l.name || "thread") + "[" + l.tid + "] " + state(l.state)).join(" ← ") : "";
 	};
 
 	/* All of it in one strip. */

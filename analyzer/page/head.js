@@ -8,7 +8,7 @@
 	/* What a device's time went to: { id, ns, words }, work first. */
 	function parts(d) {
 		const list = [{ id: "compute", ns: d.compute_ns - d.unresolved_ns }, { id: "unresolved", ns: d.unresolved_ns },
-			      { id: "comm", ns: d.comm_exposed_ns }, { id: "copy", ns: d.copy_exposed_ns - d.copy.memset }, { id: "memset", ns: d.copy.memset }];
+			      { id: "comm", ns: d.comm_exposed_ns - d.comm["comm-wait"] }, { id: "comm-wait", ns: d.comm["comm-wait"] }, { id: "copy", ns: d.copy_exposed_ns - d.copy.memset }, { id: "memset", ns: d.copy.memset }];
 
 		return list.concat(gpushim.ranked(d.causes).map(c => ({ id: c[0], ns: c[1], idle: true }))).filter(p => p.ns > 0);
 	}
@@ -102,14 +102,28 @@
 		return make("p", { class: "answer" }, idle_words(devices), why, wait_words(t), ".");
 	}
 
-	function first_advice() {
+	/* The longest piece of that cause with a chain: who was waited for. */
+	function proof(a, bus) {
+		let best = null, of = null;
+
+		for (const gap of gpushim.data.gaps)
+			for (const c of gap.causes)
+				if (c.id === a.cause && c.chain.length > 1 && (!best || gpushim.length(c) > gpushim.length(best)))
+					[best, of] = [c, gap];
+		if (!best)
+			return null;
+		return make("div", { class: "proof" }, make("button", { type: "button", class: "link", onclick: () => bus.emit("select", { device: of.device, gap: of.gap }) }, "gap " + of.gap),
+			make("span", { class: "dim" }, ", " + gpushim.duration(gpushim.length(best)) + " of it: " + gpushim.chain_line(best)));
+	}
+
+	function first_advice(bus) {
 		const a = gpushim.advice()[0];
 
 		if (!a)
 			return null;
 		const gain = gpushim.gain(a);
 
-		return make("p", { class: "first" }, make("b", null, "Do first: "), a.text, ". ", make("span", { class: "gain" }, gain.faster), make("span", { class: "dim" }, "; " + gain.then + "."));
+		return make("div", { class: "first" }, make("b", null, "Do first: "), a.text, ". ", make("span", { class: "gain" }, gain.faster), make("span", { class: "dim" }, "; " + gain.then + "."), proof(a, bus));
 	}
 
 	function rows(devices, bus) {
@@ -134,7 +148,7 @@
 			if (!devices.length)
 				return;
 			section.append(rows(devices, bus), legend(devices));
-			section.append(...[first_advice()].filter(Boolean));
+			section.append(...[first_advice(bus)].filter(Boolean));
 		},
 	});
 })();

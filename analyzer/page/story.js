@@ -70,8 +70,8 @@
 
 	/* ---- pieces ------------------------------------------------------------------------------------------------- */
 
-	function link_line(link, i, n) {
-		const who = link.name ? link.name + "[" + link.tid + "]" : "thread " + link.tid;
+	function link_line(link, i, n, gap) {
+		const name = link.name || (link.tid === gap.tid && gpushim.data.strings[gap.thread]), who = name ? name + "[" + link.tid + "]" : "thread " + link.tid;
 		const woken = !link.woken_by ? "" : link.woken_by === "interrupt" ? "woken by an interrupt" : "woken by " + (link.woken_by.includes("[") ? "" : "its ") + link.woken_by;
 
 		return make("li", { class: "level" + (i === n - 1 ? " last" : "") },
@@ -115,12 +115,12 @@
 		return make("article", { class: "piece" },
 			make("h4", null, gpushim.swatch(c.id), c.id, make("span", { class: "dim" }, " " + c.confidence), make("span", { class: "length" }, gpushim.duration(gpushim.length(c)) + " · " + gpushim.percent(gpushim.length(c), gpushim.length(gap)))),
 			make("p", null, gpushim.class(c.id).title),
-			c.chain.length ? make("ol", { class: "chain" }, c.chain.map((l, i) => link_line(l, i, c.chain.length))) : null,
+			c.chain.length ? make("ol", { class: "chain" }, c.chain.map((l, i) => link_line(l, i, c.chain.length, gap))) : null,
 			c.evidence.length ? make("ul", { class: "evidence dim" }, c.evidence.filter(e => !told || !/^(at|in the call at|seen at) /.test(e)).map(e => make("li", null, e))) : null,
 			stacks(c));
 	}
 
-	const PIECES = 12, LITTLE = 100; /* one part in so many of the gap */
+	const PIECES = 12, LITTLE = 40; /* one part in so many of the gap */
 
 	/* Those that matter, in the order of time; the others in a line each, where they are asked for. */
 	function pieces(gap) {
