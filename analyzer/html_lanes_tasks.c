@@ -134,28 +134,66 @@ static bool same_place(const struct sample *a, const struct sample *b)
 	return a->syscall == b->syscall && a->fd_kind == b->fd_kind && a->file == b->file;
 }
 
+static void put_look(struct lanes *x, const struct thread_records *r, const struct lane_track *track,
+		     const struct sample *s, struct interval at)
+{
+	const struct trace *t = track->of;
+	struct host_what what;
+	enum chain_state state;
+
+	if (!s || at.end_ns < at.begin_ns)
+		return;
+	what = what_of(s);
+	state = s->syscall == SAMPLE_ON_CPU ? CHAIN_ON_CPU : chain_state_of(&t->header, &what, false);
+	lanes_put(x, lanes_track(x, t->samples, r->tid, track), at.begin_ns, at.end_ns, class_of(state), s, 0);
+}
+
+/* Between two calls of the thread, or within one: what was seen there says nothing of what is beyond. */
+static struct interval between_calls(const struct thread_records *r, size_t *next, int64_t ns)
+{
+	struct interval at = { INT64_MIN, INT64_MAX };
+	const struct call *before;
+
+	while (*next < r->n_calls && r->calls[*next]->begin_ns <= ns)
+		++*next;
+	before = *next ? r->calls[*next - 1] : NULL;
+	if (before)
+		at.begin_ns = before->end_ns <= ns ? before->end_ns : before->begin_ns;
+	if (*next < r->n_calls)
+		at.end_ns = r->calls[*next]->begin_ns;
+	if (before && before->end_ns > ns)
+		at.end_ns = min64(at.end_ns, before->end_ns);
+	return at;
+}
+
 static void looks(struct lanes *x, const struct thread_records *r, const struct lane_track *like)
 {
-	const struct trace *t = like->of;
 	struct lane_track track = *like;
-	int64_t begin = 0;
+	struct interval drawn = {
+		0, INT64_MIN
+	}; /* of `of`: it is put when it is seen that the next look is of another place */
+	const struct sample *of = NULL;
+	size_t next_call = 0;
 
 	track.describe = say_look;
 	for (size_t i = 0; i < r->n_samples; i++) {
-		const struct sample *s = r->samples[i], *next = i + 1 < r->n_samples ? r->samples[i + 1] : NULL,
-				    *last = i ? r->samples[i - 1] : NULL;
-		struct host_what what = what_of(s);
-		enum chain_state state =
-			s->syscall == SAMPLE_ON_CPU ? CHAIN_ON_CPU : chain_state_of(&t->header, &what, false);
-		int64_t end = s->time_ns + SAMPLE_REACH_NS;
+		const struct sample *s = r->samples[i];
+		int64_t at = s->time_ns;
+		struct interval room = between_calls(r, &next_call, at);
+		int64_t begin = max64(room.begin_ns, at - SAMPLE_REACH_NS),
+			end = min64(room.end_ns, at + SAMPLE_REACH_NS);
 
-		if (!last || !same_place(last, s) || s->time_ns - last->time_ns >= 2 * SAMPLE_REACH_NS)
-			begin = max64(s->time_ns - SAMPLE_REACH_NS, last ? middle64(last->time_ns, s->time_ns) : 0);
-		end = next ? min64(end, middle64(s->time_ns, next->time_ns)) : end;
-		if (next && same_place(next, s) && next->time_ns - s->time_ns < 2 * SAMPLE_REACH_NS)
-			continue; /* one with the next */
-		lanes_put(x, lanes_track(x, t->samples, r->tid, &track), begin, end, class_of(state), s, 0);
+		begin = i ? max64(begin, middle64(r->samples[i - 1]->time_ns, at)) : begin;
+		end = i + 1 < r->n_samples ? min64(end, middle64(at, r->samples[i + 1]->time_ns)) : end;
+		if (of && drawn.end_ns == begin && same_place(of, s)) {
+			drawn.end_ns = end;
+			continue;
+		}
+		put_look(x, r, &track, of, drawn);
+		of = s;
+		drawn = (struct interval){ begin, end };
 	}
+	put_look(x, r, &track, of, drawn);
 }
 
 static struct host_match match_of(const struct lanes *x, size_t process, const struct thread_records *r)

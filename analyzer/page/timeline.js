@@ -309,7 +309,8 @@
 			const row_middle = row => row.y - top + row.height / 2;
 
 			for (const f of this.selected ? this.selected.flows || [] : []) {
-				const from = this.row_of(f.from), to = this.row_of(f.to), x0 = this.scale.x(f.begin), x1 = this.scale.x(f.end);
+				const from = this.row_of(f.from), to = this.row_of(f.to), inside = x => Math.max(GUTTER - 20, Math.min(this.width + 20, x));
+				const x0 = inside(this.scale.x(f.begin)), x1 = inside(this.scale.x(f.end)); /* from far away it comes in at the side, on its lane */
 				const y0 = row_middle(from), y1 = row_middle(to), bend = Math.min(60, Math.abs(x1 - x0) / 2 + 12);
 
 				if (Math.max(x0, x1) < GUTTER || Math.min(x0, x1) > this.width)

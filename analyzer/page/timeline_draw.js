@@ -56,47 +56,59 @@
 		column(ns) { return (ns - this.begin) / this.per_column; }
 	}
 
-	/* One pixel column: classes upon each other. Equal neighbours become one rectangle. */
+	/* One pixel column: classes upon each other, of the lane that which runs longest at the bottom. Equal neighbours become one rectangle. */
 	class Columns {
-		constructor(g, looks, scale, y, height) {
-			Object.assign(this, { g, looks, scale, y, height });
-			this.open = null;
+		constructor(g, looks, lane, scale, y, height) {
+			Object.assign(this, { g, scale, y, height });
+			this.unit = 1 / scale.ratio;
+			this.order = lane.order;
+			this.colours = lane.order.map(w => looks.get(lane.classes[w]).colour);
+			this.rows = new Float64Array(lane.width); /* of the column that is open, by place in order */
+			this.now = new Float64Array(lane.width);
+			this.from = this.to = -1;
 		}
 
-		add(column, classes, shares) {
-			const whole = shares.reduce((a, b) => a + b, 0), unit = 1 / this.scale.ratio;
-			const rows = Math.min(this.height, Math.max(1, Math.round(Math.min(1, whole) * this.height / unit) * unit));
-			const parts = [];
-			let top = this.y + this.height, left = rows;
+		add(column, shares) {
+			const n = this.order.length, now = this.now;
+			let whole = 0, same = column === this.to;
 
+			for (let i = 0; i < n; i++)
+				whole += shares[i];
 			if (!(whole > 0))
 				return;
-			classes.map((k, w) => [k, shares[w]]).filter(p => p[1] > 0).sort((p, q) => q[1] - p[1]).forEach((p, i, all) => {
-				const h = i === all.length - 1 ? left : Math.round(rows * p[1] / whole / unit) * unit;
+			const high = Math.min(this.height, Math.max(1, Math.round(Math.min(1, whole) * this.height / this.unit) * this.unit));
+			let sum = 0, last = 0;
+			for (let i = 0; i < n; i++) { /* ends of parts are rounded, not parts: they always fill the whole */
+				const end = Math.round(high * (sum += shares[this.order[i]]) / whole / this.unit) * this.unit;
 
-				if (h <= 0)
-					return;
-				left -= h;
-				top -= h;
-				parts.push(p[0], top, h);
-			});
-			if (this.open && this.open.to === column && this.open.parts.length === parts.length &&
-			    this.open.parts.every((v, i) => v === parts[i])) {
-				this.open.to++;
+				now[i] = end - last;
+				last = end;
+				same = same && now[i] === this.rows[i];
+			}
+			if (same) {
+				this.to++;
 				return;
 			}
 			this.flush();
-			this.open = { from: column, to: column + 1, parts };
+			[this.rows, this.now] = [now, this.rows];
+			this.from = column;
+			this.to = column + 1;
 		}
 
 		flush() {
-			const o = this.open, s = this.scale;
+			const x = this.scale.left + this.from * this.unit, width = (this.to - this.from) * this.unit;
+			let y = this.y + this.height;
 
-			this.open = null;
-			for (let i = 0; o && i < o.parts.length; i += 3) {
-				this.g.fillStyle = this.looks.get(o.parts[i]).colour;
-				this.g.fillRect(s.left + o.from / s.ratio, o.parts[i + 1], (o.to - o.from) / s.ratio, o.parts[i + 2]);
+			for (let i = 0; this.from >= 0 && i < this.order.length; i++) {
+				const h = this.rows[i];
+
+				if (h <= 0)
+					continue;
+				y -= h;
+				this.g.fillStyle = this.colours[i];
+				this.g.fillRect(x, y, width, h);
 			}
+			this.from = this.to = -1;
 		}
 	}
 
@@ -155,9 +167,9 @@
 
 	/* hit: item => whether a search found it, or null: none is going on. */
 	gpushim.timeline_lane = function (g, looks, lane, scale, y, height, paper, hit) {
-		const columns = new Columns(g, looks, scale, y, height);
+		const columns = new Columns(g, looks, lane, scale, y, height);
 		let before = new Float64Array(lane.width), behind = new Float64Array(lane.width);
-		const shares = new Array(lane.width);
+		const shares = new Float64Array(lane.width);
 		const wide = BOX * scale.per_column;
 		let known = -1; /* `before` is of that column's begin */
 
@@ -192,11 +204,14 @@
 			if (next < lane.n && lane.b[next] < t1 && lane.d[next] >= wide)
 				t1 = Math.max(t0, lane.b[next]); /* that one is a box, from there on */
 			lane.run_before(t1, behind);
-			for (let w = 0; w < lane.width; w++)
+			let any = false;
+			for (let w = 0; w < lane.width; w++) {
 				shares[w] = Math.max(0, behind[w] - before[w]) / scale.per_column;
-			if (shares.every(v => v === 0) && i < next) /* of no length, but there */
+				any = any || shares[w] > 0;
+			}
+			if (!any && i < next) /* of no length, but there */
 				shares[lane.slot[lane.k[i]]] = 1e-6;
-			columns.add(column, lane.classes, shares);
+			columns.add(column, shares);
 			[before, behind] = [behind, before];
 			known = t1 === begin + scale.per_column ? column + 1 : -1;
 			column++;

@@ -77,6 +77,7 @@
 				running[this.slot[this.k[i]]] += this.busy(i);
 			}
 			this.totals = running;
+			this.order = this.classes.map((_, w) => w).sort((p, q) => running[q] - running[p] || p - q); /* the one that runs longest first */
 		}
 
 		end(i) { return this.b[i] + this.d[i]; }

@@ -5,6 +5,9 @@
 (function () {
 	const STRIP = 22, MOST_DEVICES = 8, GAP = 2, GUTTER = 190;
 
+	/* "device 3 · NVIDIA H200 · rank 3 · node-b": of several the model is the least of news. */
+	const short = name => name.split(" · ").filter((_, i) => i !== 1).join(" · ");
+
 	class Overview {
 		constructor(timeline, canvas) {
 			this.t = timeline;
@@ -40,7 +43,7 @@
 				const y = 4 + i * (strip + GAP);
 
 				g.fillStyle = t.css.dim;
-				g.fillText(gpushim.timeline_parts.fit(g, lanes.length > 1 ? lane.group : "the whole run", GUTTER - 30), 22, y + strip / 2);
+				g.fillText(gpushim.timeline_parts.fit(g, lanes.length > 1 ? short(lane.group) : "the whole run", GUTTER - 30), 22, y + strip / 2);
 				g.fillStyle = gpushim.colour("compute");
 				g.globalAlpha = 0.28;
 				g.fillRect(GUTTER, y, scale.width, strip);
