@@ -29,7 +29,7 @@ struct lane_words { /* what is said of one slice */
 typedef void lane_describe(const struct lanes *x, const struct lane_track *track, const struct lane_item *item, struct lane_words *w);
 
 struct lane_track {
-	char group[160], name[160]; /* untrusted */
+	char group[256], name[160]; /* untrusted */
 	uint64_t order;       /* of the tracks, on the page */
 	uint32_t clock;       /* index in ranks.clocks */
 	int32_t device;       /* index in summary.devices; -1: none */

@@ -80,14 +80,20 @@
 			this.order = this.classes.map((_, w) => w).sort((p, q) => running[q] - running[p] || p - q); /* the one that runs longest first */
 		}
 
-		end(i) { return this.b[i] + this.d[i]; }
+		/* Lengths are of an item's own clock: where that runs slow it would reach over the next one, by parts of a thousand. */
+		end(i) {
+			const end = this.b[i] + this.d[i];
+
+			return i + 1 < this.n && this.b[i + 1] < end ? this.b[i + 1] : end;
+		}
+
 		busy(i) { return this.e ? this.d[i] - this.e[i] : this.d[i]; }
 		count(i) { return this.c ? this.c[i] : 1; }
 		label(i) { return (this.s && this.s[i] ? this.data.strings[this.s[i]] : "") || gpushim.class(this.k[i]).title; }
 		args(i) { return this.a && this.a[i] ? this.data.strings[this.a[i]] : ""; }
 
-		/* The first item that ends after t; from: known not to end later than that. */
-		after(t) { return first(this.n, i => this.b[i] + this.d[i] > t); }
+		/* The first item that ends after t. */
+		after(t) { return first(this.n, i => this.end(i) > t); }
 
 		/* How long each class had run before t, into out[this.width]. Returns the first item that ends after t. */
 		run_before(t, out) {
@@ -99,7 +105,7 @@
 			for (; i < at; i++)
 				out[this.slot[this.k[i]]] += this.busy(i);
 			if (at < this.n && this.b[at] < t)
-				out[this.slot[this.k[at]]] += this.busy(at) * (t - this.b[at]) / this.d[at];
+				out[this.slot[this.k[at]]] += this.busy(at) * (t - this.b[at]) / (this.end(at) - this.b[at]);
 			return at;
 		}
 
