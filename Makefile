@@ -118,10 +118,10 @@ AN_CLI_C := $(filter analyzer/main.c analyzer/cmd_%.c,$(AN_C))
 AN_STATIC_C := analyzer/symbols_static.c analyzer/doctor_static.c
 AN_LIB_C := $(filter-out $(AN_CLI_C) $(AN_STATIC_C),$(AN_C))
 AN_A     := $(if $(AN_LIB_C),$(BUILD)/libanalyzer.a)
-AN_LIBS  := -lyajl -ldw -lelf -liberty -lz -lm
+AN_LIBS  := -lyajl -lsqlite3 -ldw -lelf -liberty -lz -lm
 # Without the libraries' own libraries: newer ones of elfutils know zstd as well.
 has_static = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a)),-l$(1))
-AN_STATIC_LIBS = -l:libyajl_s.a -ldw -lelf -liberty -lbz2 -llzma $(call has_static,zstd) -lz -lm
+AN_STATIC_LIBS = -l:libyajl_s.a -lsqlite3 -ldw -lelf -liberty -lbz2 -llzma $(call has_static,zstd) -lz -lm
 GPUSHIM  := $(if $(filter analyzer/main.c,$(AN_C)),$(BUILD)/gpushim)
 
 $(BUILD)/obj/analyzer/%.o: ALL_CFLAGS += -iquote analyzer
@@ -346,6 +346,10 @@ $(BUILD)/setup-hta: scripts/setup.sh tests/scripts/hta-requirements.txt $(BUILD)
 $(BUILD)/setup-page: scripts/setup.sh tests/page/requirements.txt $(BUILD)/setup-test
 	$(Q)BUILD=$(BUILD) scripts/setup.sh page
 
+# DuckDB's reader of SQLite's files; likewise.
+$(BUILD)/setup-duckdb: scripts/setup.sh tests/scripts/duckdb-requirements.txt $(BUILD)/setup-test
+	$(Q)BUILD=$(BUILD) scripts/setup.sh duckdb
+
 # NVIDIA's NCCL, whose names ours are compared with; likewise.
 $(BUILD)/setup-nccl: scripts/setup.sh $(BUILD)/setup-test
 	$(Q)BUILD=$(BUILD) scripts/setup.sh nccl
@@ -354,7 +358,7 @@ $(BUILD)/setup-nccl: scripts/setup.sh $(BUILD)/setup-test
 $(BUILD)/setup-cupti: scripts/setup.sh $(BUILD)/setup-test
 	$(Q)BUILD=$(BUILD) scripts/setup.sh cupti
 
-check: tests static $(BUILD)/setup-test $(BUILD)/setup-clients $(BUILD)/setup-hta $(BUILD)/setup-page $(BUILD)/setup-nccl $(BUILD)/setup-cupti ## run every test; ends with "N passed, N failed"
+check: tests static $(BUILD)/setup-test $(BUILD)/setup-clients $(BUILD)/setup-hta $(BUILD)/setup-duckdb $(BUILD)/setup-page $(BUILD)/setup-nccl $(BUILD)/setup-cupti ## run every test; ends with "N passed, N failed"
 	$(Q)BUILD=$(BUILD) SAN=$(SAN) $(PYTHON) scripts/check.py $(CHECK)
 
 SEEDS ?= 21-40

@@ -51,13 +51,13 @@ static const struct option_set options = {
 
 /* ---- the forms ---- */
 
-static enum err_kind write_chrome(const struct output *to, const struct summary *s, bool all, uint64_t *left_out,
+static enum err_kind write_chrome(struct output *to, const struct summary *s, bool all, uint64_t *left_out,
 				  struct error *e)
 {
 	return export_chrome(to->file, s, all, left_out, e);
 }
 
-static enum err_kind write_folded(const struct output *to, const struct summary *s, bool all, uint64_t *left_out,
+static enum err_kind write_folded(struct output *to, const struct summary *s, bool all, uint64_t *left_out,
 				  struct error *e)
 {
 	(void)all;
@@ -65,7 +65,7 @@ static enum err_kind write_folded(const struct output *to, const struct summary 
 	return export_folded(to->file, s, e);
 }
 
-static enum err_kind write_metrics(const struct output *to, const struct summary *s, bool all, uint64_t *left_out,
+static enum err_kind write_metrics(struct output *to, const struct summary *s, bool all, uint64_t *left_out,
 				   struct error *e)
 {
 	(void)all;
@@ -75,11 +75,19 @@ static enum err_kind write_metrics(const struct output *to, const struct summary
 	return ERR_NONE;
 }
 
+static enum err_kind write_sqlite(struct output *to, const struct summary *s, bool all, uint64_t *left_out,
+				  struct error *e)
+{
+	const char *path = output_path(to, e);
+
+	return path ? export_sqlite(path, to->scratch ? path : to->name, s, all, left_out, e) : ERR_SYSTEM;
+}
+
 /* Write errors stay in the output's FILE. *left_out: events that were not written. */
 static const struct format {
 	const char *name;
 	bool binary;
-	enum err_kind (*write)(const struct output *to, const struct summary *s, bool all, uint64_t *left_out,
+	enum err_kind (*write)(struct output *to, const struct summary *s, bool all, uint64_t *left_out,
 			       struct error *e);
 } formats[] = {
 #define FORMAT(name, letter, binary, help) { #name, binary, write_##name },

@@ -14,7 +14,7 @@
 #include "gzip.h"
 #include "text.h"
 
-#define FILES_MAX 8   /* at once: one for each form */
+#define FILES_MAX 16  /* at once: one for each form */
 #define HOPS_MAX 40   /* links to links, as the kernel follows them */
 #define NAME_PART 200 /* of a temporary file's name; with what is added below NAME_MAX */
 
@@ -160,6 +160,7 @@ static int open_for(struct output *o)
 
 static void forget(struct output *o)
 {
+	free(o->scratch);
 	free(o->path);
 	free(o->target);
 	*o = (struct output)OUTPUT_CLOSED;
@@ -203,11 +204,64 @@ int output_open(struct output *o, const char *name)
 	return status;
 }
 
+const char *output_path(struct output *o, struct error *e)
+{
+	const char *folder = getenv("TMPDIR");
+	int fd = -1;
+
+	if (o->path && !o->packed)
+		return o->path;
+	if (asprintf(&o->scratch, "%s/gpushim-XXXXXX", folder && *folder ? folder : "/tmp") < 0)
+		o->scratch = NULL;
+	else
+		fd = mkostemp(o->scratch, O_CLOEXEC);
+	if (fd >= 0) {
+		close(fd);
+		exchange(NULL, o->scratch);
+		return o->scratch;
+	}
+	err_set(e, ERR_SYSTEM, o->scratch, ERR_NO_BYTE, "cannot write: %s", strerror(errno));
+	free(o->scratch);
+	o->scratch = NULL;
+	return NULL;
+}
+
+/* What is in the scratch file goes where it belongs. A failure is said. */
+static int move_scratch(struct output *o)
+{
+	FILE *from = fopen(o->scratch, "re");
+	char buf[65536];
+	size_t n = from ? 1 : 0;
+	int status = 0;
+	struct error e;
+
+	while (n && !status) {
+		n = fread(buf, 1, sizeof(buf), from);
+		if (fwrite(buf, 1, n, o->file) != n || (!n && fflush(o->file) != 0))
+			status = errno == EPIPE ? ERR_SYSTEM : cannot(o);
+	}
+	if (!from || ferror(from)) {
+		err_set(&e, ERR_SYSTEM, o->scratch, ERR_NO_BYTE, "cannot read: %s", strerror(errno));
+		status = cmd_fail(&e, NULL);
+	}
+	if (from)
+		fclose(from);
+	return status;
+}
+
 int output_close(struct output *o, int status)
 {
 	if (!o->file)
 		return status;
-	status = cmd_finish(o->file, o->name, status);
+	if (o->scratch) {
+		status = status ? status : move_scratch(o);
+		unlink(o->scratch);
+		exchange(o->scratch, NULL);
+	}
+	if (!o->scratch || !status)
+		status = cmd_finish(o->file, o->name, status);
+	else if (o->file != stdout)
+		fclose(o->file); /* why it is of no use was said */
 	if (o->path && !status && rename(o->path, o->target) != 0)
 		status = cannot(o);
 	if (o->path && status)

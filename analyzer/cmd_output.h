@@ -8,18 +8,25 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "error.h"
+
 struct output {
 	const char *name; /* as the user calls it */
 	FILE *file;       /* *.gz: packed on its way */
 	char *path;       /* what is written; NULL: standard output, or in place */
 	char *target;     /* what it becomes */
+	char *scratch;    /* output_path's, if it is another file */
 	bool packed;
 };
 
-#define OUTPUT_CLOSED { NULL, NULL, NULL, NULL, false }
+#define OUTPUT_CLOSED { NULL, NULL, NULL, NULL, NULL, false }
 
 /* name "-": standard output. Returns the exit status; what went wrong is said. */
 int output_open(struct output *o, const char *name);
+
+/* For who cannot write in one go: an empty file, to be filled by its name; its content is what output_close puts into place. Then nothing is to be
+ * written to `file`. NULL: it cannot be made. */
+const char *output_path(struct output *o, struct error *e);
 
 /* With status 0 the file takes its place, else it is gone. Returns the status, of writing where that was 0. Nothing for one that is not open. */
 int output_close(struct output *o, int status);

@@ -14,5 +14,9 @@ enum err_kind export_chrome(FILE *out, const struct summary *s, bool all, uint64
 /* Idle nanoseconds by stack, folded, for flamegraph.pl, inferno and speedscope; the cause is the innermost frame. */
 enum err_kind export_folded(FILE *out, const struct summary *s, struct error *e);
 
+/* An SQLite database (SQLITE.md). path: a file that is there, and is filled. name: what the user calls it. all, *left_out: as above, of
+ * operations, calls and ranges. */
+enum err_kind export_sqlite(const char *path, const char *name, const struct summary *s, bool all, uint64_t *left_out, struct error *e);
+
 /* OpenMetrics text: totals by device and cause, histograms of gaps and steps, losses, cost. */
 void export_metrics(FILE *out, const struct summary *s);

@@ -13,5 +13,7 @@ void report_held(const struct page *p, const struct gap_cause *c, bool stacks, c
 
 /* "call_sites": [ … ], "launch_sites": [ … ], "stacks": [ … ], "objects": [ … ], "stack_cost": { … } */
 enum err_kind report_stacks_json(struct json *j, const struct summary *s, const struct report_scope *scope, struct error *e);
+/* "launch-site", "next-call", …; "none". */
+const char *report_held_by(enum held_by by);
 /* "held": [ … ] of one cause. */
 void report_held_json(struct json *j, const struct summary *s, const struct gap_cause *c);

@@ -58,7 +58,7 @@ static void frame_keys(struct json *j, const struct frame *f)
 	yes(j, "own", f->own);
 }
 
-static const char *by_key(enum held_by by)
+const char *report_held_by(enum held_by by)
 {
 	static const char *const keys[] = { "none", "launch-site", "next-call", "between", "look", "call" };
 
@@ -80,7 +80,7 @@ void report_held_json(struct json *j, const struct summary *s, const struct gap_
 		json_map(j);
 		json_key_int(j, "begin_ns", h->begin_ns);
 		json_key_int(j, "end_ns", h->end_ns);
-		json_key_text(j, "by", by_key(h->by));
+		json_key_text(j, "by", report_held_by(h->by));
 		if (held_frame(h)) {
 			frame_keys(j, held_frame(h));
 			if (h->from_line)
@@ -100,7 +100,7 @@ static void site_json(struct json *j, const struct summary *s, const struct call
 	json_key_int(j, "idle_ns", site->idle_ns);
 	json_key_int(j, "gaps", (int64_t)site->gaps);
 	json_key_int(j, "longest_gap", (int64_t)site->longest_gap);
-	json_key_text(j, "by", by_key(site->held->by));
+	json_key_text(j, "by", report_held_by(site->held->by));
 	if (site->frame) {
 		frame_keys(j, site->frame);
 		json_key_int(j, "stack", (int64_t)stack_number(s->run, site->held->trace, site->held->stack));

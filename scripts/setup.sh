@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# setup.sh build|test|clients|hta|page|nccl|cupti|lint|fuzz|bench: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
+# setup.sh build|test|clients|hta|duckdb|page|nccl|cupti|lint|fuzz|bench: finds what that job needs and installs what is missing (Debian, Ubuntu: apt-get).
 #   build    compiler, libraries, CUDA headers          → $BUILD/setup.mk
 #   test     pytest; Debian's keys, for packages of older suites → $BUILD/venv, $BUILD/setup-test
 #   clients  other people's software, to record         → $BUILD/venv, $BUILD/setup-clients; its tests are skipped where it cannot be had
 #   hta      HolisticTraceAnalysis, to read our traces  → $BUILD/hta, $BUILD/setup-hta; likewise
 #   page     headless Chromium and what drives it       → $BUILD/venv, $BUILD/setup-page; likewise
+#   duckdb   DuckDB with its reader of SQLite's files, to read our tables → $BUILD/duckdb, $BUILD/setup-duckdb; likewise
 #   nccl     NVIDIA's NCCL, to compare ours with        → $BUILD/nccl-wheel (220 MB), $BUILD/setup-nccl; likewise
 #   cupti    headers of NVIDIA's CUPTI 12 and 13, to compare ours with → $BUILD/cupti-wheels (23 MB fetched), $BUILD/setup-cupti; likewise
 #   lint     clang-format, cppcheck, shellcheck
@@ -156,8 +157,8 @@ cross_build() {
 	need python3 has python3
 	need debian-archive-keyring test -e /usr/share/keyrings/debian-archive-keyring.gpg
 	install_missing
-	[ -e "$build/sysroot/usr/include/libiberty/demangle.h" ] && [ -e "$build/sysroot/usr/include/bzlib.h" ] || rm -rf "$build/sysroot" # one of before these were needed
-	scripts/debian-files.sh bookworm arm64 "$build/sysroot" libyajl-dev zlib1g-dev libdw-dev libiberty-dev liblzma-dev libbz2-dev libcmocka-dev uthash-dev || die "no libraries for $machine"
+	[ -e "$build/sysroot/usr/include/sqlite3.h" ] || rm -rf "$build/sysroot" # one of before these were needed
+	scripts/debian-files.sh bookworm arm64 "$build/sysroot" libyajl-dev libsqlite3-dev zlib1g-dev libdw-dev libiberty-dev liblzma-dev libbz2-dev libcmocka-dev uthash-dev || die "no libraries for $machine"
 }
 
 build_libraries() {
@@ -167,6 +168,7 @@ build_libraries() {
 	need python3 has python3
 	need libc6-dev has_header stdlib.h
 	need libyajl-dev has_header yajl/yajl_gen.h
+	need libsqlite3-dev has_header sqlite3.h
 	need zlib1g-dev has_header zlib.h
 	need libdw-dev has_header elfutils/libdwfl.h
 	need libiberty-dev has_header libiberty/demangle.h
@@ -227,6 +229,15 @@ page)
 		touch "$build/setup-page"
 	else
 		say "without the tests in a browser, which $(tail -1 "$build/page.log")"
+	fi
+	;;
+duckdb)
+	[ -x "$build/duckdb/bin/python" ] || python3 -m venv "$build/duckdb"
+	if "$build/duckdb/bin/python" -m pip --disable-pip-version-check --quiet --retries 1 install --no-deps -r tests/scripts/duckdb-requirements.txt \
+		2>"$build/duckdb.log"; then
+		touch "$build/setup-duckdb"
+	else
+		say "without DuckDB, which $(tail -1 "$build/duckdb.log")"
 	fi
 	;;
 nccl)
@@ -303,6 +314,6 @@ bench)
 	install_missing
 	;;
 *)
-	die "usage: scripts/setup.sh build|test|clients|hta|page|nccl|cupti|lint|fuzz|bench"
+	die "usage: scripts/setup.sh build|test|clients|hta|duckdb|page|nccl|cupti|lint|fuzz|bench"
 	;;
 esac

@@ -46,7 +46,7 @@ WISHED = {"clang", "bpftool", "libbpf-dev", "libfuse3-dev"}
 def test_all_is_asked_for_at_once(machine, root):
     done, asked = set_up(machine, root)
     assert done.returncode == 0, done.stderr
-    assert len(asked) == 1 and asked[0] >= WISHED | {"g++", "libyajl-dev", "libdw-dev", "libcmocka-dev", "uthash-dev"}
+    assert len(asked) == 1 and asked[0] >= WISHED | {"g++", "libyajl-dev", "libsqlite3-dev", "libdw-dev", "libcmocka-dev", "uthash-dev"}
     assert "gcc" not in asked[0] and f"CUDA_INC = {machine}/cuda/include\n" in (machine / "build" / "setup.mk").read_text()
 
 
