@@ -15,20 +15,20 @@
 #include "facts.h"
 #include "interval.h"
 
-struct work { /* one submission */
+struct work { /* one submission; there are as many as that: each byte counts */
 	const struct call *call;
 	int64_t earliest_start_ns, latest_start_ns; /* latest_start: if nothing before it in the stream is pending then */
 	int64_t earliest_end_ns, latest_end_ns;
-	uint8_t known_by; /* enum boundary: what latest_end rests on */
-	bool hostfn;
-	bool stalls;      /* a graph that may stand still inside, or work elsewhere */
 	int64_t slack_ns; /* the device may be idle for so long before it, or inside it between a graph's nodes */
 	const struct measured *measured; /* its four times are this one's, and stay so; NULL: bounded */
-	bool lost;        /* it should have been measured: when it ran is all unresolved */
-	uint32_t missing; /* operations of it that were not measured although others were; 0: it is none of these */
 	int64_t behind_ns; /* it stands right behind an edge, which had fired by then: 0 no such edge is known */
 	int64_t usual_ns; /* what such work, and what it ran with, takes, where that took far longer and another process may have had the device (held_up.h); else 0 */
 	int64_t held_until_ns; /* a host function before it, or a wait for another device, may take until then; INT64_MIN none */
+	uint32_t missing; /* operations of it that were not measured although others were; 0: it is none of these */
+	uint8_t known_by; /* enum boundary: what latest_end rests on */
+	bool hostfn;
+	bool stalls;      /* a graph that may stand still inside, or work elsewhere */
+	bool lost;        /* it should have been measured: when it ran is all unresolved */
 };
 
 /* The longest run of a stream's work in which the stream was never surely empty; host functions separate stretches. */

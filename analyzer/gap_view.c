@@ -201,7 +201,7 @@ int64_t gap_view_held_up_ns(const struct gap_view *v)
 {
 	const struct op *after = v->gap->after;
 
-	return after && after->call == v->submit && after->trace == v->trace ? after->usual_ns : 0;
+	return after && after->call == v->submit && after->trace == v->trace ? op_usual_ns(after) : 0;
 }
 
 int64_t gap_view_latency_ns(const struct gap_view *v)

@@ -64,9 +64,29 @@ static int64_t begun_by(const struct stream_work *w, size_t i)
 	return w->opaque ? op->latest_end_ns : max64(by_ns, op->earliest_start_ns);
 }
 
-/* A stream's work, in parts between the instants at which its end is known. first: of each submission, its first op; then the end. */
-static void place_stream(struct op *ops, const size_t *first_op, const struct stream_work *w)
+static bool has_more(const struct op *op, const struct work *work)
 {
+	return !work->measured && (op->class == OP_COMM || work->usual_ns);
+}
+
+static bool add_more(struct device_timeline *out, struct op *op, const struct stream_work *w, size_t k)
+{
+	struct op_more *more;
+
+	if (!has_more(op, &w->ops[k]))
+		return true;
+	more = arena_alloc(&out->more, sizeof(*more));
+	if (!more)
+		return false;
+	*more = (struct op_more){ begun_by(w, k), w->ops[k].earliest_end_ns, w->ops[k].usual_ns };
+	op->more = more;
+	return true;
+}
+
+/* A stream's work, in parts between the instants at which its end is known. first: of each submission, its first op; then the end. */
+static bool place_stream(struct device_timeline *out, const size_t *first_op, const struct stream_work *w)
+{
+	struct op *ops = out->ops;
 	int64_t at = INT64_MIN;
 
 	for (size_t i = 0, next; i < w->n; i = next) {
@@ -94,12 +114,12 @@ static void place_stream(struct op *ops, const size_t *first_op, const struct st
 			for (size_t m = first_op[k]; m < first_op[k + 1]; m++) {
 				ops[m].stretch_begin_ns = w->ops[k].earliest_start_ns;
 				ops[m].stretch_end_ns = w->ops[k].latest_end_ns;
-				ops[m].begun_ns = begun_by(w, k);
-				ops[m].unfinished_ns = w->ops[k].earliest_end_ns;
-				ops[m].usual_ns = w->ops[k].usual_ns;
+				if (!add_more(out, &ops[m], w, k))
+					return false;
 			}
 		at = end;
 	}
+	return true;
 }
 
 static bool gap_over(const void *element, const void *key)
@@ -231,6 +251,7 @@ static size_t ops_of(const struct stream_work *w, size_t n_ops)
 static bool add_stream_ops(struct device_timeline *out, const struct stream_work *w)
 {
 	size_t *first = array_new(w->n + 1, sizeof(*first)), begin = out->n_ops;
+	bool ok;
 
 	if (!first)
 		return false;
@@ -251,8 +272,10 @@ static bool add_stream_ops(struct device_timeline *out, const struct stream_work
 		out->operations_lost += work->lost ? count : 0;
 	}
 	first[w->n] = out->n_ops;
-	place_stream(out->ops, first, w);
+	ok = place_stream(out, first, w);
 	free(first);
+	if (!ok)
+		return false;
 	for (size_t k = begin; k < out->n_ops; k++) {
 		if (out->ops[k].class == OP_HOSTFN)
 			continue;

@@ -38,8 +38,6 @@ void place_exact(struct device_timeline *out, const struct stream_work *w, const
 			   .end_ns = work->latest_end_ns,
 			   .stretch_begin_ns = work->earliest_start_ns,
 			   .stretch_end_ns = work->latest_end_ns,
-			   .begun_ns = work->earliest_start_ns,
-			   .unfinished_ns = work->latest_end_ns,
 			   .call = c,
 			   .trace = w->trace,
 			   .measured = m,

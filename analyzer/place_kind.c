@@ -75,3 +75,18 @@ uint64_t op_bytes(const struct op *op)
 		return op->measured->bytes;
 	return op->node ? op->node->arg : op->call->args[0];
 }
+
+int64_t op_begun_ns(const struct op *op)
+{
+	return op->more ? op->more->begun_ns : op->begin_ns;
+}
+
+int64_t op_unfinished_ns(const struct op *op)
+{
+	return op->more ? op->more->unfinished_ns : op->end_ns;
+}
+
+int64_t op_usual_ns(const struct op *op)
+{
+	return op->more ? op->more->usual_ns : 0;
+}

@@ -174,8 +174,8 @@ static bool add_part(struct finder *f, uint32_t member, const struct op *op, con
 		return false;
 	r->parts[r->n_parts++] = (struct rank_part){ .op = op,
 						     .begin_low_ns = op->stretch_begin_ns,
-						     .begin_high_ns = op->begun_ns,
-						     .end_low_ns = op->unfinished_ns,
+						     .begin_high_ns = op_begun_ns(op),
+						     .end_low_ns = op_unfinished_ns(op),
 						     .end_high_ns = op->stretch_end_ns,
 						     .error_ns = op->measured ? op->measured->error_ns : 0,
 						     .wait_ns = -1,

@@ -12,6 +12,7 @@
  * A gap's stated ends lie midway between inner and outer, its errors are half the distance. */
 #pragma once
 
+#include "arena.h"
 #include "device_clock.h"
 #include "exact.h"
 #include "estimate.h"
@@ -21,12 +22,16 @@
 
 enum op_class { OP_KERNEL, OP_COMM, OP_COPY, OP_MEMSET, OP_HOSTFN };
 
+struct op_more { /* of those few of which somebody asks */
+	int64_t begun_ns, unfinished_ns; /* it had begun by then, and was not over before that */
+	int64_t usual_ns; /* what such work takes, where another process may have held this up (held_up.h); else 0 */
+};
+
 /* One thing the device did, placed as well as this level of timing can: its stretch is known, its place in it is not. */
 struct op {
 	int64_t begin_ns, end_ns; /* placed end to end within the known stretch of its stream; what the partition uses */
 	int64_t stretch_begin_ns, stretch_end_ns; /* what is known: it ran inside */
-	int64_t begun_ns, unfinished_ns; /* … it had begun by then, and was not over before that */
-	int64_t usual_ns; /* what such work takes, where another process may have held this up (held_up.h); else 0 */
+	const struct op_more *more; /* of communication, and of what may have been held up; else NULL */
 	const struct call *call;
 	const struct trace *trace;
 	const struct measured *measured; /* how begin and end are known exactly; NULL: placed */
@@ -46,6 +51,9 @@ const char *op_title(const struct op *op);     /* … as people write it, of any
 uint32_t op_kernel_index(const struct op *op); /* … in trace->kernels, 0 for "" */
 /* Of a copy or memset. */
 uint64_t op_bytes(const struct op *op);
+int64_t op_begun_ns(const struct op *op); /* of measured work: when it began */
+int64_t op_unfinished_ns(const struct op *op);
+int64_t op_usual_ns(const struct op *op); /* 0 */
 
 /* Why a busy stretch's end, that is a gap's begin, is known; the best of several. */
 enum boundary { BOUNDARY_NONE, BOUNDARY_EDGE, BOUNDARY_BLOCKING_RETURN, BOUNDARY_QUERY, BOUNDARY_POLL, BOUNDARY_MEASURED };
@@ -91,6 +99,7 @@ struct device_timeline {
 	int64_t begin_ns, end_ns; /* first start, last end (best estimates) */
 	int64_t process_start_ns;
 	struct op *ops;                size_t n_ops;    /* by begin_ns; host functions are among them, not counted as operations */
+	struct arena more; /* what they refer to */
 	struct interval *unresolved;   size_t n_unresolved; /* inside busy time */
 	struct interval *undrawn;      size_t n_undrawn;    /* busy time that no op's place covers */
 	struct gap *gaps;              size_t n_gaps;   /* in time order, disjoint */

@@ -96,8 +96,6 @@ static inline struct op *world_kernel(struct world *w, size_t rank, uint32_t com
 			   .end_ns = end,
 			   .stretch_begin_ns = begin,
 			   .stretch_end_ns = end,
-			   .begun_ns = begin,
-			   .unfinished_ns = end,
 			   .call = &r->calls[i],
 			   .trace = t,
 			   .measured = &r->measured[i],

@@ -113,6 +113,8 @@ static bool twice_everywhere(const struct model *m)
 
 static void build(struct model *m)
 {
+	static struct op_more more[RANKS][KERNELS];
+
 	world_begin(&w, m->ranks, KERNELS);
 	for (size_t r = 0; r < m->ranks; r++) {
 		w.ranks[r].offset_ns = below(1000000);
@@ -123,7 +125,8 @@ static void build(struct model *m)
 			k->wait = k->seq ? wait_of(m, k) : -1;
 			if (k->vague) {
 				op->stretch_begin_ns -= 9000;
-				op->begun_ns += 9000;
+				more[r][i] = (struct op_more){ op->begin_ns + 9000, op->end_ns, 0 };
+				op->more = &more[r][i];
 			}
 		}
 	}
