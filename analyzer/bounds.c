@@ -12,6 +12,7 @@
 #include "ns.h"
 #include "sharing.h"
 #include "slack.h"
+#include "spill.h"
 #include "stretches.h"
 #include "timeline.h"
 #include "waits.h"
@@ -204,7 +205,7 @@ static bool add_work(struct stream_work *w, struct work work, uint32_t device, c
 		return true;
 	work.lost = missing && !work.hostfn;
 	work.missing = any ? missing : 0;
-	if (!array_room(w->ops, w->n, w->cap))
+	if (!spill_room(w->ops, w->n, w->cap))
 		return false;
 	w->ops[w->n++] = work;
 	return true;
@@ -329,7 +330,7 @@ enum err_kind bounds_finish(struct device_work *devices, size_t n, struct error 
 void bounds_free(struct device_work *d)
 {
 	for (size_t i = 0; i < d->n; i++) {
-		free(d->streams[i].ops);
+		spill_free(d->streams[i].ops);
 		free(d->streams[i].held);
 	}
 	for (size_t i = 0; i < d->n_relays; i++)

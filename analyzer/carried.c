@@ -4,6 +4,7 @@
 #include "alloc.h"
 #include "elsewhere.h"
 #include "ns.h"
+#include "spill.h"
 
 /* A graph that was launched on another device may have had nodes here. */
 static bool graphs_reach(const struct trace *t, uint32_t device)
@@ -35,7 +36,7 @@ bool carried_collect(struct device_work *d, const struct trace *t, uint32_t devi
 		*w = (struct stream_work){
 			.trace = t, .stream = c->stream, .ordinal = device, .elsewhere = true, .carried = true
 		};
-		if (!array_room(w->ops, w->n, w->cap))
+		if (!spill_room(w->ops, w->n, w->cap))
 			return false;
 		w->ops[w->n++] = (struct work){ .call = c, .stalls = true };
 	}

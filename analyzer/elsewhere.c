@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "ns.h"
+#include "spill.h"
 #include "timeline.h"
 
 #include <stdlib.h>
@@ -75,7 +76,7 @@ bool elsewhere_collect(struct device_work *d, const struct trace *t, uint32_t de
 		    is_measured(exact, c))
 			continue;
 		w = work_of(d, t, device, c->stream, first);
-		if (!w || !array_room(w->ops, w->n, w->cap))
+		if (!w || !spill_room(w->ops, w->n, w->cap))
 			return false;
 		w->ops[w->n++] = (struct work){ .call = c, .stalls = true };
 	}

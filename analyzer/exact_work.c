@@ -4,6 +4,7 @@
 #include "alloc.h"
 #include "elsewhere.h"
 #include "ns.h"
+#include "spill.h"
 #include "timeline.h"
 
 /* ---- collecting ------------------------------------------------------------------------------------- */
@@ -31,7 +32,7 @@ bool exact_add(struct stream_work *w, const struct exact *x, struct work like, u
 	for (size_t i = 0; i < n; i++) {
 		if (ops[i].measured->device != device)
 			continue;
-		if (!array_room(w->ops, w->n, w->cap))
+		if (!spill_room(w->ops, w->n, w->cap))
 			return false;
 		w->ops[w->n++] = work_of(like, ops[i].measured);
 	}
@@ -53,7 +54,7 @@ bool exact_collect_loose(struct device_work *d, const struct trace *t, uint32_t 
 			w = &d->streams[d->n++];
 			*w = (struct stream_work){ .trace = t, .stream = GST_NONE, .ordinal = device, .loose = true };
 		}
-		if (!array_room(w->ops, w->n, w->cap))
+		if (!spill_room(w->ops, w->n, w->cap))
 			return false;
 		w->ops[w->n++] = work_of((struct work){ .call = op->call }, op->measured);
 	}

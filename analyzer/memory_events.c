@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "memory_contexts.h"
+#include "spill.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,7 @@ static uint8_t happening(const char *name)
 
 bool memory_event_add(struct memory_events *out, const struct memory_event *event)
 {
-	if (!array_room(out->at, out->n, out->cap))
+	if (!spill_room(out->at, out->n, out->cap))
 		return false;
 	out->at[out->n] = *event;
 	out->at[out->n].order = (uint32_t)out->n;
@@ -194,6 +195,6 @@ void memory_events_sort(struct memory_events *m)
 
 void memory_events_free(struct memory_events *m)
 {
-	free(m->at);
+	spill_free(m->at);
 	*m = (struct memory_events){ 0 };
 }

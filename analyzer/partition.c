@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "ns.h"
+#include "spill.h"
 
 #define COPY_KINDS 8
 
@@ -124,7 +125,7 @@ static bool sweep(struct sweep *p)
 	int64_t at = out->begin_ns;
 	bool ok = true;
 
-	p->endings = array_new(out->n_ops, sizeof(*p->endings));
+	p->endings = spill_new(out->n_ops, sizeof(*p->endings));
 	if (!p->endings)
 		return false;
 	for (size_t i = 0; i < out->n_ops; i++)
@@ -140,7 +141,7 @@ static bool sweep(struct sweep *p)
 		at = out->gaps[i].end_ns;
 	}
 	ok = ok && share_out(p, at, out->end_ns);
-	free(p->endings);
+	spill_free(p->endings);
 	return ok;
 }
 

@@ -8,6 +8,7 @@
 #include "place_exact.h"
 #include "place_fill.h"
 #include "place_kind.h"
+#include "spill.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -250,7 +251,7 @@ static size_t ops_of(const struct stream_work *w, size_t n_ops)
 
 static bool add_stream_ops(struct device_timeline *out, const struct stream_work *w)
 {
-	size_t *first = array_new(w->n + 1, sizeof(*first)), begin = out->n_ops;
+	size_t *first = spill_new(w->n + 1, sizeof(*first)), begin = out->n_ops;
 	bool ok;
 
 	if (!first)
@@ -273,7 +274,7 @@ static bool add_stream_ops(struct device_timeline *out, const struct stream_work
 	}
 	first[w->n] = out->n_ops;
 	ok = place_stream(out, first, w);
-	free(first);
+	spill_free(first);
 	if (!ok)
 		return false;
 	for (size_t k = begin; k < out->n_ops; k++) {
@@ -292,7 +293,7 @@ static bool make_ops(struct device_timeline *out, const struct device_work *d)
 
 	for (size_t i = 0; i < d->n; i++)
 		total += ops_of(&d->streams[i], total);
-	out->ops = array_new(total, sizeof(*out->ops));
+	out->ops = spill_new(total, sizeof(*out->ops));
 	if (!out->ops)
 		return false;
 	for (size_t i = 0; i < d->n; i++)

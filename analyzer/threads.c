@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "alloc.h"
+#include "spill.h"
 
 static enum err_kind no_memory(struct error *e)
 {
@@ -148,11 +149,11 @@ static void set_costs(struct thread_records *r, int64_t *scratch)
 
 static bool find_costs(struct process_records *p, size_t n_calls)
 {
-	int64_t *scratch = array_new(n_calls, sizeof(*scratch));
+	int64_t *scratch = spill_new(n_calls, sizeof(*scratch));
 
 	for (size_t i = 0; scratch && i < p->n_threads; i++)
 		set_costs(&p->threads[i], scratch);
-	free(scratch);
+	spill_free(scratch);
 	return scratch != NULL;
 }
 
@@ -160,7 +161,7 @@ static bool build_process(struct process_records *p, const struct trace *t)
 {
 	p->trace = t;
 	p->first_launch = array_new(t->n_kernels, sizeof(struct call *));
-	p->pool = array_new(t->n_calls + t->n_samples + t->n_usages + t->n_nccl, sizeof(void *));
+	p->pool = spill_new(t->n_calls + t->n_samples + t->n_usages + t->n_nccl, sizeof(void *));
 	if (!p->first_launch || !p->pool || !count_records(p, t))
 		return false;
 	share_pool(p);
@@ -197,7 +198,7 @@ void threads_free(struct threads *t)
 	for (size_t i = 0; i < t->n_processes; i++) {
 		free(t->processes[i].threads);
 		free(t->processes[i].first_launch);
-		free(t->processes[i].pool);
+		spill_free(t->processes[i].pool);
 	}
 	free(t->processes);
 	*t = (struct threads){ 0 };

@@ -10,6 +10,7 @@
 #include "ns.h"
 #include "place.h"
 #include "progress.h"
+#include "spill.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -366,7 +367,7 @@ enum err_kind timeline_build(struct timeline *out, const struct run *run, struct
 void timeline_free(struct timeline *t)
 {
 	for (size_t i = 0; i < t->n_devices; i++) {
-		free(t->devices[i].ops);
+		spill_free(t->devices[i].ops);
 		arena_free(&t->devices[i].more);
 		free(t->devices[i].gaps);
 		free(t->devices[i].unresolved);

@@ -5,6 +5,7 @@
 #include "comm_kernels.h"
 #include "front.h"
 #include "sequence.h"
+#include "spill.h"
 #include "trace_decode.h"
 #include "trace_measured.h"
 
@@ -264,8 +265,8 @@ void trace_free(struct trace *t)
 		return;
 	free(t->path);
 	clock_free(t->clock);
-	free(t->calls);
-	free(t->edges);
+	spill_free(t->calls);
+	spill_free(t->edges);
 	free(t->measured);
 	free(t->bursts);
 	free(t->levels);

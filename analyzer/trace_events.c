@@ -2,6 +2,7 @@
 #include "trace_decode.h"
 
 #include "alloc.h"
+#include "spill.h"
 #include "trace_measured.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ static bool add_call(struct decoder *d, const struct gst_call *r, const struct r
 
 	if (came_later(t, end))
 		return true;
-	if (!array_room(t->calls, t->n_calls, d->calls))
+	if (!spill_room(t->calls, t->n_calls, d->calls))
 		return false;
 	c = &t->calls[t->n_calls++];
 	*c = (struct call){ .begin_ns = begin,
@@ -113,7 +114,7 @@ static bool add_edge(struct decoder *d, const struct gst_edge *r)
 
 	if (came_later(t, clock_ns(d->clock, r->done > r->end ? r->done : r->end)))
 		return true;
-	if (!array_room(t->edges, t->n_edges, d->edges))
+	if (!spill_room(t->edges, t->n_edges, d->edges))
 		return false;
 	edge = &t->edges[t->n_edges++];
 	*edge = (struct edge){ .begin_ns = clock_ns(d->clock, r->begin),

@@ -3,13 +3,14 @@
 
 #include "alloc.h"
 #include "clock.h"
+#include "spill.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static bool add_block(struct trace_memory *m, const struct gst_block *r, int64_t time_ns, uint32_t tid, uint64_t byte)
 {
-	if (!array_room(m->blocks, m->n_blocks, m->cap_blocks))
+	if (!spill_room(m->blocks, m->n_blocks, m->cap_blocks))
 		return false;
 	m->blocks[m->n_blocks++] = (struct block_event){ .time_ns = time_ns,
 							 .address = r->address,
@@ -141,7 +142,7 @@ int64_t trace_memory_end(const struct trace_memory *m, int64_t end_ns)
 
 void trace_memory_free(struct trace_memory *m)
 {
-	free(m->blocks);
+	spill_free(m->blocks);
 	free(m->mappings);
 	free(m->pools);
 	free(m->left);

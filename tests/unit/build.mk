@@ -38,6 +38,7 @@ LDFLAGS_test_demangle = -Wl,--wrap=cplus_demangle_v3_callback
 # … and comes in between.
 LDFLAGS_test_shim_recycle_between = -Wl,--wrap=keeper_take,--wrap=keeper_copy,--wrap=pages_map,--wrap=pages_unmap
 # … and fills a disk.
+LDFLAGS_test_spill = -Wl,--wrap=fallocate
 LDFLAGS_test_probes_host_file = -Wl,--wrap=posix_fallocate
 # … and takes a file of /proc away.
 LDFLAGS_test_probes_proc = -Wl,--wrap=open

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "spill.h"
+
+#include "spill_budget.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define LARGE ((size_t)16 << 20) /* bytes; smaller ones are malloc's */
+#define ARRAYS 256               /* large ones at a time: more are not spilt */
+
+struct array {
+	void *at;
+	size_t bytes;
+	int fd; /* of its file; -1: it lies in memory */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct array arrays[ARRAYS]; /* the large ones; at NULL: free */
+static uint64_t in_memory;          /* bytes of them that lie there */
+
+/* ---- the file ---- */
+
+static int open_in(const char *folder)
+{
+	char path[PATH_MAX];
+	struct statfs fs;
+	int fd;
+
+	if (statfs(folder, &fs) != 0 || fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC)
+		return -1;
+	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0 || snprintf(path, sizeof(path), "%s/gpushim-XXXXXX", folder) >= (int)sizeof(path))
+		return fd;
+	fd = mkostemp(path, O_CLOEXEC); /* a file system on which every file has a name */
+	if (fd >= 0)
+		unlink(path);
+	return fd;
+}
+
+static int open_file(void)
+{
+	const char *folder = getenv("TMPDIR");
+	int fd = folder && *folder ? open_in(folder) : -1;
+
+	return fd >= 0 ? fd : open_in("/var/tmp");
+}
+
+/* Its room is taken before it is used: a write to a mapping finds no full disk, it would end the program. */
+static bool have_room(int fd, size_t bytes)
+{
+	return fallocate(fd, 0, 0, (off_t)bytes) == 0;
+}
+
+/* ---- large arrays: under the lock ---- */
+
+static struct array *find(const void *at)
+{
+	for (size_t i = 0; i < ARRAYS; i++)
+		if (arrays[i].at == at)
+			return &arrays[i];
+	return NULL;
+}
+
+static bool map_file(struct array *a, size_t bytes)
+{
+	int fd = open_file();
+	void *at = fd >= 0 && have_room(fd, bytes) ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+						   : MAP_FAILED;
+
+	if (at == MAP_FAILED) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	*a = (struct array){ at, bytes, fd };
+	return true;
+}
+
+static bool map_memory(struct array *a, size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return false;
+	*a = (struct array){ at, bytes, -1 };
+	in_memory += bytes;
+	return true;
+}
+
+static bool map(struct array *a, size_t bytes)
+{
+	bool fits = in_memory + bytes <= spill_budget();
+
+	return (!fits && map_file(a, bytes)) || map_memory(a, bytes);
+}
+
+static void unmap(struct array *a)
+{
+	munmap(a->at, a->bytes);
+	if (a->fd >= 0)
+		close(a->fd);
+	else
+		in_memory -= a->bytes;
+	*a = (struct array){ .at = NULL };
+}
+
+/* To a file, if it has become too large for memory. */
+static bool enlarge(struct array *a, size_t bytes)
+{
+	struct array moved;
+	void *at;
+
+	if (a->fd < 0 && in_memory + (bytes - a->bytes) > spill_budget() && map_file(&moved, bytes)) {
+		memcpy(moved.at, a->at, a->bytes);
+		unmap(a);
+		*a = moved;
+		return true;
+	}
+	if (a->fd >= 0 && !have_room(a->fd, bytes))
+		return false;
+	at = mremap(a->at, a->bytes, bytes, MREMAP_MAYMOVE);
+	if (at == MAP_FAILED)
+		return false;
+	in_memory += a->fd < 0 ? bytes - a->bytes : 0;
+	a->at = at;
+	a->bytes = bytes;
+	return true;
+}
+
+static void *large_new(size_t bytes)
+{
+	struct array *a;
+	void *at = NULL;
+
+	pthread_mutex_lock(&lock);
+	a = find(NULL);
+	if (a && map(a, bytes))
+		at = a->at;
+	pthread_mutex_unlock(&lock);
+	return at;
+}
+
+/* *known: it is one of the large ones; then NULL is an answer. */
+static void *large_grow(void *array, size_t bytes, bool *known)
+{
+	struct array *a;
+	void *at = NULL;
+
+	pthread_mutex_lock(&lock);
+	a = array ? find(array) : NULL;
+	*known = a != NULL;
+	if (a && enlarge(a, bytes))
+		at = a->at;
+	pthread_mutex_unlock(&lock);
+	return at;
+}
+
+/* ---- arrays ---- */
+
+void *spill_new(size_t n, size_t size)
+{
+	void *at = n && size && n <= SIZE_MAX / 2 / size && n * size >= LARGE ? large_new(n * size) : NULL;
+
+	return at ? at : array_new(n, size);
+}
+
+/* What becomes large moves out of malloc's memory, once; from then on it grows where it is. */
+static void *outgrow(void *array, size_t old_bytes, size_t bytes)
+{
+	void *at = large_new(bytes);
+
+	if (!at)
+		return NULL;
+	if (old_bytes)
+		memcpy(at, array, old_bytes);
+	free(array);
+	return at;
+}
+
+void *spill_grow(void *array, size_t *cap, size_t size)
+{
+	size_t old_bytes = *cap * size, want = *cap + *cap / 4, bytes;
+	bool known;
+	void *at;
+
+	if (old_bytes < LARGE / 2)
+		return array_grow(array, cap, size);
+	if (want > SIZE_MAX / 2 / size)
+		return NULL;
+	if (want * size < LARGE)
+		want = LARGE / size + 1;
+	bytes = want * size;
+	at = large_grow(array, bytes, &known);
+	if (!at && !known)
+		at = outgrow(array, old_bytes, bytes);
+	if (!at && !known)
+		return array_grow(array, cap, size);
+	if (at)
+		*cap = want;
+	return at;
+}
+
+void spill_free(void *array)
+{
+	struct array *a;
+
+	if (!array)
+		return;
+	pthread_mutex_lock(&lock);
+	a = find(array);
+	if (a)
+		unmap(a);
+	pthread_mutex_unlock(&lock);
+	if (!a)
+		free(array);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spill.h: the arrays of which there is an element for each record. While they fit into a share of the machine's memory they lie there;
+ * what grows beyond lies in a file without a name, in $TMPDIR or /var/tmp, which the kernel may write out and read back as it needs memory:
+ * so the analysis of a recording of any length goes on in bounded memory, only slower. Where there is no such file (a full disk, a folder in
+ * memory) they lie in memory all the same.
+ *
+ * The share is half of what is available when the first large array comes, within the memory limit of the control group too;
+ * GPUSHIM_MEMORY_MB says another number. */
+#pragma once
+
+#include "alloc.h"
+
+/* Like array_new and array_grow. */
+void *spill_new(size_t n, size_t size);
+void *spill_grow(void *array, size_t *cap, size_t size);
+/* Also what array_new, array_grow or malloc made. */
+void spill_free(void *array);
+
+/* Like array_room. */
+#define spill_room(array, n, cap)                                                                              \
+	({                                                                                                     \
+		void *spill_new_ = (n) < (cap) ? (array) : spill_grow((array), &(cap), sizeof *(array));       \
+		if (spill_new_)                                                                                \
+			(array) = spill_new_;                                                                  \
+		spill_new_ != NULL;                                                                            \
+	})
