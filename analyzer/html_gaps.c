@@ -11,7 +11,7 @@
 #include "text.h"
 
 #define STORIES 2000
-#define STORIES_BYTES (4u << 20) /* of all */
+#define STORIES_BYTES (3u << 20) /* of all */
 #define CALLS 24                 /* of the submitting thread, the last ones */
 #define AROUND 4                 /* operations before the gap, and behind it */
 

@@ -33,7 +33,7 @@ static void sentence(struct json *j, char *line)
 
 static enum err_kind trust(struct html *h, struct error *e)
 {
-	const struct report_style style = { .columns = COLUMNS, .utf8 = true };
+	const struct report_style style = { .columns = COLUMNS, .utf8 = true, .full = true };
 	char *text = NULL;
 	size_t n = 0;
 	FILE *out = open_memstream(&text, &n);

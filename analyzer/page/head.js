@@ -123,7 +123,7 @@
 			return null;
 		const gain = gpushim.gain(a);
 
-		return make("div", { class: "first" }, make("b", null, "Do first: "), a.text, ". ", make("span", { class: "gain" }, gain.faster), make("span", { class: "dim" }, "; " + gain.then + "."), proof(a, bus));
+		return make("div", { class: "first" }, make("b", null, "Do first" + (gpushim.several() ? ", for device " + a.device : "") + ": "), a.text, ". ", make("span", { class: "gain" }, gain.faster), make("span", { class: "dim" }, "; " + gain.then + "."), proof(a, bus));
 	}
 
 	function rows(devices, bus) {

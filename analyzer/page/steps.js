@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* steps.js: the steps of the training loop, a bar each; of more steps than pixels the longest of each pixel's. */
+/* steps.js: the steps of the training loop, a bar each; of more steps than pixels the mean of each pixel's, and a dot for the longest. */
 "use strict";
 
 (function () {
@@ -18,9 +18,23 @@
 
 		s.median = at(0.5);
 		s.top = Math.min(at(1), Math.max(3 * s.median, 1.3 * at(0.99))) || 1;
+		s.sums = new Map(); /* of a column up to each step: the mean of any row of steps in no time */
+		s.mean = (column, from, to) => (sums_of(s, column)[to] - sums_of(s, column)[from]) / (to - from);
 		s.name = i => strings[s.s[i]] + (s.number[i] ? s.number[i] - 1 : "") + (s.stride > 1 ? " and " + (Math.min(s.stride, s.all - i * s.stride) - 1) + " more" : "");
 		s.ranked = i => s.causes.map(c => [c[0], c[1][i]]).filter(c => c[1] > 0).sort((a, b) => b[1] - a[1]);
 		return s;
+	}
+
+	function sums_of(s, column) {
+		let sums = s.sums.get(column);
+
+		if (!sums) {
+			sums = new Float64Array(column.length + 1);
+			for (let i = 0; i < column.length; i++)
+				sums[i + 1] = sums[i] + column[i];
+			s.sums.set(column, sums);
+		}
+		return sums;
 	}
 
 	/* The step at that time; -1: none. */
@@ -129,19 +143,25 @@
 		return best;
 	}
 
+	/* What each bar stands for: [from, to) of the steps. */
+	function bars_of(w, state) {
+		const n = state.to - state.from, bars = Math.min(n, Math.floor(w));
+
+		return Array.from({ length: bars }, (_, k) => [state.from + Math.floor(k * n / bars), Math.max(state.from + Math.floor(k * n / bars) + 1, state.from + Math.floor((k + 1) * n / bars))]);
+	}
+
 	function draw(g, w, h, s, state) {
-		const n = state.to - state.from, each = w / n, high = h - FOOT - TOP, y = ns => Math.min(ns, s.top) / s.top * high;
-		const bars = Math.min(n, Math.floor(w));
+		const each = w / (state.to - state.from), high = h - FOOT - TOP, bars = bars_of(w, state), single = bars.length === state.to - state.from;
+		const top = single ? s.top : 1.5 * Math.max(...bars.map(b => s.mean(s.d, b[0], b[1])), s.median), y = ns => Math.min(ns, top) / top * high;
 
-		for (let k = 0; k < bars; k++) {
-			const from = state.from + Math.floor(k * n / bars), to = Math.max(from + 1, state.from + Math.floor((k + 1) * n / bars));
-			const i = n > bars ? longest(s, from, to) : from;
-			const x = k * w / bars, wide = w / bars, gap = wide > 4 ? 1 : 0;
+		bars.forEach(([from, to], k) => {
+			const x = k * w / bars.length, wide = w / bars.length, gap = wide > 4 ? 1 : 0;
 
-			bar(g, s, i, x, wide - gap, h - FOOT, y);
-			if (outlying(s, from, to))
-				mark(g, x + wide / 2);
-		}
+			bar(g, s, [from, to], x, wide - gap, h - FOOT, y, top);
+			if (!single)
+				dot(g, s, longest(s, from, to), x, h - FOOT, y);
+		});
+		marks(g, s, bars, w);
 		line(g, s, w, h - FOOT - y(s.median));
 		foot(g, w, h, s, state);
 		if (state.chosen >= state.from && state.chosen < state.to) {
@@ -155,39 +175,54 @@
 		}
 	}
 
-	function outlying(s, from, to) {
-		for (let i = from; i < to; i++)
-			if (s.o[i])
-				return true;
-		return false;
-	}
-
 	/* Work at the bottom, idle time by cause above it. */
-	function bar(g, s, i, x, wide, bottom, y) {
-		const paint = id => wide >= 4 ? gpushim.fill(g, id) : gpushim.colour(id);
-		let sum = s.d[i] - s.i[i], at = y(sum);
+	function bar(g, s, [from, to], x, wide, bottom, y, top) {
+		const paint = id => wide >= 4 ? gpushim.fill(g, id) : gpushim.colour(id), length = s.mean(s.d, from, to);
+		let sum = length - s.mean(s.i, from, to), at = y(sum);
 
-		g.globalAlpha = s.k[i] ? 0.4 : 1;
+		g.globalAlpha = s.k[from] && to === from + 1 ? 0.4 : 1;
 		g.fillStyle = paint("compute");
 		g.fillRect(x, bottom - at, wide, at);
 		for (const [id, column] of s.causes) {
-			if (!column[i])
-				continue;
-			sum += column[i];
+			sum += s.mean(column, from, to);
 			const next = y(sum);
 
 			if (next - at >= 0.2) {
 				g.fillStyle = paint(id);
 				g.fillRect(x, bottom - next, wide, next - at);
+				at = next;
 			}
-			at = next;
 		}
 		g.globalAlpha = 1;
-		if (s.d[i] > s.top) { /* higher than there is room for */
+		if (length > top) { /* higher than there is room for */
 			g.fillStyle = gpushim.css("card");
 			g.fillRect(x, TOP + 6, wide, 2);
 			g.fillRect(x, TOP + 10, wide, 2);
 		}
+	}
+
+	/* The longest of a bar's steps, in the colour of what it was idle for, or at work. */
+	function dot(g, s, i, x, bottom, y) {
+		const main = s.ranked(i)[0];
+
+		g.fillStyle = gpushim.colour(main && main[1] > s.d[i] - s.i[i] ? main[0] : "compute");
+		g.fillRect(x, bottom - y(s.d[i]) - 1.5, 1.6, 3);
+	}
+
+	/* Outliers: a mark each; where they are many, a band that is the stronger the more of them there are. */
+	function marks(g, s, bars, w) {
+		const counts = bars.map(b => s.mean(s.o, b[0], b[1]) * (b[1] - b[0])), with_some = counts.filter(c => c > 0.5).length, most = Math.max(...counts);
+
+		counts.forEach((c, k) => {
+			if (c < 0.5)
+				return;
+			if (with_some <= w / 16)
+				return mark(g, (k + 0.5) * w / bars.length);
+			g.fillStyle = gpushim.css("warn");
+			g.globalAlpha = 0.15 + 0.6 * c / most;
+			g.fillRect(k * w / bars.length, 1, w / bars.length, 5);
+			g.globalAlpha = 1;
+		});
 	}
 
 	function mark(g, x) {
@@ -267,16 +302,29 @@
 		return (gpushim.several() ? "device " + s.device + ": " : "") + gpushim.count(s.all) + " steps, half of them within " + gpushim.duration(s.median) + "; the device was idle in " + gpushim.percent(idle, whole) + " of their time";
 	}
 
+	/* By how much a step is longer than the median one, cause by cause: as steps_usual.h has it. */
+	function excess(s, i, median) {
+		const more = s.d[i] - median.length_ns, why = {};
+		let rest = more;
+
+		for (const [id, column] of s.causes)
+			rest -= why[id] = column[i] - median.causes[id];
+		return { more, why: gpushim.ranked({ ...why, "device at work": rest }).filter(c => c[1] >= more / 10).slice(0, 3) };
+	}
+
 	/* "step 12 took 45 ms longer: checkpoint 40 ms, device at work 1 ms" */
 	function outliers(usual, s, canvas) {
-		const longest_first = usual.outliers.slice().sort((a, b) => b.excess_ns - a.excess_ns || a.index - b.index).slice(0, outliers_shown());
+		const all = s.stride > 1 ? [] : Array.from(s.o.keys()).filter(i => s.o[i]).sort((a, b) => s.d[b] - s.d[a] || a - b), shown = all.slice(0, outliers_shown());
+		const rows = shown.map(i => {
+			const e = excess(s, i, usual.median);
 
-		return longest_first.map(o => {
-			const why = gpushim.ranked({ ...o.causes_excess_ns, "device at work": o.busy_excess_ns }).filter(c => c[1] >= o.excess_ns / 10).slice(0, 3);
-
-			return make("li", null, make("button", { type: "button", class: "link", onclick: () => canvas.choose(Math.floor(o.index / s.stride)) }, o.name),
-				" took " + gpushim.duration(o.excess_ns) + " longer than half of them: ", why.map((c, k) => [k ? ", " : "", c[0] === "device at work" ? null : gpushim.swatch(c[0]), c[0] + " " + gpushim.duration(c[1])]));
+			return make("li", null, make("button", { type: "button", class: "link", onclick: () => canvas.choose(i) }, s.name(i)),
+				" took " + gpushim.duration(e.more) + " longer than half of them: ", e.why.map((c, k) => [k ? ", " : "", c[0] === "device at work" ? null : gpushim.swatch(c[0]), c[0] + " " + gpushim.duration(c[1])]));
 		});
+
+		if (all.length > shown.length)
+			rows.push(make("li", { class: "dim" }, "▾ marks these and " + gpushim.count(all.length - shown.length) + " more"));
+		return rows;
 	}
 
 	async function device(packed, data, bus) {
@@ -284,7 +332,7 @@
 		const usual = data.report.steps_usual.find(u => u.device === s.device), list = usual ? outliers(usual, s, canvas) : [];
 
 		return make("div", { class: "steps" }, make("p", { class: "note" }, words(s)), make("div", { class: "strip-place" }, canvas),
-			list.length ? make("ul", { class: "outliers" }, list, usual.outliers.length > list.length ? make("li", { class: "dim" }, "▾ marks these and " + (usual.outliers.length - list.length) + " more") : null) : null);
+			list.length ? make("ul", { class: "outliers" }, list) : null);
 	}
 
 	/* ---- phases ------------------------------------------------------------------------------------------------ */

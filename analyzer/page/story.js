@@ -155,7 +155,7 @@
 		return [make("h3", null, "What " + (strings[gap.thread] || "thread") + "[" + gap.tid + "] called"),
 			gap.calls_before ? make("p", { class: "dim" }, "the last " + gap.calls.length + " of " + (gap.calls.length + gap.calls_before)) : null,
 			make("table", { class: "small" }, make("tbody", null, gap.calls.map(c => make("tr", { class: c.ends_gap ? "the-gap" : null }, number(offset(c.begin_ns - gap.begin_ns)),
-				make("td", { class: "code" }, strings[c.name], c.result ? make("span", { class: "trouble" }, " result " + c.result) : null, c.ends_gap ? make("span", { class: "dim" }, " ends the gap") : null), number(gpushim.duration(gpushim.length(c)))))))];
+				make("td", { class: "code" }, strings[c.name], c.result ? make("span", { class: "warn" }, " result " + c.result) : null, c.ends_gap ? make("span", { class: "dim" }, " ends the gap") : null), number(gpushim.duration(gpushim.length(c)))))))];
 	}
 
 	/* What owns little of the gap is no reason to do anything. */
@@ -173,7 +173,7 @@
 		return [
 			make("p", { class: "lead" }, make("strong", null, gpushim.duration(gpushim.length(gap))), " idle, " + gpushim.duration(gap.begin_ns - device.begin_ns) + " after the device's first work: " + gpushim.mainly(ranked, gpushim.length(gap), 3) + "."),
 			picture(gap, strings),
-			gap.doubt ? make("p", { class: "trouble" }, "Records about it may be missing (gpushim info says which): all causes are inferences.") : null,
+			gap.doubt ? make("p", { class: "warn" }, "Records about it may be missing (gpushim info says which): all causes are inferences.") : null,
 			make("h3", null, "Why"), pieces(gap), to_do(gap),
 			make("h3", null, "Around it"), around(gap, strings), calls(gap, strings),
 			make("p", { class: "dim" }, "begin " + gap.begin_ns + " ns ± " + gpushim.duration(gap.begin_error_ns) + ", known by " + gap.known_by + "; end " + gap.end_ns + " ns ± " + gpushim.duration(gap.end_error_ns) + ". In the terminal: gpushim report --why " + gap.gap),

@@ -11,7 +11,7 @@
 			const doubtful = ["losses", "damage", "missing", "beginning", "end", "left out"];
 
 			section.append(make("dl", { class: "trust" }, data.trust.map(t => [make("dt", null, t.label),
-				make("dd", { class: doubtful.includes(t.label) && t.text !== GOOD[t.label] ? "trouble" : null }, t.text)])));
+				make("dd", { class: doubtful.includes(t.label) && t.text !== GOOD[t.label] ? "warn" : null }, t.text)])));
 		},
 	});
 

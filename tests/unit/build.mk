@@ -13,6 +13,8 @@ LDFLAGS_test_comm_hashes = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_steps_launches = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_report = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_html_lanes_merge = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_html_pack = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_html_strings = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # … and refuses a system call.
 LDFLAGS_test_shim_peek = -Wl,--wrap=process_vm_readv
 # … or answers it itself where an emulator does not.
