@@ -48,6 +48,13 @@ static size_t device_index(const struct memory *m, const struct device *device)
 	return MEMORY_NOWHERE;
 }
 
+size_t memory_device_index(const struct memory *m, const struct trace *t, uint16_t ordinal)
+{
+	const struct device device = described(t, ordinal);
+
+	return device_index(m, &device);
+}
+
 const struct memory_device *memory_of(const struct memory *m, const struct device *device)
 {
 	size_t i = device_index(m, device);

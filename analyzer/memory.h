@@ -50,6 +50,8 @@ void memory_free(struct memory *m);
 /* 1 - largest piece / all that is reserved and free; 0 where nothing is. */
 double memory_fragmentation(const struct memory_use *use);
 
+/* The device that a process calls by this ordinal; MEMORY_NOWHERE: nothing is known of it. */
+size_t memory_device_index(const struct memory *m, const struct trace *t, uint16_t ordinal);
 const struct memory_device *memory_of(const struct memory *m, const struct device *device); /* NULL: nothing is known of it */
 /* What was so at that time; zeros before anything was known. */
 struct memory_use memory_at(const struct memory_device *d, int64_t time_ns);
