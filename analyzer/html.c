@@ -17,6 +17,7 @@ static enum err_kind (*const parts[])(struct html *h, struct error *e) = {
 	html_ranks,
 	html_lanes,
 	html_flame,
+	html_memory,
 };
 
 /* ---- what cannot end a script element ---- */

@@ -56,6 +56,7 @@ enum err_kind html_report(struct html *h, struct error *e);  /* report: the figu
 enum err_kind html_gaps(struct html *h, struct error *e);    /* gaps: stories, bounded */
 enum err_kind html_steps(struct html *h, struct error *e);   /* steps */
 enum err_kind html_ranks(struct html *h, struct error *e);   /* ranks: by step */
+enum err_kind html_memory(struct html *h, struct error *e);  /* memory: of each device over time, and its map at the worst moment */
 enum err_kind html_flame(struct html *h, struct error *e);   /* flame: idle time by stack */
 
 /* ---- html_assets.c ---- */

@@ -49,32 +49,42 @@ static uint64_t part_of(uint64_t at, uint64_t whole, uint64_t parts)
 	return whole ? (uint64_t)((unsigned __int128)at * parts / whole) : 0;
 }
 
-/* Half of the stretches are equally long, the other half have equally many points: seen whole it looks as it was, and where much happened there
- * is more to see. */
-struct memory_point *memory_course(const struct memory_point *points, size_t n, size_t most, size_t *kept)
+/* False: there are more than `most`. */
+static bool thin(struct memory_point *out, size_t *kept, size_t most, const struct memory_point *points, size_t n,
+		 uint64_t parts)
 {
-	const uint64_t parts = most / OF_A_STRETCH / 2 - 1;
-	struct memory_point *out = array_new(n < most ? n : most, sizeof(*out));
-	uint64_t whole_ns = n ? (uint64_t)points[n - 1].time_ns - (uint64_t)points[0].time_ns : 0;
+	uint64_t begin_ns = (uint64_t)points[0].time_ns, whole_ns = (uint64_t)points[n - 1].time_ns - begin_ns;
 
 	*kept = 0;
-	if (n <= most) {
-		for (size_t i = 0; out && i < n; i++)
-			out[(*kept)++] = points[i];
-		return out;
-	}
-	for (size_t first = 0, end; out && first < n; first = end) {
-		uint64_t long_ns =
-			part_of((uint64_t)points[first].time_ns - (uint64_t)points[0].time_ns, whole_ns, parts);
-		uint64_t many = part_of(first, n, parts);
+	for (size_t first = 0, end; first < n; first = end) {
+		uint64_t by_time = part_of((uint64_t)points[first].time_ns - begin_ns, whole_ns, parts),
+			 by_number = part_of(first, n, parts);
 
 		for (end = first + 1; end < n; end++)
-			if (part_of((uint64_t)points[end].time_ns - (uint64_t)points[0].time_ns, whole_ns, parts) !=
-				    long_ns ||
-			    part_of(end, n, parts) != many)
+			if (part_of((uint64_t)points[end].time_ns - begin_ns, whole_ns, parts) != by_time ||
+			    part_of(end, n, parts) != by_number)
 				break;
+		if (*kept + OF_A_STRETCH > most)
+			return false;
 		keep(out, kept, points, first, end);
 	}
+	return true;
+}
+
+/* Half of the stretches are equally long, the other half have equally many points: seen whole it looks as it was, and where much happened there
+ * is more to see. As many stretches as there is room for: most have fewer points that differ than they may keep. */
+struct memory_point *memory_course(const struct memory_point *points, size_t n, size_t most, size_t *kept)
+{
+	const uint64_t least = most / OF_A_STRETCH / 2 - 1; /* these fit, whatever is in them */
+	struct memory_point *out = array_new(n < most ? n : most, sizeof(*out));
+
+	*kept = 0;
+	if (out && n <= most)
+		for (size_t i = 0; i < n; i++)
+			out[(*kept)++] = points[i];
+	else if (out)
+		for (uint64_t parts = 4 * least; !thin(out, kept, most, points, n, parts) && parts > least;)
+			parts -= least;
 	return out;
 }
 

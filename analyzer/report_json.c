@@ -255,7 +255,7 @@ enum err_kind report_json_object(struct json *j, const struct summary *s, const 
 	json_array_end(j);
 	report_phases_json(j, s, scope);
 	report_ranks_json(j, s);
-	report_memory_json(j, s);
+	report_memory_json(j, s, scope);
 	losses(j, s);
 	counts(j, "calls", s->calls, s->n_calls);
 	counts(j, "injected", s->injected, s->n_injected);

@@ -9,7 +9,10 @@
 void report_memory(const struct page *p, const struct summary *s);
 /* "device" in every listing: as in `devices`; of one without work its ordinal, else a number that nobody else has. */
 uint32_t report_memory_number(const struct summary *s, const struct memory_device *d);
-void report_memory_json(struct json *j, const struct summary *s);
+struct report_scope;
+/* For a page without courses and maps: it has its own (html_memory.c). */
+void report_memory_json(struct json *j, const struct summary *s, const struct report_scope *scope);
+const char *memory_source_name(uint8_t source); /* "allocated" */
 
 /* Where the program asked: the innermost frame of its own, else the innermost; NULL: no stack was taken there. */
 const struct frame *memory_asked_from(const struct memory_story *s);

@@ -3,6 +3,7 @@
 #include "report_memory.h"
 
 #include "gap_view.h"
+#include "report_json.h"
 #include "text.h"
 
 #define POINTS 256 /* of a device's course, at most */
@@ -76,11 +77,16 @@ static void pools(struct json *j, const struct summary *s, size_t device)
 	json_array_end(j);
 }
 
+const char *memory_source_name(uint8_t source)
+{
+	static const char *const names[MEMORY_SOURCES] = { "allocated", "mapped", "pooled", "unseen" };
+
+	return source < MEMORY_SOURCES ? names[source] : "";
+}
+
 /* Ranges with what is in them: [offset, bytes, 1 used 0 free]. */
 static void map(struct json *j, const struct memory_story *s)
 {
-	static const char *const sources[] = { "allocated", "mapped", "pooled", "unseen" };
-
 	json_key_array(j, "map");
 	for (size_t i = 0; i < s->n_pieces;) {
 		size_t first = i, end = memory_range_end(s->pieces, s->n_pieces, i);
@@ -89,7 +95,7 @@ static void map(struct json *j, const struct memory_story *s)
 		json_map(j);
 		key_address(j, "address", s->pieces[first].address);
 		key_bytes(j, "bytes", last->address + last->bytes - s->pieces[first].address);
-		json_key_text(j, "source", sources[s->pieces[first].source]);
+		json_key_text(j, "source", memory_source_name(s->pieces[first].source));
 		json_key_array(j, "pieces");
 		for (; i < end; i++) {
 			json_array(j);
@@ -105,7 +111,7 @@ static void map(struct json *j, const struct memory_story *s)
 	json_key_int(j, "map_left_out", (int64_t)s->pieces_left_out);
 }
 
-static void story(struct json *j, const struct memory_story *s)
+static void story(struct json *j, const struct memory_story *s, bool page)
 {
 	const struct frame *from = memory_asked_from(s);
 	char place[64], words[FRAME_WORDS] = "";
@@ -140,19 +146,23 @@ static void story(struct json *j, const struct memory_story *s)
 		 (unsigned long long)(s->block ? s->block->byte : s->last->byte));
 	json_text(j, place);
 	json_array_end(j);
-	if (s->outcome == MEMORY_FAILED)
+	if (s->outcome == MEMORY_FAILED && !page)
 		map(j, s);
 	json_map_end(j);
 }
 
-static void stories(struct json *j, const struct summary *s, size_t device)
+static void stories(struct json *j, const struct summary *s, size_t device, const struct report_scope *scope)
 {
+	size_t left = report_rows(scope, s->memory.stories.n);
+
 	json_key_array(j, "stories");
 	for (size_t i = 0; i < s->memory.stories.n; i++) {
 		const struct memory_story *one = &s->memory.stories.at[i];
 
-		if (one->device == device)
-			story(j, one);
+		if (one->device == device && left) {
+			story(j, one, scope->page);
+			left--;
+		}
 	}
 	json_array_end(j);
 }
@@ -169,7 +179,8 @@ static void framework(struct json *j, const struct memory_framework *f)
 	json_map_end(j);
 }
 
-static void entry(struct json *j, const struct summary *s, uint32_t number, const struct memory_device *d)
+static void entry(struct json *j, const struct summary *s, uint32_t number, const struct memory_device *d,
+		  const struct report_scope *scope)
 {
 	static const struct memory_device nothing;
 	size_t index = d ? (size_t)(d - s->memory.devices) : s->memory.n_devices; /* which has none */
@@ -193,16 +204,17 @@ static void entry(struct json *j, const struct summary *s, uint32_t number, cons
 	json_map_end(j);
 	framework(j, &d->framework);
 	pools(j, s, index);
-	course(j, d);
-	stories(j, s, index);
+	if (!scope->page)
+		course(j, d);
+	stories(j, s, index, scope);
 	json_map_end(j);
 }
 
-void report_memory_json(struct json *j, const struct summary *s)
+void report_memory_json(struct json *j, const struct summary *s, const struct report_scope *scope)
 {
 	json_key_array(j, "memory");
 	for (size_t i = 0; i < s->n_devices; i++)
-		entry(j, s, s->devices[i].number, s->devices[i].memory);
+		entry(j, s, s->devices[i].number, s->devices[i].memory, scope);
 	for (size_t i = 0; i < s->memory.n_devices; i++) {
 		const struct memory_device *d = &s->memory.devices[i];
 		bool listed = false;
@@ -210,7 +222,7 @@ void report_memory_json(struct json *j, const struct summary *s)
 		for (size_t k = 0; k < s->n_devices; k++)
 			listed |= s->devices[k].memory == d;
 		if (!listed)
-			entry(j, s, report_memory_number(s, d), d);
+			entry(j, s, report_memory_number(s, d), d, scope);
 	}
 	json_array_end(j);
 }
