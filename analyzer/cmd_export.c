@@ -57,6 +57,12 @@ static enum err_kind write_chrome(struct output *to, const struct summary *s, bo
 	return export_chrome(to->file, s, all, left_out, e);
 }
 
+static enum err_kind write_perfetto(struct output *to, const struct summary *s, bool all, uint64_t *left_out,
+				    struct error *e)
+{
+	return export_perfetto(to->file, s, all, left_out, e);
+}
+
 static enum err_kind write_folded(struct output *to, const struct summary *s, bool all, uint64_t *left_out,
 				  struct error *e)
 {

@@ -11,6 +11,9 @@
  * they are few, and of many the idle time and what is around the longest gaps. *left_out: events that were not written. */
 enum err_kind export_chrome(FILE *out, const struct summary *s, bool all, uint64_t *left_out, struct error *e);
 
+/* Perfetto's own trace (https://perfetto.dev/docs/reference/trace-packet-proto), of the same events. */
+enum err_kind export_perfetto(FILE *out, const struct summary *s, bool all, uint64_t *left_out, struct error *e);
+
 /* Idle nanoseconds by stack, folded, for flamegraph.pl, inferno and speedscope; the cause is the innermost frame. */
 enum err_kind export_folded(FILE *out, const struct summary *s, struct error *e);
 

@@ -172,14 +172,15 @@ static void chrome_text(void *to, const char *key, const char *text)
 	json_key_text(&((struct chrome *)to)->json, key, text);
 }
 
-static void chrome_ints(void *to, const char *key, const int64_t *values, size_t n)
+static void chrome_shape(void *to, const uint32_t grid[3], uint32_t threads)
 {
 	struct json *j = &((struct chrome *)to)->json;
 
-	json_key_array(j, key);
-	for (size_t i = 0; i < n; i++)
-		json_int(j, values[i]);
+	json_key_array(j, "grid");
+	for (size_t i = 0; i < 3; i++)
+		json_int(j, grid[i]);
 	json_array_end(j);
+	json_key_int(j, "threads", threads);
 }
 
 static void chrome_texts(void *to, const char *key, const char *const *texts, size_t n)
@@ -204,7 +205,7 @@ static const struct sink chrome_sink = {
 	.arg_ns = chrome_ns,
 	.arg_double = chrome_double,
 	.arg_text = chrome_text,
-	.arg_ints = chrome_ints,
+	.arg_shape = chrome_shape,
 	.arg_texts = chrome_texts,
 	.close = chrome_close,
 };

@@ -45,7 +45,7 @@ struct sink {
 	void (*arg_ns)(void *to, const char *key, int64_t ns); /* key is without a unit: the format's own is added */
 	void (*arg_double)(void *to, const char *key, double value);
 	void (*arg_text)(void *to, const char *key, const char *text);
-	void (*arg_ints)(void *to, const char *key, const int64_t *values, size_t n);
+	void (*arg_shape)(void *to, const uint32_t grid[3], uint32_t threads); /* of a launch: blocks, and threads of each */
 	void (*arg_texts)(void *to, const char *key, const char *const *texts, size_t n);
 	bool (*close)(void *to); /* false: memory was short */
 };

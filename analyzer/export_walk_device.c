@@ -86,10 +86,9 @@ static size_t pieces_of(const struct walk *w, const struct op *op, size_t proces
 
 static void launch_shape(struct walk *w, const struct call *c)
 {
-	const int64_t grid[] = { (uint32_t)c->args[0], (int64_t)(c->args[0] >> 32), (uint32_t)c->args[1] };
+	const uint32_t grid[] = { (uint32_t)c->args[0], (uint32_t)(c->args[0] >> 32), (uint32_t)c->args[1] };
 
-	w->sink->arg_ints(w->to, "grid", grid, 3);
-	arg_int(w, "threads", (int64_t)(c->args[1] >> 32));
+	w->sink->arg_shape(w->to, grid, (uint32_t)(c->args[1] >> 32));
 }
 
 static void graph_args(struct walk *w, const struct op *op)

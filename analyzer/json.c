@@ -75,18 +75,10 @@ void json_array_end(struct json *j)
 
 void json_text(struct json *j, const char *s)
 {
-	static const char replacement[] = "\xef\xbf\xbd";
 	char buf[TEXT_MOST];
-	size_t out = 0;
 
-	while (*s && out + 4 <= sizeof(buf)) {
-		unsigned length = text_utf8(s);
-
-		memcpy(buf + out, length ? s : replacement, length ? length : 3);
-		out += length ? length : 3;
-		s += length ? length : 1;
-	}
-	yajl_gen_string(j->gen, (const unsigned char *)buf, out);
+	text_utf8_only(buf, sizeof(buf), s);
+	yajl_gen_string(j->gen, (const unsigned char *)buf, strlen(buf));
 }
 
 void json_int(struct json *j, int64_t v)

@@ -113,6 +113,22 @@ unsigned text_utf8(const char *s)
 	return 0;
 }
 
+const char *text_utf8_only(char *buf, size_t size, const char *s)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	size_t out = 0;
+
+	while (*s && out + 5 <= size) {
+		unsigned length = text_utf8(s);
+
+		memcpy(buf + out, length ? s : replacement, length ? length : 3);
+		out += length ? length : 3;
+		s += length ? length : 1;
+	}
+	buf[out] = 0;
+	return buf;
+}
+
 /* Control characters: C0, DEL, C1, and those that turn the direction of writing. */
 static bool steers(const unsigned char *p, unsigned length)
 {

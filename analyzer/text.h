@@ -24,6 +24,9 @@ unsigned text_utf8(const char *s);
 /* Columns that clean text takes: one for each character. */
 unsigned text_columns(const char *s);
 
+/* The text with U+FFFD for each byte that is no UTF-8, for files of other programs; what has no room in buf is left out. */
+const char *text_utf8_only(char *buf, size_t size, const char *s);
+
 /* What follows the last slash. */
 const char *text_base(const char *path);
 
