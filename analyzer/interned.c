@@ -52,9 +52,10 @@ uint32_t interned_number(struct interned *t, unsigned kind, const char *text, bo
 	place = find(t, kind, text, hash);
 	if (place->text)
 		return place->number;
-	place->text = strdup(text);
+	place->text = malloc(bytes);
 	if (!place->text)
 		return 0;
+	memcpy(place->text, text, bytes);
 	place->hash = hash;
 	place->kind = kind;
 	place->number = ++t->next[kind];

@@ -51,7 +51,46 @@ static void require_plain(const char *text, size_t len)
 	}
 }
 
-enum form { FORM_JSON, FORM_CHROME, FORM_TEXT, FORM_FULL, FORM_FOLDED, FORM_METRICS, FORM_WHY, FORMS };
+static uint64_t varint(const uint8_t **at, const uint8_t *end)
+{
+	uint64_t value = 0;
+
+	for (unsigned shift = 0;; shift += 7) {
+		require(*at < end && shift < 64);
+		value |= (uint64_t)(**at & 0x7f) << shift;
+		if (!(*(*at)++ & 0x80))
+			return value;
+	}
+}
+
+/* The fields of a message fill it, and so do those of the packets, which is all that a trace has, theirs. */
+static void require_fields(const uint8_t *at, size_t len, bool trace)
+{
+	const uint8_t *end = at + len;
+
+	while (at < end) {
+		uint64_t tag = varint(&at, end), bytes;
+
+		require(!trace || tag == (1 << 3 | 2));
+		if ((tag & 7) == 0) {
+			varint(&at, end);
+			continue;
+		}
+		require((tag & 7) == 1 || (tag & 7) == 2);
+		bytes = (tag & 7) == 1 ? 8 : varint(&at, end);
+		require(bytes <= (uint64_t)(end - at));
+		if (trace)
+			require_fields(at, bytes, false);
+		at += bytes;
+	}
+}
+
+static void require_packets(const uint8_t *trace, size_t len)
+{
+	require_fields(trace, len, true);
+}
+
+enum form { FORM_JSON, FORM_CHROME, FORM_PERFETTO, FORM_TEXT, FORM_FULL, FORM_FOLDED, FORM_METRICS, FORM_WHY, FORMS };
 
 static enum err_kind write_form(FILE *out, enum form form, const struct summary *s, struct error *e)
 {
@@ -64,6 +103,8 @@ static enum err_kind write_form(FILE *out, enum form form, const struct summary 
 		return report_json(out, s, REPORT_ALL, e);
 	case FORM_CHROME:
 		return export_chrome(out, s, true, &left_out, e);
+	case FORM_PERFETTO:
+		return export_perfetto(out, s, true, &left_out, e);
 	case FORM_FOLDED:
 		return export_folded(out, s, e);
 	case FORM_METRICS:
@@ -91,6 +132,8 @@ static void write_all(const struct summary *s)
 		require(out && write_form(out, form, s, &e) == ERR_NONE && fclose(out) == 0);
 		if (form == FORM_JSON || form == FORM_CHROME)
 			require_json(text, len);
+		else if (form == FORM_PERFETTO)
+			require_packets((const uint8_t *)text, len);
 		else
 			require_plain(text, len);
 		if (form == FORM_FOLDED)

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("perfetto.protos")
-from perfetto_trace import Decoded  # noqa: E402
+from perfetto_trace import Decoded
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")

@@ -70,7 +70,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-enum form { JSON, TEXT, SCREEN, WHY, CHROME, FORMS };
+enum form { JSON, TEXT, SCREEN, WHY, CHROME, TEXTS, PERFETTO = TEXTS, FORMS };
 
 static enum err_kind write_form(FILE *out, enum form form)
 {
@@ -95,8 +95,11 @@ static enum err_kind write_form(FILE *out, enum form form)
 	case WHY:
 		kind = report_why(out, &s, &style, 0, &err);
 		break;
-	default:
+	case CHROME:
 		kind = export_chrome(out, &s, true, &left_out, &err);
+		break;
+	default:
+		kind = export_perfetto(out, &s, true, &left_out, &err);
 		break;
 	}
 	summary_free(&s);
@@ -112,14 +115,14 @@ static char *printed(enum form form)
 
 	assert_int_equal(write_form(out, form), ERR_NONE);
 	fclose(out);
-	assert_int_equal(strlen(buf), size);
+	assert_true(form >= TEXTS || strlen(buf) == size);
 	return buf;
 }
 
 static void test_nothing_steers_the_terminal(void **state)
 {
 	(void)state;
-	for (enum form form = JSON; form < FORMS; form++) {
+	for (enum form form = JSON; form < TEXTS; form++) {
 		char *out = printed(form);
 
 		for (const char *p = out; *p;) {
