@@ -67,6 +67,7 @@ void lanes_put(struct lanes *x, size_t track, int64_t begin_ns, int64_t end_ns, 
 	       uint64_t number)
 {
 	struct lane_slice s = { .number = number, .of = of, .class = (uint8_t) class };
+	struct track *places;
 	struct lane *lane;
 	bool is_new;
 
@@ -78,17 +79,19 @@ void lanes_put(struct lanes *x, size_t track, int64_t begin_ns, int64_t end_ns, 
 	}
 	if (!slice_on_page(x, x->tracks[track].clock, begin_ns, end_ns, &s))
 		return;
-	lane = track_lane(&x->places, &x->places.at[track], false, &begin_ns, &end_ns, &is_new);
+	places = &x->places.at[track];
+	lane = track_lane(&x->places, places, false, &begin_ns, &end_ns, &is_new);
 	if (!lane) {
 		x->failed = true;
 		return;
 	}
-	if (lane->tid >= LANE_ROWS) {
+	if (is_new && !x->keep && lane->tid < LANE_ROWS)
+		row_new(x, track, (uint32_t)(places->n - 1));
+	if (lane->tid >= LANE_ROWS || lane - places->lanes >= LANE_TRACK_ROWS) {
 		x->left_out += !x->keep;
 		return;
 	}
-	if (is_new && !x->keep)
-		row_new(x, track, (uint32_t)(x->places.at[track].n - 1));
+	s.weight = x->tracks[track].kind == LANE_IO ? (uint32_t)number : 0;
 	if (x->failed || !slice_on_page(x, x->tracks[track].clock, begin_ns, end_ns, &s))
 		return; /* it was cut to nothing: there are too many at once */
 	if (!x->keep)

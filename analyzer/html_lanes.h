@@ -13,6 +13,7 @@
 #define LANE_BUSY_ITEMS 1000000 /* of all other rows; LANE_LEAST_ITEMS where idle time has many */
 #define LANE_LEAST_ITEMS 300000
 #define LANE_ROWS 600           /* what comes then is counted, and not drawn */
+#define LANE_TRACK_ROWS 12      /* … likewise, of one track */
 
 enum lane_kind { LANE_STEPS, LANE_IDLE, LANE_UNRESOLVED, LANE_NCCL, LANE_STREAM, LANE_RANGES, LANE_THREAD, LANE_STATE, LANE_WORKER, LANE_IO };
 
@@ -57,7 +58,8 @@ struct lanes {
 
 /* The track of (owner, id), made like that where it is new; NO_TRACK: there are too many, or no memory (x->failed). */
 size_t lanes_track(struct lanes *x, const void *owner, uint64_t id, const struct lane_track *like);
-/* Slices of a track come by begin, of equal ones the longest first. Times on the track's clock. NO_TRACK is no place: it is counted. */
+/* Slices of a track come by begin, of equal ones the longest first. Times on the track's clock. NO_TRACK is no place: it is counted. number: of
+ * a track of LANE_IO also its weight. */
 void lanes_put(struct lanes *x, size_t track, int64_t begin_ns, int64_t end_ns, enum html_class class, const void *of, uint64_t number);
 
 /* ---- who knows: each puts all of its own ---- */

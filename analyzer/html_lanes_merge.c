@@ -70,6 +70,16 @@ static void close_item(struct lane_merge *m)
 	item->empty_ns = item->length_ns - m->busy_ns;
 }
 
+static uint64_t weight_ns(uint64_t before, const struct lane_slice *s)
+{
+	uint64_t more, sum;
+
+	return __builtin_mul_overflow(s->length_ns, (uint64_t)s->weight, &more) ||
+			       __builtin_add_overflow(before, more, &sum)
+		       ? UINT64_MAX
+		       : sum;
+}
+
 static void take_in(struct lane_merge *m, const struct lane_slice *s)
 {
 	struct lane_class *class = &m->classes[s->class % LANE_CLASSES];
@@ -99,6 +109,7 @@ bool lane_merge_add(struct lane_merge *m, const struct lane_slice *s)
 		struct lane_item *item = &m->items[m->n - 1];
 
 		item->count += item->count < UINT32_MAX;
+		item->weight_ns = weight_ns(item->weight_ns, s);
 		take_in(m, s);
 		return true;
 	}
@@ -108,6 +119,7 @@ bool lane_merge_add(struct lane_merge *m, const struct lane_slice *s)
 	m->items[m->n++] = (struct lane_item){ .begin_ns = s->begin_ns,
 					       .length_ns = s->length_ns,
 					       .number = s->number,
+					       .weight_ns = weight_ns(0, s),
 					       .of = s->of,
 					       .count = 1,
 					       .class = s->class };

@@ -27,12 +27,14 @@ struct lane_slice {
 	uint64_t begin_ns, length_ns;
 	uint64_t number; /* of who made it, to tell it by */
 	const void *of;  /* likewise */
+	uint32_t weight; /* of how many at once it tells; 0 where that is no question */
 	uint8_t class;
 };
 
 struct lane_item {
 	uint64_t begin_ns, length_ns;
 	uint64_t empty_ns; /* of its length; in which none of its slices ran */
+	uint64_t weight_ns; /* Σ weight × length, at most UINT64_MAX */
 	uint64_t number;   /* of the longest slice of its class */
 	const void *of;    /* likewise */
 	uint32_t count;    /* slices; stays at the end of its range */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* html_lanes_write.c: the lanes as the page reads them, in columns (html_pack.h). Of each item, where a column has anything to say:
  *   b begin, d length, k class, s name, c how many it stands for, e how much of its length is empty, g number of its gap + 1,
- *   a what else is said, l 1 + time since its launch, o 1 + lane of the thread that launched it (its first row). */
+ *   a what else is said, l 1 + time since its launch, o 1 + lane of the thread that launched it (its first row),
+ *   v of how many at once it tells, times 16: the mean. */
 #include "html_lanes.h"
 
 #include <stdlib.h>
@@ -82,7 +83,7 @@ static bool say(struct writer *w, const struct lane_row *row)
 
 /* ---- columns ---- */
 
-enum column { BEGIN, LENGTH, CLASS, NAME, COUNT, EMPTY, GAP, ARGS, LAUNCHED, LAUNCHER, COLUMNS };
+enum column { BEGIN, LENGTH, CLASS, NAME, COUNT, EMPTY, GAP, ARGS, LAUNCHED, LAUNCHER, WEIGHT, COLUMNS };
 
 static const struct {
 	const char *key;
@@ -99,11 +100,13 @@ static const struct {
 	[ARGS] = { "a", PACK_VARINT, 0 },
 	[LAUNCHED] = { "l", PACK_VARINT, 0 },
 	[LAUNCHER] = { "o", PACK_VARINT, 0 },
+	[WEIGHT] = { "v", PACK_VARINT, 0 },
 };
 
 static uint64_t value(const struct writer *w, const struct lane_row *row, enum column column, size_t i)
 {
 	const struct lane_item *item = &row->merge.items[i];
+	uint64_t busy;
 
 	switch (column) {
 	case BEGIN:
@@ -126,6 +129,9 @@ static uint64_t value(const struct writer *w, const struct lane_row *row, enum c
 		return w->said[i].launched_ns;
 	case LAUNCHER:
 		return w->said[i].launcher;
+	case WEIGHT:
+		busy = item->length_ns - item->empty_ns;
+		return item->weight_ns / (busy >= 16 ? busy / 16 : 1);
 	default:
 		return 0;
 	}

@@ -13,7 +13,7 @@
 	const LEAST_SPAN_NS = 20;
 	const TALLEST = 0.62; /* of the window */
 	const ROWS_OPEN = 34; /* beyond, only the first of each kind of group is open at first */
-	const HEIGHTS = { idle: 28, unresolved: 10, steps: 16, stream: 18, nccl: 16, ranges: 15, thread: 16, state: 12, worker: 14, io: 12 };
+	const HEIGHTS = { idle: 28, unresolved: 10, steps: 16, stream: 18, nccl: 16, ranges: 15, thread: 16, state: 12, worker: 14, io: 30 };
 
 	class Timeline {
 		constructor(section, data, bus) {
@@ -218,7 +218,7 @@
 			g.font = "600 12px system-ui, sans-serif";
 			g.fillStyle = this.css.text;
 			g.fillText(gpushim.timeline_parts.fit(g, group.name, strip ? GUTTER - 28 : this.width - 230), 22, y + row.height / 2 + 0.5);
-			if (strip) {
+			if (strip && strip.n) {
 				g.font = "11px system-ui, sans-serif";
 				gpushim.timeline_lane(g, looks, strip, this.scale, y + 3, row.height - 6, this.css.hover, null);
 				return;
@@ -444,11 +444,16 @@
 			for (const lane of this.lanes)
 				for (const k of lane.classes || [])
 					seen.add(k);
-			this.legend.replaceChildren(...[...seen].sort((a, b) => a - b).map(k => {
+			const key = k => {
 				const c = gpushim.class(k);
 
 				return make("span", { class: "timeline-key", title: c.title }, gpushim.swatch(k), c.kind === "idle" ? c.id : c.title);
-			}));
+			};
+			const all = [...seen].sort((a, b) => a - b), kinds = [["idle", k => gpushim.class(k).kind === "idle"], ["device", k => gpushim.class(k).kind === "busy"],
+				["host", k => gpushim.class(k).kind === "host"]];
+
+			this.legend.replaceChildren(...kinds.map(([name, is]) => [name, all.filter(is)]).filter(([, of]) => of.length).map(([name, of]) =>
+				make("div", null, make("b", null, name), of.map(key))));
 		}
 	}
 

@@ -15,6 +15,18 @@
 		return 10 * power;
 	}
 
+	/* Of minutes there are sixty to the hour. */
+	const MINUTE = 60e9, MINUTES = [1, 2, 5, 10, 20, 30, 60, 120, 240, 480, 720, 1440];
+
+	function long_marks(begin, end, least) {
+		const step = MINUTE * (MINUTES.find(m => m * MINUTE >= least) || Math.ceil(least / MINUTE / 1440) * 1440), marks = [];
+		const text = minutes => (minutes >= 60 ? Math.floor(minutes / 60) + " h" : "") + (minutes >= 60 && minutes % 60 ? " " : "") + (minutes < 60 || minutes % 60 ? minutes % 60 + " min" : "");
+
+		for (let ns = Math.ceil(begin / step) * step; ns <= end; ns += step)
+			marks.push({ ns, text: text(Math.round(ns / MINUTE)) });
+		return { step, base: 0, marks, base_text: "" };
+	}
+
 	function digits(step, unit) {
 		return Math.max(0, Math.ceil(-Math.log10(step / unit) - 1e-9));
 	}
@@ -30,6 +42,8 @@
 	 * a text of its own: "1.234 s". */
 	gpushim.timeline_marks = function (begin, end, width, room) {
 		const span = Math.max(end - begin, 1e-9), step = round_step(span / Math.max(1, width / room));
+		if (span / Math.max(1, width / room) > MINUTE / 2 * 1.0001)
+			return long_marks(begin, end, span / Math.max(1, width / room));
 		const from_base = end / step > 20000;
 		const whole = from_base ? step * 1000 : 0;
 		const base = whole ? Math.floor(begin / whole) * whole : 0;

@@ -134,13 +134,13 @@
 	}
 
 	function box(g, looks, lane, i, x, width, y, height, dim) {
-		const look = looks.get(lane.k[i]), share = lane.d[i] > 0 ? lane.busy(i) / lane.d[i] : 1;
-		const h = lane.e ? Math.max(1, height * share) : height;
+		const look = looks.get(lane.k[i]), share = lane.d[i] > 0 ? lane.weight(i) / lane.d[i] : 1;
+		const h = lane.e || lane.v ? Math.max(1, height * share) : height;
 
 		g.globalAlpha = dim ? 0.25 : 1;
 		g.fillStyle = look.fill;
 		g.fillRect(x, y + height - h, width, h);
-		if (width >= LABEL && height >= 12) {
+		if (width >= LABEL && h >= 11) {
 			const more = lane.count(i) > 1 ? lane.count(i) + " × " : "";
 			const name = lane.kind === "idle" ? gpushim.class(lane.k[i]).id : lane.label(i), number = name.match(/^\D+ (\d+)$/);
 			const whole = fit(g, more + name, width - 8);

@@ -54,6 +54,8 @@
 			this.a = c.a || null;
 			this.l = c.l || null;
 			this.o = c.o || null;
+			this.v = c.v || null;
+			this.most = this.v ? this.v.reduce((a, b) => Math.max(a, b), 1) : 1;
 			this.n = c.n;
 			this.sum_up();
 		}
@@ -74,7 +76,7 @@
 			for (let i = 0; i < this.n; i++) {
 				if (i % STRIDE === 0)
 					this.sums.set(running, i / STRIDE * this.width);
-				running[this.slot[this.k[i]]] += this.busy(i);
+				running[this.slot[this.k[i]]] += this.weight(i);
 			}
 			this.totals = running;
 			this.order = this.classes.map((_, w) => w).sort((p, q) => running[q] - running[p] || p - q); /* the one that runs longest first */
@@ -88,6 +90,8 @@
 		}
 
 		busy(i) { return this.e ? this.d[i] - this.e[i] : this.d[i]; }
+		/* How high it is, as time: of a lane that tells how many there are at once, the share of the most there ever are. */
+		weight(i) { return this.v ? this.busy(i) * this.v[i] / this.most : this.busy(i); }
 		count(i) { return this.c ? this.c[i] : 1; }
 		label(i) { return (this.s && this.s[i] ? this.data.strings[this.s[i]] : "") || gpushim.class(this.k[i]).title; }
 		args(i) { return this.a && this.a[i] ? this.data.strings[this.a[i]] : ""; }
@@ -103,9 +107,9 @@
 			for (let w = 0, from = i / STRIDE * this.width; w < this.width; w++)
 				out[w] = this.sums[from + w];
 			for (; i < at; i++)
-				out[this.slot[this.k[i]]] += this.busy(i);
+				out[this.slot[this.k[i]]] += this.weight(i);
 			if (at < this.n && this.b[at] < t)
-				out[this.slot[this.k[at]]] += this.busy(at) * (t - this.b[at]) / (this.end(at) - this.b[at]);
+				out[this.slot[this.k[at]]] += this.weight(at) * (t - this.b[at]) / (this.end(at) - this.b[at]);
 			return at;
 		}
 

@@ -27,6 +27,8 @@
 			lines.push(c.title);
 		if (lane.args(i))
 			lines.push(lane.args(i));
+		if (lane.v)
+			lines.push((lane.v[i] / 16).toFixed(lane.v[i] % 16 ? 1 : 0) + " at once" + (lane.count(i) > 1 ? " in the mean" : "") + "; the most there are is " + (lane.most / 16).toFixed(0));
 		if (lane.l && lane.l[i])
 			lines.push("launched " + gpushim.duration(lane.l[i] - 1) + " before it began");
 		lines.push(lane.name);

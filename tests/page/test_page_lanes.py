@@ -119,7 +119,7 @@ def test_what_threads_waited_for(golden):
     waits = {name: lanes.classes[number] for name, number in zip(lanes.text(worker), worker["items"]["k"])}
     assert {name: kind for name, kind in waits.items() if "/" in name} == {"pread64 /data/train-000.tar": "wait-file"}
     (disk,) = lanes.of("io")
-    assert [lanes.classes[number] for number in disk["items"]["k"]] == ["io-read"]
+    assert [lanes.classes[number] for number in disk["items"]["k"]] == ["io-read"] and disk["items"]["v"] == [16], "one at once"
     assert "on-cpu" in lanes.sums([main])
 
 
