@@ -42,7 +42,7 @@
 	 * a text of its own: "1.234 s". */
 	gpushim.timeline_marks = function (begin, end, width, room) {
 		const span = Math.max(end - begin, 1e-9), step = round_step(span / Math.max(1, width / room));
-		if (span / Math.max(1, width / room) > MINUTE / 2 * 1.0001)
+		if (span / Math.max(1, width / room) > 50e9)
 			return long_marks(begin, end, span / Math.max(1, width / room));
 		const from_base = end / step > 20000;
 		const whole = from_base ? step * 1000 : 0;
