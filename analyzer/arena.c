@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "arena.h"
 
+#include "spill.h"
+
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_BYTES ((size_t)64 << 10)
+#define CHUNK_BYTES ((size_t)64 << 10) /* the first; each is twice the one before, up to … */
+#define CHUNK_MOST ((size_t)64 << 20)
 #define ALIGN 16u
 
 struct arena_chunk {
@@ -22,9 +24,10 @@ void *arena_alloc(struct arena *a, size_t bytes)
 		return NULL;
 	bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 	if (!a->chunk || bytes > a->size - a->used) {
-		size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+		size_t size = !a->chunk ? CHUNK_BYTES : a->size < CHUNK_MOST / 2 ? 2 * a->size : CHUNK_MOST;
 
-		chunk = malloc(sizeof(*chunk) + size);
+		size = bytes > size ? bytes : size;
+		chunk = spill_new(sizeof(*chunk) + size, 1);
 		if (!chunk)
 			return NULL;
 		chunk->previous = a->chunk;
@@ -50,7 +53,7 @@ void arena_free(struct arena *a)
 	while (a->chunk) {
 		struct arena_chunk *previous = a->chunk->previous;
 
-		free(a->chunk);
+		spill_free(a->chunk);
 		a->chunk = previous;
 	}
 	*a = (struct arena){ 0 };

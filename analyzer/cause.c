@@ -14,6 +14,7 @@
 #include "gap_view.h"
 #include "ns.h"
 #include "progress.h"
+#include "spill.h"
 #include "text.h"
 
 #define NOBODY SIZE_MAX
@@ -315,7 +316,7 @@ static bool keep(struct engine *g, const struct piece *piece, struct gap_story *
 		g->last_way = f->way;
 		return keep_words(g, c, f);
 	}
-	if (!array_room(g->out->pool, g->n_pool, g->cap_pool))
+	if (!spill_room(g->out->pool, g->n_pool, g->cap_pool))
 		return false;
 	c = &g->out->pool[g->n_pool++];
 	*c = (struct gap_cause){
@@ -363,7 +364,7 @@ enum err_kind attribution_build(struct attribution *out, const struct device_tim
 
 	*out = (struct attribution){ 0 };
 	g.doubt_from_ns = doubt_from(d, threads->run);
-	out->gaps = array_new(d->n_gaps, sizeof(*out->gaps));
+	out->gaps = spill_new(d->n_gaps, sizeof(*out->gaps));
 	ok = out->gaps != NULL;
 	for (size_t i = 0; ok && i < d->n_gaps; i++) {
 		ok = explain(&g, d, &d->gaps[i], &out->gaps[i]);
@@ -386,8 +387,8 @@ enum err_kind attribution_build(struct attribution *out, const struct device_tim
 
 void attribution_free(struct attribution *a)
 {
-	free(a->gaps);
-	free(a->pool);
+	spill_free(a->gaps);
+	spill_free(a->pool);
 	arena_free(&a->arena);
 	*a = (struct attribution){ 0 };
 }

@@ -2,6 +2,7 @@
 #include "facts_builder.h"
 
 #include "alloc.h"
+#include "spill.h"
 
 #include <stdlib.h>
 
@@ -73,7 +74,7 @@ static bool make_ended(struct facts_builder *b)
 	const struct trace *t = b->t;
 	size_t n = 0;
 
-	b->ended = array_new(t->n_calls + t->n_carried, sizeof(*b->ended));
+	b->ended = spill_new(t->n_calls + t->n_carried, sizeof(*b->ended));
 	b->ended_of = array_new(t->n_streams + 1, sizeof(*b->ended_of));
 	if (!b->ended || !b->ended_of)
 		return false;
@@ -216,6 +217,6 @@ void facts_free_tables(struct facts_builder *b)
 	free(b->told);
 	free(b->told_by_edge);
 	accounts_free(&b->accounts);
-	free(b->ended);
+	spill_free(b->ended);
 	free(b->ended_of);
 }

@@ -4,6 +4,7 @@
 #include "alloc.h"
 #include "clock.h"
 #include "ns.h"
+#include "spill.h"
 
 #include <stdlib.h>
 
@@ -147,7 +148,7 @@ static bool add_gap(struct sweep *w, struct gap gap)
 {
 	struct device_timeline *out = w->out;
 
-	if (!array_room(out->gaps, out->n_gaps, w->gaps_cap))
+	if (!spill_room(out->gaps, out->n_gaps, w->gaps_cap))
 		return false;
 	out->gaps[out->n_gaps++] = gap;
 	return true;

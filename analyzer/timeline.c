@@ -369,7 +369,7 @@ void timeline_free(struct timeline *t)
 	for (size_t i = 0; i < t->n_devices; i++) {
 		spill_free(t->devices[i].ops);
 		arena_free(&t->devices[i].more);
-		free(t->devices[i].gaps);
+		spill_free(t->devices[i].gaps);
 		free(t->devices[i].unresolved);
 		free(t->devices[i].undrawn);
 		estimate_free(&t->devices[i].estimate);

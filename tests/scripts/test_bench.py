@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The benchmark behind scripts/bench-hooks measures what it says: with the shim a call costs something, past it nothing. scripts/bench-stacks, in small."""
 
+import json
 import os
 import re
 import subprocess
@@ -93,3 +94,22 @@ def test_bench_stacks(build, tmp_path):
 def test_bench_stacks_refuses(build, tmp_path, options, words):
     done = bench_stacks(build, tmp_path, *options)
     assert (done.returncode, done.stdout) == (2, "") and words in done.stderr
+
+
+def test_bench_scale_in_small(build, tmp_path):
+    """Each way is measured, and what it says follows from what was measured."""
+    subprocess.run([SCRIPTS / "bench-scale", "--built", "--steps", "20,60", "--rounds", "1", "--folder", tmp_path, "--json", tmp_path / "rows.json", "--markdown"],
+                   env={**os.environ, "BUILD": str(build)}, check=True, capture_output=True, timeout=100)
+    rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    assert [row["steps"] for row in rows] == [20, 60] and rows[0]["records"] < rows[1]["records"] < 60 * 500
+    for row in rows:
+        assert 20_000 < row["page_bytes"] < 20_000_000 and row["file_bytes"] > 64 * row["records"]
+        for way in ("report", "64 MB", "json", "html"):
+            assert row[way]["cpu_s"] > row["cat"]["cpu_s"] and 0 < row[way]["own_bytes_per_record"] < row[way]["peak_bytes_per_record"]
+    assert list(tmp_path.iterdir()) == [tmp_path / "rows.json"], "the recordings are gone"
+
+
+@pytest.mark.parametrize("arguments", [["--rounds", "0"], ["--steps", "0"], ["--steps", "many"]])
+def test_bench_scale_says_how_it_is_used(arguments):
+    done = subprocess.run([SCRIPTS / "bench-scale", *arguments], capture_output=True, text=True)
+    assert done.returncode == 2 and "--rounds is 1 or more" in done.stderr
