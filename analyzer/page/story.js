@@ -213,11 +213,12 @@
 
 	/* Anything else of the timeline: what its lane says of it. */
 	async function item(what, data) {
-		const lane = typeof what.lane === "number" ? data.lanes[what.lane] : what.lane, items = await gpushim.columns(lane.items), i = what.item;
-		const rows = [["begin", gpushim.duration(items.b[i]) + " into the recording"], ["length", gpushim.duration(items.d[i])], ["lane", [lane.group, lane.name].filter(Boolean).join(", ")],
-			items.c && items.c[i] > 1 ? ["stands for", gpushim.count(items.c[i]) + " of them"] : null, items.l && items.l[i] ? ["launched", gpushim.duration(items.l[i] - 1) + " before"] : null];
+		const lane = data.lanes[what.lane], items = await gpushim.columns(lane.items), i = what.item, c = gpushim.class(items.k[i]);
+		const text = column => column && column[i] ? data.strings[column[i]] : "", several = items.c && items.c[i] > 1;
+		const rows = [["begin", gpushim.duration(items.b[i]) + " into the recording"], [several ? "together" : "length", gpushim.duration(items.d[i])], several ? ["stands for", gpushim.count(items.c[i]) + " of them, drawn as one"] : null,
+			items.l && items.l[i] ? ["launched", gpushim.duration(items.l[i] - 1) + " before it began"] : null, ["on", data.strings[lane.name]], ["of", data.strings[lane.group]]];
 
-		return [make("p", { class: "lead" }, gpushim.swatch(items.k[i]), gpushim.class(items.k[i]).title), make("p", { class: "code" }, items.s ? data.strings[items.s[i]] : ""),
+		return [make("p", { class: "lead" }, gpushim.swatch(items.k[i]), c.title), make("p", { class: "code name" }, text(items.s)), text(items.a) ? make("p", { class: "code" }, text(items.a)) : null,
 			make("table", { class: "small" }, make("tbody", null, rows.filter(Boolean).map(r => make("tr", null, make("td", { class: "dim" }, r[0]), make("td", null, r[1])))))];
 	}
 
