@@ -12,6 +12,7 @@ LDFLAGS_test_steps_micro = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_comm_hashes = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_steps_launches = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_report = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_export_sqlite = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_html_lanes_merge = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_html_pack = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_html_strings = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
