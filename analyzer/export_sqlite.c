@@ -6,6 +6,7 @@
 #include "alloc.h"
 #include "export.h"
 #include "export_sqlite_parts.h"
+#include "ns.h"
 
 #define FEW_ROWS 2000000 /* of operations, calls and ranges: some 150 MB */
 #define TOP_GAPS 50
@@ -50,7 +51,7 @@ static bool set_around(struct tables *t)
 	for (size_t i = 0; ok && i < n; i++) {
 		const struct gap *g = summary_gap(t->s, longest[i], NULL)->gap;
 
-		ok = intervals_add(&t->around, g->begin_ns - AROUND_NS, g->end_ns + AROUND_NS);
+		ok = intervals_add(&t->around, sum64(g->begin_ns, -AROUND_NS), sum64(g->end_ns, AROUND_NS));
 	}
 	free(longest);
 	intervals_merge(&t->around);

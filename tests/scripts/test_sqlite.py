@@ -296,6 +296,7 @@ def test_of_a_long_run_details_are_around_the_longest_gaps(build, gpushim, tmp_p
         assert without == 0
         if not args:
             assert done.stderr.startswith(f"gpushim: {rows[args][4]} events that are not near the longest gaps were left out")
+    assert (tmp_path / "db").stat().st_size / 1050000 < 124  # bytes a launch, its call and indexes included: Nsight's own, without any, has 124
     part, whole = rows[()], rows[("--all",)]
     assert whole[0] >= 1050000 and whole[3:] == ("all", "0") and part[3] == "around the longest gaps"
     assert part[2] == whole[2] > 0 and part[0] + part[1] + int(part[4]) >= whole[0] + whole[1] > 10 * (part[0] + part[1])
