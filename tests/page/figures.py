@@ -2,9 +2,10 @@
 """Every figure that one of our outputs shows, by what it is a figure of: {("device", 0, "idle_ns"): 1234}. From JSON, from the Chrome export and from
 SQLite whole; from the text report as it is written there, rounded: {…: "1.2 us"}."""
 
+import base64
 import json
 import re
-import sqlite3
+import zlib
 from collections import defaultdict
 from decimal import Decimal
 
@@ -183,6 +184,45 @@ DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', r
 def page_data(path):
     (data,) = DATA.findall(path.read_text())
     return json.loads(data)
+
+
+
+def column(packed):
+    """analyzer/html_pack.h"""
+    raw, values, value, shift = zlib.decompress(base64.b64decode(packed["z"])), [], 0, 0
+    if packed["t"] == "u8":
+        return list(raw)
+    for byte in raw:
+        value, shift = value | (byte & 127) << shift, shift + 7
+        if byte < 128:
+            values.append(-(value + 1) // 2 if packed["t"] == "zigzag" and value % 2 else value // 2 if packed["t"] == "zigzag" else value)
+            value, shift = 0, 0
+    total = 0
+    return [total := total + value for value in values] if packed["t"] == "delta" else values
+
+
+def of_page(data):
+    """Of the packed columns: the idle lanes, and the steps; times from the page's zero."""
+    made, drawn = {}, defaultdict(list)
+    for lane in data["lanes"]:
+        if lane["kind"] != "idle":
+            continue
+        items = {key: column(value) for key, value in lane["items"].items() if key in "bdkg"}
+        for begin, length, kind, gap in zip(*(items[key] for key in "bdkg"), strict=True):
+            drawn[gap - 1].append((begin, begin + length))
+            one = data["classes"][kind]["id"]
+            for key in (("device", lane["device"], "idle_ns"), ("device", lane["device"], "causes", one), ("gap", gap - 1, "causes", one)):
+                made[key] = made.get(key, 0) + length
+            made["gap", gap - 1, "device"] = lane["device"]
+    for gap, pieces in drawn.items():
+        made["gap", gap, "begin"], made["gap", gap, "drawn"] = pieces[0][0], sum(end - begin for begin, end in pieces)
+    for device in data.get("steps", {}).get("devices", ()):
+        columns = {key: column(device[key]) for key in "bdi"}
+        for index, (begin, length, idle) in enumerate(zip(*(columns[key] for key in "bdi"), strict=True)):
+            made["step", device["device"], index] = begin, length, idle
+        for one, packed in device["causes"].items():
+            made.update({("step", device["device"], index, "causes", one): ns for index, ns in enumerate(column(packed)) if ns})
+    return made
 
 
 # ---- export --metrics: OpenMetrics text -----------------------------------------------------------------------------------------------

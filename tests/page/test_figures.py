@@ -69,23 +69,26 @@ def test_text(runs, name):
     same(found, known, needed)
 
 
-def chrome_of(run, found):
-    """What the Chrome export must say of it. Times there are on the clock of the first host: of others' hosts they are as much longer as their clock
-    goes slower, to the nanosecond for each piece that is drawn."""
+def drawn_of(run, found, lengths=True):
+    """What the Chrome export and the page must say of it. When something was is there on the clock of the first host, and of how long it took that
+    is so in the Chrome export (lengths): other than on a host of another clock, by that clock's rate, to the nanosecond for each piece."""
     known, number = dict(run.figures), 0
     for k, (device, rate) in enumerate(zip(run.report["devices"], figures.rates(run.report))):
         first = None
         for gap in device["gaps"]:
-            first = first or (found["gap", number, "begin"], gap["begin_ns"])  # the export's zero is its own
+            first = first or (found["gap", number, "begin"], gap["begin_ns"])  # their zero is their own
             length = gap["end_ns"] - gap["begin_ns"]
-            known["gap", number, "device"], known["gap", number, "length"], known["gap", number, "drawn"] = k, length, round(length * rate)
+            known["gap", number, "device"], known["gap", number, "length"] = k, length
+            known["gap", number, "drawn"] = round(length * rate) if lengths else length
             known["gap", number, "begin"] = first[0] + round((gap["begin_ns"] - first[1]) * rate)
             number += 1
-        for key in known if rate != 1 else ():
-            if key[:2] == ("device", k) or key[0] == "gap" and known["gap", key[1], "device"] == k and key[2] != "length":
-                pieces = 1 + sum(len(gap["causes"]) for gap in device["gaps"])
-                near = key in found and abs(found[key] - known[key] * (rate if key[2] in ("idle_ns", "causes") else 1)) <= 2 * pieces
-                known[key] = found[key] if near else known[key]
+        if rate == 1:
+            continue
+        pieces = 1 + sum(len(gap["causes"]) for gap in device["gaps"])
+        for key in [key for key in found if key in known and (key[:2] == ("device", k) or key[0] == "gap" and found.get((*key[:2], "device")) == k)]:
+            if key[2] == "begin" or lengths and key[2] in ("drawn", "causes", "idle_ns"):
+                scaled = known[key] * (rate if key[2] in ("causes", "idle_ns") else 1)
+                known[key] = found[key] if abs(found[key] - scaled) <= 2 * pieces else known[key]
     return known
 
 
@@ -94,7 +97,7 @@ def test_chrome(runs, name):
     run = runs(name)
     found = figures.of_chrome(run.export("chrome", "trace.json", "--all"), run.report)
     gaps = sum(len(device["gaps"]) for device in run.report["devices"])
-    same(found, chrome_of(run, found), [("gap", n, part) for n in range(gaps) for part in ("begin", "length", "drawn", "device")] +
+    same(found, drawn_of(run, found), [("gap", n, part) for n in range(gaps) for part in ("begin", "length", "drawn", "device")] +
          [key for key, value in run.figures.items() if key[0] == "device" and key[2] in ("idle_ns", "causes") and value] +
          [key for key, value in run.figures.items() if key[0] == "memory" and key[2] == figures.PEAKS[0] and value])
 
@@ -112,6 +115,15 @@ def test_data_of_the_page(runs, name):
         else:
             assert value == run.report[part], part
     assert set(run.report) - set(data["report"]) <= {"steps"}
+    steps = [key[:3] for key in run.figures if key[0] == "step" and key[3] == "idle_ns"]
+    found, rates = figures.of_page(data), {device["device"]: rate for device, rate in zip(run.report["devices"], figures.rates(run.report))}
+    known = drawn_of(run, found, lengths=False)
+    for key in steps:
+        begin, end, idle = (run.figures[*key, part] for part in ("begin_ns", "end_ns", "idle_ns"))
+        known[key] = round((begin - int(data["zero_ns"])) * rates[key[1]]) if rates[key[1]] != 1 else begin - int(data["zero_ns"]), end - begin, idle
+    same(found, known, [*steps, *(("gap", n, part) for n in range(data["gaps_all"]) for part in ("begin", "drawn", "device")),
+                        *(key for key, value in run.figures.items() if key[0] == "device" and key[2] in ("idle_ns", "causes") and value),
+                        *(key for key in run.figures if key[0] == "step" and key[3] == "causes")])
     gaps = [(k, gap) for k, device in enumerate(run.report["devices"]) for gap in device["gaps"]]
     assert data["gaps_all"] == len(data["gaps"]) == len(gaps)  # few enough for all to be there
     for gap in data["gaps"]:
