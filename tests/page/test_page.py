@@ -6,6 +6,7 @@ import re
 
 import conftest
 import figures
+import page_traces
 import pytest
 
 
@@ -33,3 +34,196 @@ def test_figures_are_written_as_the_report_writes_them(open_page):
     assert page.js("return arguments[0].map(([part, whole]) => gpushim.percent(part, whole))", parts) == [figures.percent(*part) for part in parts]
     counts = [0, 999, 1000, 1_234_567]
     assert page.js("return arguments[0].map(gpushim.count)", counts) == [f"{value:,}" for value in counts]
+
+
+# ---- what is clicked -------------------------------------------------------------------------------------------------------------
+
+def longest(report):
+    gaps = [(gap["end_ns"] - gap["begin_ns"], -number, gap) for number, gap in
+            enumerate(gap for device in report["devices"] for gap in device["gaps"])]
+    length, number, gap = max(gaps, key=lambda one: one[:2])
+    return -number, length, gap
+
+
+def said(page):
+    return " ".join(page.text("#story").split())
+
+
+def check_story(page, number, length, gap):
+    """The panel says what the report says of this gap."""
+    text = said(page)
+    assert re.match(rf"Gap {number}\b", text) and figures.duration(length) in text
+    assert f"begin {gap['begin_ns']} ns ±" in text and f"end {gap['end_ns']} ns ±" in text and f"gpushim report --why {number}" in text
+    pieces = sorted(gap["causes"], key=lambda piece: piece["end_ns"] - piece["begin_ns"])[-12:]
+    for piece in pieces:
+        ns = piece["end_ns"] - piece["begin_ns"]
+        assert f"{piece['id']} {piece['confidence']}" in text and f"{figures.duration(ns)} · {figures.percent(ns, length)}" in text
+        for link in piece["chain"]:
+            assert f"{link['name']}[{link['tid']}]" in text if link.get("name") else f"thread {link['tid']}" in text
+            assert " ".join(link["state"].split()) in text
+        for evidence in piece["evidence"]:
+            assert " ".join(evidence.split()) in text or evidence.startswith(("at ", "in the call at ", "seen at "))
+
+
+@pytest.mark.parametrize("kind", ["demo", "many", "ranks"])
+def test_a_click_on_a_gap_shows_its_story(open_page, made, kind):
+    page = open_page(kind)
+    number, length, gap = longest(made(kind).report())
+    assert not page.find("#story").is_displayed()
+    place = page.js("return gpushim.timeline.find(arguments[0])", number)
+    page.click(place["x"], place["y"])
+    page.until("return !document.getElementById('story').hidden")
+    check_story(page, number, length, gap)
+    assert page.js("return gpushim.timeline.selected().gap") == number
+    page.shot(f"{kind}-story")
+    page.press("ESCAPE")
+    assert not page.find("#story").is_displayed() and page.js("return gpushim.timeline.selected()") is None
+
+
+def test_the_list_of_gaps_shows_the_same_story(open_page, made):
+    page = open_page("demo")
+    number, length, gap = longest(made("demo").report())
+    page.find("#gaps tbody tr button, #gaps tbody tr").click()
+    page.until("return !document.getElementById('story').hidden")
+    check_story(page, number, length, gap)
+    assert page.js("return gpushim.timeline.selected().gap") == number
+
+
+# ---- search ----------------------------------------------------------------------------------------------------------------------
+
+def search(page, text):
+    page.js("document.getElementById('search').focus(); document.getElementById('search').value = ''")
+    page.key(text)
+    page.press("ENTER")
+    page.until("return document.querySelector('.timeline-found').textContent !== ''")
+    return page.text(".timeline-found")
+
+
+@pytest.mark.parametrize("kind, text, name", [("demo", "gemm_back", "gemm_backward__3700us"), ("many", "ADAM", "adam_apply"), ("ranks", "attention_bw", "attention_bw")])
+def test_search_finds_a_kernel(open_page, kind, text, name):
+    page = open_page(kind)
+    whole = page.js("return gpushim.timeline.view()")
+    assert re.fullmatch(r"1 of [0-9,]+ hits", search(page, text))
+    view = page.js("return gpushim.timeline.view()")
+    assert view["end"] - view["begin"] < (whole["end"] - whole["begin"]) / 10, "it goes there"
+    page.until("return !document.getElementById('story').hidden")
+    assert name in said(page)
+    page.press("ENTER")
+    assert page.text(".timeline-found").startswith("2 of ")
+    page.shot(f"{kind}-search")
+    assert search(page, "no such kernel") == "nothing of that name"
+
+
+# ---- names of strangers ------------------------------------------------------------------------------------------------------------
+
+def test_hostile_names_stay_text(open_page, made):
+    """Each is found, and shown, as the text that it is; none has become an element. No alert: conftest.py hears of it."""
+    page = open_page("hostile")
+    elements = page.js("return [...document.querySelectorAll('script, img, iframe, object, link, base, form')].map(e => e.tagName)")
+    assert set(elements) == {"SCRIPT"} and len(elements) == made("hostile").path.read_text().count("<script")
+    strings = page.js("return gpushim.data.strings")
+    for raw in page_traces.HOSTILE:
+        clean = "".join(c if c.isprintable() and c not in "\u202e\u2066" else "?" for c in raw.decode(errors="replace")).replace("\ufffd", "?")
+        (known,) = [one for one in strings if one.replace("\ufffd", "?") == clean or one == clean][:1] or [None]
+        assert known is not None, f"{clean!r} is not among {strings}"
+        assert re.fullmatch(r"1 of [0-9,]+ hits", search(page, known)), known
+        page.until("return !document.getElementById('story').hidden")
+        assert known in page.text("#story")
+    page.shot("hostile-search")
+
+
+# ---- keyboard -----------------------------------------------------------------------------------------------------------------------
+
+def test_the_keyboard_moves_the_timeline(open_page):
+    page = open_page("demo")
+    view = lambda: page.js("const v = gpushim.timeline.view(); return [v.begin, v.end]")
+    page.js("gpushim.timeline.goto(1e9, 2e9)")
+    width = lambda: view()[1] - view()[0]
+    before = view()
+    page.press("w", "w")
+    assert width() < 0.5 * (before[1] - before[0])
+    page.press("s", "s")
+    assert view() == pytest.approx(before, rel=1e-6)
+    page.press("d")
+    assert view()[0] > before[0] and width() == pytest.approx(before[1] - before[0], rel=1e-6)
+    page.press("a", "-", "+")
+    assert view() == pytest.approx(before, rel=1e-6)
+    page.press("n")
+    first = page.js("return gpushim.timeline.selected().gap")
+    page.until("return !document.getElementById('story').hidden")
+    page.press("n", "p")
+    assert page.js("return gpushim.timeline.selected().gap") == first and said(page).startswith(f"Gap {first} ")
+    page.press("f")
+    assert width() < before[1] - before[0]
+    page.press("ESCAPE", "f")
+    assert view() == [0, page.js("return gpushim.data.span_ns")]
+    page.press("/")
+    assert page.js("return document.activeElement.id") == "search"
+    page.key("wasd")
+    assert view() == [0, page.js("return gpushim.data.span_ns")], "letters in the box are text"
+    page.press("ESCAPE", "?")
+    assert page.find("dialog[open]").text.startswith("Keys")
+    page.shot("demo-keys")
+    page.press("ESCAPE")
+    assert page.all("dialog[open]") == []
+
+
+def test_all_is_reached_by_tab_and_seen_to_be(open_page):
+    page = open_page("demo")
+    count, seen = page.js("return document.querySelectorAll('button:not(:disabled), input, canvas[tabindex], summary, [tabindex=\"0\"], a[href]').length"), []
+    for _ in range(2 * count):
+        page.press("TAB")
+        here = page.js("""const e = document.activeElement, s = getComputedStyle(e);
+            return [e === document.body ? "" : e.id || e.className || e.textContent, s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 1.5 || s.boxShadow !== "none"];""")
+        if here[0] == "":
+            break
+        assert here[1], f"{here[0]}: its focus cannot be seen"
+        seen.append(here[0])
+    assert {"theme", "search", "timeline-lanes"} <= set(seen)
+
+
+# ---- looks -------------------------------------------------------------------------------------------------------------------------
+
+CONTRAST = """
+const channel = v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+const light = c => 0.2126 * channel(c[0]) + 0.7152 * channel(c[1]) + 0.0722 * channel(c[2]);
+const parse = text => { const n = text.match(/[0-9.]+/g).map(Number); return n.length < 4 ? [...n, 1] : n; };
+const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3]));
+function behind(element) {
+	const layers = [];
+	for (let e = element; e; e = e.parentElement) {
+		const c = parse(getComputedStyle(e).backgroundColor);
+		layers.push(c);
+		if (c[3] === 1) break;
+	}
+	return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255]);
+}
+const low = [];
+for (const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); walker.nextNode();) {
+	const node = walker.currentNode, e = node.parentElement;
+	if (!node.textContent.trim() || !e.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+	const ground = behind(e), a = light(over(parse(getComputedStyle(e).color), ground)), b = light(ground);
+	const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+	if (ratio < 4.5 && !e.closest(":disabled")) low.push(ratio.toFixed(2) + " " + node.textContent.trim().slice(0, 40));
+}
+return low;
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read(open_page, made, scheme):
+    page = open_page("ranks", dark=scheme == "dark")
+    number, _, _ = longest(made("ranks").report())
+    page.js("gpushim.bus.emit('select', { device: gpushim.gap(arguments[0]).device, gap: arguments[0] })", number)
+    page.until("return !document.getElementById('story').hidden")
+    assert page.js(CONTRAST) == []
+
+
+def test_the_button_changes_the_scheme(open_page):
+    page = open_page("demo", dark=False)
+    ground = lambda: page.js("return getComputedStyle(document.body).backgroundColor")
+    light = ground()
+    page.find("#theme").click()
+    assert page.js("return document.documentElement.dataset.theme") == "dark" and ground() != light
+    page.find("#theme").click()
+    assert page.js("return document.documentElement.dataset.theme") == "light" and ground() == light
