@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from selenium import webdriver
+from selenium.webdriver.common.actions.action_builder import ActionBuilder
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -89,7 +90,7 @@ class Page:
 
     def click(self, x, y):
         """At a place of the window."""
-        actions = webdriver.common.actions.action_builder.ActionBuilder(self.driver, duration=0)
+        actions = ActionBuilder(self.driver, duration=0)
         actions.pointer_action.move_to_location(int(x), int(y))
         actions.pointer_action.click()
         actions.perform()

@@ -216,7 +216,7 @@ def of_page(data):
             made["gap", gap - 1, "device"] = lane["device"]
     for gap, pieces in drawn.items():
         made["gap", gap, "begin"], made["gap", gap, "drawn"] = pieces[0][0], sum(end - begin for begin, end in pieces)
-    for device in data.get("steps", {}).get("devices", ()):
+    for device in data.get("steps", ()):
         columns = {key: column(device[key]) for key in "bdi"}
         for index, (begin, length, idle) in enumerate(zip(*(columns[key] for key in "bdi"), strict=True)):
             made["step", device["device"], index] = begin, length, idle

@@ -116,11 +116,13 @@ def test_data_of_the_page(runs, name):
             assert value == run.report[part], part
     assert set(run.report) - set(data["report"]) <= {"steps"}
     steps = [key[:3] for key in run.figures if key[0] == "step" and key[3] == "idle_ns"]
-    found, rates = figures.of_page(data), {device["device"]: rate for device, rate in zip(run.report["devices"], figures.rates(run.report))}
-    known = drawn_of(run, found, lengths=False)
+    found = figures.of_page(data)
+    known, firsts = drawn_of(run, found, lengths=False), {}
+    rates = {device["device"]: rate for device, rate in zip(run.report["devices"], figures.rates(run.report))}
     for key in steps:
         begin, end, idle = (run.figures[*key, part] for part in ("begin_ns", "end_ns", "idle_ns"))
-        known[key] = round((begin - int(data["zero_ns"])) * rates[key[1]]) if rates[key[1]] != 1 else begin - int(data["zero_ns"]), end - begin, idle
+        first = (int(data["zero_ns"]), 0) if rates[key[1]] == 1 else firsts.setdefault(key[1], (begin, found[key][0]))
+        known[key] = first[1] + round((begin - first[0]) * rates[key[1]]), end - begin, idle
     same(found, known, [*steps, *(("gap", n, part) for n in range(data["gaps_all"]) for part in ("begin", "drawn", "device")),
                         *(key for key, value in run.figures.items() if key[0] == "device" and key[2] in ("idle_ns", "causes") and value),
                         *(key for key in run.figures if key[0] == "step" and key[3] == "causes")])

@@ -137,7 +137,7 @@ def test_hostile_names_stay_text(open_page, made):
 def test_the_keyboard_moves_the_timeline(open_page):
     page = open_page("demo")
     view = lambda: page.js("const v = gpushim.timeline.view(); return [v.begin, v.end]")
-    page.js("gpushim.timeline.goto(1e9, 2e9)")
+    page.js("gpushim.timeline.goto(0.3 * gpushim.data.span_ns, 0.5 * gpushim.data.span_ns)")
     width = lambda: view()[1] - view()[0]
     before = view()
     page.press("w", "w")
