@@ -119,7 +119,7 @@ static bool steps_line(const struct page *p, const struct summary *s, const stru
 			"%s%s steps (%s to %s), half of them within %s; the device was idle in %s of them, longest in %s: %s",
 			device, text_count(count, n), step_name(name, sizeof(name), first->step),
 			step_name(last_name, sizeof(last_name), last->step),
-			text_duration(half, array_median(lengths, n)), text_percent(share, idle, whole),
+			text_duration(half, array_median_low(lengths, n)), text_percent(share, idle, whole),
 			step_name(worst, sizeof(worst), idlest->step), text_duration(most, idlest->idle_ns));
 	free(lengths);
 	if (!n)

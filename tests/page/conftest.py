@@ -41,8 +41,8 @@ class Made:
             self.parsed[options] = json.loads(done.stdout)
         return self.parsed[options]
 
-    def why(self, gap):
-        return subprocess.run([self.gpushim, "report", self.run, "--why", str(gap)], capture_output=True, text=True, check=True).stdout
+    def text(self, *options):
+        return subprocess.run([self.gpushim, "report", self.run, *options], capture_output=True, text=True, check=True).stdout
 
 
 @pytest.fixture(scope="session")

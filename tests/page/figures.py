@@ -70,11 +70,12 @@ def by_cause(gap):
 
 TIME, SHARE = r"([0-9.]+ (?:ns|us|ms|s))", r"([0-9.]+) %"
 BAR = r"[▏▎▍▌▋▊▉█▒▓░]*"
-ROW = re.compile(rf"^ +([a-z][a-z0-9 -]*?) +{BAR} *{TIME} +{SHARE}(?: +{SHARE})?$")
+ROW = re.compile(rf"^ +([a-z][a-z0-9, -]*?) +{BAR} *{TIME} +{SHARE}(?: +{SHARE})?$")
 DEVICE = re.compile(rf"^device +(\d+) .*? {TIME}, idle {SHARE}")
 LISTED = re.compile(rf"^ +(\d+) .*?{BAR} +{TIME} +{SHARE}$")
-GAP = re.compile(rf"^ +(\d+)(?: dev\d+)? +{TIME} +{TIME} (?:±|\+-) ")
-PARTS_IN_WORDS = {"compute": "compute_ns", "communication": "comm_exposed_ns", "idle": "idle_ns"}
+GAP = re.compile(rf"^ +(\d+)(?: dev\d+)? +{TIME} +{TIME} +(?:±|\+-) ")
+BRIEF_GAP = re.compile(rf"^ +(\d+)(?: dev\d+)? +{TIME}  [a-z]")  # of a narrow screen
+PARTS_IN_WORDS = {"compute": "compute_ns", "communication": "comm_exposed_ns", "copies, memsets": "copy_exposed_ns", "idle": "idle_ns"}
 COMM_IN_WORDS = {"wait for ranks": "comm-wait", "transfer": "comm-transfer", "unsplit": "comm-unsplit"}
 
 
@@ -99,6 +100,8 @@ def of_text(text, report):
             made["device", device, *key], made["device", device, *key, "share"] = found[2], f"{found[3]} %"
         if found := GAP.match(line):
             made["gap", int(found[1]), "at"], made["gap", int(found[1]), "length"] = found[2], found[3]
+        elif found := BRIEF_GAP.match(line):
+            made["gap", int(found[1]), "length"] = found[2]
         if found := re.match(r"^ +device (\d+) +allocated at most ([0-9.]+ \w+), reserved ([0-9.]+ \w+)", line):
             made["memory", int(found[1]), PEAKS[0]], made["memory", int(found[1]), PEAKS[1]] = found[2], found[3]
         if found := re.match(r"^  losses +([0-9,]+) records dropped", line):

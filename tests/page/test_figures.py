@@ -7,7 +7,7 @@ import figures
 import page_traces
 import pytest
 
-GOLDEN = ("copy-kinds", "four-devices", "nvtx-phases", "memory-framework", "memory-driver", "ranks-straggler", "ranks-edges", "comm-by-call",
+GOLDEN = ("copy-kinds", "four-devices", "devices-numbered-apart", "nvtx-phases", "memory-framework", "memory-driver", "ranks-straggler", "ranks-edges", "comm-by-call",
           "chain-input-storage", "cupti-sync-bubble", "losses-lower-confidence", "recycled", "overlap-two-streams", "steps-by-launches")
 RUNS = ("demo", *GOLDEN)
 
@@ -53,13 +53,14 @@ def same(found, known, at_least):
 
 @pytest.mark.parametrize("name", RUNS)
 def test_text(runs, name):
+    """In full, and what of that fits on a screen."""
     run = runs(name)
     known = figures.as_text(run.report)
     found = figures.of_text(run.run("report", run.path, "--full", "--top", "1000"), run.report)
-    needed, several = [], len(run.report["devices"]) > 1
+    needed = []
     for k, device in enumerate(run.report["devices"]):
         needed += [("device", k, "span_ns"), ("device", k, "idle share")]
-        where = "all" if several else k
+        where = "all" if any(key[:2] == ("device", "all") for key in found) else k
         needed += [("device", where, "compute_ns"), ("device", where, "idle_ns")]
         needed += [("device", where, "causes", one) for one, ns in device["causes"].items() if ns]
         needed += [("device", where, "copy", one) for one, ns in device["copy"].items() if ns]
@@ -67,6 +68,13 @@ def test_text(runs, name):
     needed += [key for key, value in run.figures.items() if key[0] == "memory" and value]
     needed += [("records_dropped",)] if run.report["losses"]["records_dropped"] else []
     same(found, known, needed)
+    for usual in run.report["steps_usual"]:
+        assert f"{usual['steps']:,} steps (" in (text := " ".join(run.run("report", run.path, "--full").split()))
+        assert f", half of them within {figures.duration(usual['median']['length_ns'])}; the device" in text
+    brief = figures.of_text(run.run("report", run.path), run.report)
+    gaps = min(3, sum(len(device["gaps"]) for device in run.report["devices"]))
+    same(brief, known, [("device", k, part) for k in range(len(run.report["devices"])) for part in ("span_ns", "idle share")])
+    assert sum(key[0] == "gap" for key in brief) >= gaps
 
 
 def drawn_of(run, found, lengths=True):
@@ -115,6 +123,7 @@ def test_data_of_the_page(runs, name):
         else:
             assert value == run.report[part], part
     assert set(run.report) - set(data["report"]) <= {"steps"}
+    assert " ".join(f"{line['label']} {line['text']}" for line in data["trust"]).split() == run.run("report", run.path, "--trust").split()[5:]
     steps = [key[:3] for key in run.figures if key[0] == "step" and key[3] == "idle_ns"]
     found = figures.of_page(data)
     known, firsts = drawn_of(run, found, lengths=False), {}
