@@ -45,7 +45,7 @@ static void op_json(struct html *h, const struct op *op)
 
 	json_map(j);
 	json_key_int(j, "class", op_class(op));
-	json_key_int(j, "name", html_string(&h->strings, op_kernel(op)));
+	json_key_int(j, "name", html_string(&h->strings, op_title(op)));
 	json_key_int(j, "begin_ns", op->begin_ns);
 	json_key_int(j, "end_ns", op->end_ns);
 	if (op->stream < op->trace->n_streams)

@@ -162,8 +162,8 @@ static const char *name_of(const struct op *op)
 	default:
 		break;
 	}
-	if (*op_kernel(op))
-		return op_kernel(op);
+	if (*op_title(op))
+		return op_title(op);
 	return op->call->family == GST_FAMILY_GRAPH_LAUNCH && !op->node &&
 			       (!op->exact || op->measured->kind == GST_ACTIVITY_GRAPH)
 		       ? "CUDA graph"

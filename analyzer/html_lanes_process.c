@@ -62,7 +62,7 @@ static void say_call(const struct lanes *x, const struct lane_track *track, cons
 	w->name = call_name(t, c);
 	w->args = w->args_room;
 	if (c->name && c->name < t->n_kernels)
-		used = (size_t)snprintf(w->args_room, size, "%.400s", t->kernels[c->name]);
+		used = (size_t)snprintf(w->args_room, size, "%.400s", kernel_title(t, c->name));
 	if (c->result)
 		snprintf(w->args_room + used, size - used, "%sresult %" PRId32, used ? "; " : "", c->result);
 }

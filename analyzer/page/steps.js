@@ -16,7 +16,8 @@
 		s.causes.sort((a, b) => b[2] - a[2]);
 		const lengths = Float64Array.from(s.d).sort(), at = share => lengths[Math.min(s.n - 1, Math.floor(share * s.n))];
 
-		s.median = at(0.5);
+		s.usual = gpushim.data.report.steps_usual.find(u => u.device === s.device);
+		s.median = s.usual ? s.usual.median.length_ns : at(0.5);
 		s.top = Math.min(at(1), Math.max(3 * s.median, 1.3 * at(0.99))) || 1;
 		s.sums = new Map(); /* of a column up to each step: the mean of any row of steps in no time */
 		s.mean = (column, from, to) => (sums_of(s, column)[to] - sums_of(s, column)[from]) / (to - from);
@@ -299,7 +300,7 @@
 			idle += s.k[i] ? 0 : s.i[i];
 			whole += s.k[i] ? 0 : s.d[i];
 		}
-		return (gpushim.several() ? "device " + s.device + ": " : "") + gpushim.count(s.all) + " steps, half of them within " + gpushim.duration(s.median) + "; the device was idle in " + gpushim.percent(idle, whole) + " of their time";
+		return (gpushim.several() ? "device " + s.device + ": " : "") + gpushim.count(s.usual ? s.usual.steps : s.all) + " steps, half of them within " + gpushim.duration(s.median) + "; the device was idle in " + gpushim.percent(idle, whole) + " of their time";
 	}
 
 	/* By how much a step is longer than the median one, cause by cause: as steps_usual.h has it. */

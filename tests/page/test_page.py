@@ -167,7 +167,8 @@ def search(page, text):
     return page.text(".timeline-found")
 
 
-@pytest.mark.parametrize("kind, text, name", [("demo", "gemm_back", "gemm_backward__3700us"), ("many", "ADAM", "adam_apply"), ("ranks", "attention_bw", "attention_bw")])
+@pytest.mark.parametrize("kind, text, name", [("demo", "gemm_back", "gemm_backward__3700us"), ("many", "ADAM", "adam_apply(float*, float const*"),
+                                              ("ranks", "attention_bw", "void attention_bw<0>(float*, float const*)")])
 def test_search_finds_a_kernel(open_page, kind, text, name):
     page = open_page(kind)
     whole = page.js("return gpushim.timeline.view()")
