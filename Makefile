@@ -115,7 +115,7 @@ $(BUILD)/libprobes.a: $(call obj,$(PROBES_C) $(PROBES_BOTH))
 # ---- analyzer → gpushim --------------------------------------------------------------------------------
 AN_C     := $(wildcard analyzer/*.c)
 AN_CLI_C := $(filter analyzer/main.c analyzer/cmd_%.c,$(AN_C))
-AN_STATIC_C := analyzer/symbols_static.c analyzer/doctor_static.c
+AN_STATIC_C := analyzer/symbols_static.c analyzer/doctor_static.c analyzer/export_sqlite_static.c
 AN_LIB_C := $(filter-out $(AN_CLI_C) $(AN_STATIC_C),$(AN_C))
 AN_A     := $(if $(AN_LIB_C),$(BUILD)/libanalyzer.a)
 AN_LIBS  := -lyajl -lsqlite3 -ldw -lelf -liberty -lz -lm
@@ -143,7 +143,7 @@ $(BUILD)/gpushim: $(call obj,$(AN_CLI_C)) $(PROBES_A) $(AN_A)
 
 $(BUILD)/gpushim-static: $(call obj,$(AN_CLI_C) $(AN_STATIC_C)) $(PROBES_A) $(AN_A)
 	$(call say,LINK)
-	$(Q)$(LINK) -static -o $@ $^ $(PROBES_LIBS) $(AN_STATIC_LIBS)
+	$(Q)$(LINK) -static -Wl,--wrap=dlopen -o $@ $^ $(PROBES_LIBS) $(AN_STATIC_LIBS)
 
 $(BUILD)/libanalyzer.a: $(call obj,$(AN_LIB_C))
 $(BUILD)/libshim_test.a: $(SHIM_OBJ) $(call obj,shim/twin/loader_cache.c)
