@@ -227,7 +227,8 @@ struct worker {
 	const struct host_task *task;
 	int64_t waited_ns; /* it is in the chains of gaps so long */
 	int64_t on_cpu_ns;
-	bool shown; /* as a recorded thread */
+	bool shown;    /* as a recorded thread */
+	bool stranger; /* not the program's: it comes behind those */
 };
 
 static int by_part(const void *a, const void *b)
@@ -236,6 +237,8 @@ static int by_part(const void *a, const void *b)
 
 	if (p->shown != q->shown)
 		return p->shown - q->shown;
+	if (p->stranger != q->stranger)
+		return p->stranger - q->stranger;
 	if (p->waited_ns != q->waited_ns)
 		return p->waited_ns < q->waited_ns ? 1 : -1;
 	if (p->on_cpu_ns != q->on_cpu_ns)
@@ -265,7 +268,8 @@ static void find_parts(const struct lanes *x, struct worker *workers, const stru
 		workers[i].task = task;
 		workers[i].on_cpu_ns =
 			task->end_ns - task->begin_ns - (last ? last->off_before_ns + last->in_ns - last->out_ns : 0);
-		if (task->flags & (GST_TASK_KERNEL | GST_TASK_STRANGER))
+		workers[i].stranger = task->flags & (GST_TASK_KERNEL | GST_TASK_STRANGER);
+		if (workers[i].stranger)
 			workers[i].on_cpu_ns = 0;
 	}
 	for (size_t d = 0; d < s->n_devices; d++) {
@@ -335,7 +339,10 @@ static void workers(struct lanes *x, size_t host)
 
 		if (!all[i].waited_ns && (all[i].on_cpu_ns < LEAST_ON_CPU_NS || is_ours(task)))
 			continue;
-		snprintf(track.name, sizeof(track.name), "%.16s[%" PRIu32 "]", task->name, host_own_tid(task));
+		snprintf(track.name, sizeof(track.name), "%.16s[%" PRIu32 "]%s", task->name, host_own_tid(task),
+			 task->flags & GST_TASK_KERNEL ? " (kernel)"
+			 : all[i].stranger             ? " (another program's)"
+						       : "");
 		track.order = LANE_ORDER_HOST | (uint64_t)host << 40 | i;
 		task_states(x, lanes_track(x, task, 0, &track), h, task);
 	}

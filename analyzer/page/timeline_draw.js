@@ -68,9 +68,9 @@
 			this.from = this.to = -1;
 		}
 
-		add(column, shares) {
+		add(column, shares, dim) {
 			const n = this.order.length, now = this.now;
-			let whole = 0, same = column === this.to;
+			let whole = 0, same = column === this.to && dim === this.dim;
 
 			for (let i = 0; i < n; i++)
 				whole += shares[i];
@@ -93,12 +93,14 @@
 			[this.rows, this.now] = [now, this.rows];
 			this.from = column;
 			this.to = column + 1;
+			this.dim = dim;
 		}
 
 		flush() {
 			const x = this.scale.left + this.from * this.unit, width = (this.to - this.from) * this.unit;
 			let y = this.y + this.height;
 
+			this.g.globalAlpha = this.dim ? 0.25 : 1;
 			for (let i = 0; this.from >= 0 && i < this.order.length; i++) {
 				const h = this.rows[i];
 
@@ -108,6 +110,7 @@
 				this.g.fillStyle = this.colours[i];
 				this.g.fillRect(x, y, width, h);
 			}
+			this.g.globalAlpha = 1;
 			this.from = this.to = -1;
 		}
 	}
@@ -137,6 +140,11 @@
 		const look = looks.get(lane.k[i]), share = lane.d[i] > 0 ? lane.weight(i) / lane.d[i] : 1;
 		const h = lane.e || lane.v ? Math.max(1, height * share) : height;
 
+		if (h < height - 1) { /* many as one: how long they last, and below how long of that they run */
+			g.globalAlpha = dim ? 0.08 : 0.2;
+			g.fillStyle = look.colour;
+			g.fillRect(x, y, width, height - h);
+		}
 		g.globalAlpha = dim ? 0.25 : 1;
 		g.fillStyle = look.fill;
 		g.fillRect(x, y + height - h, width, h);
@@ -165,18 +173,20 @@
 		g.fillRect(x, y, 0.5, height);
 	}
 
-	/* hit: item => whether a search found it, or null: none is going on. */
+	/* hit: what a search found (timeline_search.js); null: there is nothing to dim. */
 	gpushim.timeline_lane = function (g, looks, lane, scale, y, height, paper, hit) {
 		const columns = new Columns(g, looks, lane, scale, y, height);
 		let before = new Float64Array(lane.width), behind = new Float64Array(lane.width);
 		const shares = new Float64Array(lane.width);
 		const wide = BOX * scale.per_column;
+		let last = 0;
 		let known = -1; /* `before` is of that column's begin */
 
 		for (let column = 0; column < scale.columns;) {
 			const begin = scale.begin + column * scale.per_column;
-			let t0 = begin, t1 = begin + scale.per_column, i = lane.after(t0), next;
+			let t0 = begin, t1 = begin + scale.per_column, i = lane.after(t0, last), next;
 
+			last = i;
 			if (i < lane.n && lane.d[i] >= wide && lane.end(i) < t0 + 0.5 * scale.per_column) { /* that box is drawn */
 				t0 = lane.end(i++);
 				known = -1;
@@ -192,7 +202,7 @@
 				const from = Math.max(0, Math.round(scale.column(lane.b[i]))), to = Math.min(scale.columns, Math.round(scale.column(lane.end(i))));
 
 				columns.flush();
-				box(g, looks, lane, i, scale.left + from / scale.ratio, (to - from) / scale.ratio, y, height, hit && !hit(i));
+				box(g, looks, lane, i, scale.left + from / scale.ratio, (to - from) / scale.ratio, y, height, hit && !hit.is(i));
 				if (from > 0)
 					edge(g, scale.left + from / scale.ratio, y, height, paper);
 				column = Math.max(column + 1, to);
@@ -200,7 +210,7 @@
 			}
 			if (known !== column)
 				lane.run_before(t0, before);
-			next = lane.after(t1);
+			next = lane.after(t1, i);
 			if (next < lane.n && lane.b[next] < t1 && lane.d[next] >= wide)
 				t1 = Math.max(t0, lane.b[next]); /* that one is a box, from there on */
 			lane.run_before(t1, behind);
@@ -211,7 +221,7 @@
 			}
 			if (!any && i < next) /* of no length, but there */
 				shares[lane.slot[lane.k[i]]] = 1e-6;
-			columns.add(column, shares);
+			columns.add(column, shares, hit && !hit.any(i, t1 < begin + scale.per_column ? next - 1 : next));
 			[before, behind] = [behind, before];
 			known = t1 === begin + scale.per_column ? column + 1 : -1;
 			column++;

@@ -164,7 +164,7 @@
 		if (hit.item >= 0)
 			gpushim.tip(event, gpushim.timeline_say.item(t, hit.row.lane, hit.item));
 		else if (hit.row && hit.x < GUTTER)
-			gpushim.tip(event, [hit.row.group ? hit.row.group.name : hit.row.lane.name]);
+			gpushim.tip(event, hit.row.group ? [hit.row.group.name] : gpushim.timeline_say.lane(hit.row.lane));
 		else
 			gpushim.tip(event, null);
 	}

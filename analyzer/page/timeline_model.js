@@ -8,10 +8,17 @@
 (function () {
 	const STRIDE = 32;
 
-	/* The first of n for which is(i); n none. */
-	function first(n, is) {
-		let low = 0;
+	/* The first of n for which is(i); n none. from: none before it is; the nearer that one is, the faster. */
+	function first(n, is, from = 0) {
+		let low = from;
 
+		for (let step = 1; from && low < n; step *= 2) {
+			if (is(Math.min(n - 1, low + step))) {
+				n = Math.min(n, low + step + 1);
+				break;
+			}
+			low += step + 1;
+		}
 		while (low < n) {
 			const middle = low + n >> 1;
 
@@ -96,8 +103,8 @@
 		label(i) { return (this.s && this.s[i] ? this.data.strings[this.s[i]] : "") || gpushim.class(this.k[i]).title; }
 		args(i) { return this.a && this.a[i] ? this.data.strings[this.a[i]] : ""; }
 
-		/* The first item that ends after t. */
-		after(t) { return first(this.n, i => this.end(i) > t); }
+		/* The first item that ends after t; it is not before from. */
+		after(t, from) { return first(this.n, i => this.end(i) > t, from); }
 
 		/* How long each class had run before t, into out[this.width]. Returns the first item that ends after t. */
 		run_before(t, out) {

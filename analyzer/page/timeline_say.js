@@ -35,6 +35,15 @@
 		return lines;
 	}
 
+	/* Beside its name. */
+	function lane_lines(lane) {
+		const lines = [lane.name, lane.group, gpushim.count(lane.slices) + (lane.slices === 1 ? " item" : " items")];
+
+		if (lane.merged_ns)
+			lines.push("those shorter than " + gpushim.duration(lane.merged_ns) + " are drawn as one where they crowd");
+		return lines;
+	}
+
 	function row_at(t, lane, ns) {
 		const rows = t.lanes.filter(l => l.n && l.group === lane.group && l.name === lane.name && l.kind === lane.kind);
 
@@ -106,5 +115,5 @@
 		return [make("div", { class: "timeline-first" }, lines[0]), make("div", null, lines.slice(1).join(" · ") + (s.flows && s.flows.length ? " · the line leads " + (s.lane.kind === "thread" ? "to its work" : "from its launch") : ""))];
 	}
 
-	gpushim.timeline_say = { item, flows, selected };
+	gpushim.timeline_say = { item, lane: lane_lines, flows, selected };
 })();

@@ -52,8 +52,20 @@
 			this.count += hits.length;
 		}
 
+		/* What to dim: null nothing. is(i): that item was found; any(i, k): one of those from i until k. */
 		hits_of(lane) {
-			return this.names ? i => this.is(lane, i) : null;
+			const hits = this.of.get(lane);
+
+			if (!this.count)
+				return null;
+			return {
+				is: i => this.is(lane, i),
+				any: (i, k) => {
+					const at = hits ? gpushim.timeline_model.first(hits.length, h => hits[h] >= i) : 0;
+
+					return hits !== undefined && at < hits.length && hits[at] <= k;
+				},
+			};
 		}
 
 		/* In the order of time, of equal ones that of the lanes. dir: 1 or -1. From the last hit, else from the left of what is shown. */
