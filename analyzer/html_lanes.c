@@ -63,6 +63,14 @@ static bool slice_on_page(const struct lanes *x, uint32_t clock, int64_t begin_n
 	return drawn || !own;
 }
 
+static void keep(struct lanes *x, struct lane_row *row, const struct lane_slice *s)
+{
+	if (row->names.n)
+		lane_names_add(&row->names, x->tracks[row->track].key(s->of), s);
+	if (!lane_merge_add(&row->merge, s))
+		x->failed = true;
+}
+
 void lanes_put(struct lanes *x, size_t track, int64_t begin_ns, int64_t end_ns, enum html_class class, const void *of,
 	       uint64_t number)
 {
@@ -96,8 +104,8 @@ void lanes_put(struct lanes *x, size_t track, int64_t begin_ns, int64_t end_ns, 
 		return; /* it was cut to nothing: there are too many at once */
 	if (!x->keep)
 		lane_levels_add(&x->rows[lane->tid].levels, s.begin_ns, s.length_ns);
-	else if (!lane_merge_add(&x->rows[lane->tid].merge, &s))
-		x->failed = true;
+	else
+		keep(x, &x->rows[lane->tid], &s);
 }
 
 /* ---- all of it, twice ---- */
@@ -154,6 +162,22 @@ static uint64_t choose_levels(struct lanes *x, bool idle, uint64_t budget)
 	return items;
 }
 
+static void list_names(struct lanes *x)
+{
+	size_t left = LANE_NAMES;
+
+	for (size_t i = 0; i < x->n_rows; i++) {
+		struct lane_row *row = &x->rows[i];
+		const struct lane_track *track = &x->tracks[row->track];
+
+		if (!row->merge.level || !track->key || track->n_keys > left)
+			continue;
+		left -= track->n_keys;
+		if (!lane_names_begin(&row->names, track->n_keys))
+			x->failed = true;
+	}
+}
+
 enum err_kind html_lanes(struct html *h, struct error *e)
 {
 	struct lanes x = { .h = h };
@@ -167,14 +191,17 @@ enum err_kind html_lanes(struct html *h, struct error *e)
 			      left < LANE_LEAST_ITEMS  ? LANE_LEAST_ITEMS
 			      : left > LANE_BUSY_ITEMS ? LANE_BUSY_ITEMS
 						       : left);
+		list_names(&x);
 		x.keep = true;
 		put_all(&x);
 	}
 	for (size_t i = 0; i < x.n_rows; i++)
 		lane_merge_end(&x.rows[i].merge);
 	kind = x.failed ? err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory") : lanes_write(&x, e);
-	for (size_t i = 0; i < x.n_rows; i++)
+	for (size_t i = 0; i < x.n_rows; i++) {
 		lane_merge_free(&x.rows[i].merge);
+		lane_names_free(&x.rows[i].names);
+	}
 	tracks_free(&x.places);
 	free(x.tracks);
 	free(x.rows);

@@ -7,6 +7,7 @@
 #include "export_tracks.h"
 #include "html.h"
 #include "html_lanes_merge.h"
+#include "html_lanes_names.h"
 
 #define LANE_ITEMS 1600000      /* of all rows: so many are some 12 MB */
 #define LANE_IDLE_ITEMS 1300000 /* of idle time, which comes first: a million gaps, most of one cause, are there one by one */
@@ -37,12 +38,15 @@ struct lane_track {
 	enum lane_kind kind;
 	lane_describe *describe; /* NULL: its items are called what their class is */
 	const void *of;       /* its: a trace, a task */
+	uint32_t (*key)(const void *of); /* slices of one name have one key, below n_keys; NULL: there are too many names */
+	size_t n_keys;
 };
 
 struct lane_row {
 	uint32_t track, place; /* index in lanes.tracks; 0 the first of the track's rows */
 	struct lane_levels levels;
 	struct lane_merge merge;
+	struct lane_names names; /* where it is merged */
 };
 
 struct lanes {

@@ -219,6 +219,19 @@ static void say_work(const struct lanes *x, const struct lane_track *track, cons
 	w->launched_by = op->trace;
 }
 
+/* Of one process: kernels by their number, what else there is behind those. */
+static uint32_t key_of(const void *of)
+{
+	const struct op *op = of;
+	uint32_t kernels = op->trace->n_kernels < UINT32_MAX / 2 ? (uint32_t)op->trace->n_kernels : UINT32_MAX / 2;
+
+	if (op->class == OP_COPY)
+		return kernels + op->copy;
+	if (op->class == OP_MEMSET || op->class == OP_HOSTFN)
+		return kernels + 16 + op->class;
+	return op_kernel_index(op);
+}
+
 static void stream_name(char *buf, size_t size, const struct lanes *x, const struct op *op)
 {
 	const struct stream *s = op->stream < op->trace->n_streams ? &op->trace->streams[op->stream] : NULL;
@@ -251,6 +264,8 @@ static size_t track_of(struct lanes *x, size_t device, const struct op *op, stru
 	t = like(x, device, hostfn ? ORDER_HOSTFN : ORDER_STREAM, LANE_STREAM, "host functions");
 	t.order |= hostfn ? 0 : x->places.next_tid;
 	t.describe = say_work;
+	t.key = hostfn ? NULL : key_of;
+	t.n_keys = op->trace->n_kernels + 32;
 	if (!hostfn)
 		stream_name(t.name, sizeof(t.name), x, op);
 	*last = (struct streams){ .known = true, .trace = op->trace, .stream = op->stream, .hostfn = hostfn };

@@ -67,12 +67,19 @@ static void say_call(const struct lanes *x, const struct lane_track *track, cons
 		snprintf(w->args_room + used, size - used, "%sresult %" PRId32, used ? "; " : "", c->result);
 }
 
+static uint32_t key_of(const void *of)
+{
+	return ((const struct call *)of)->hook;
+}
+
 static void calls(struct lanes *x, size_t process, const struct thread_records *r)
 {
 	const struct trace *t = x->h->s->run->traces[process];
 	struct lane_track track = like(x, process, r->tid, ORDER_CALLS, LANE_THREAD);
 
 	track.describe = say_call;
+	track.key = key_of;
+	track.n_keys = t->n_hooks;
 	for (size_t i = 0; i < r->n_calls; i++) {
 		const struct call *c = r->calls[i];
 

@@ -2,7 +2,8 @@
 /* html_lanes_write.c: the lanes as the page reads them, in columns (html_pack.h). Of each item, where a column has anything to say:
  *   b begin, d length, k class, s name, c how many it stands for, e how much of its length is empty, g number of its gap + 1,
  *   a what else is said, l 1 + time since its launch, o 1 + lane of the thread that launched it (its first row),
- *   v of how many at once it tells, times 16: the mean. */
+ *   v of how many at once it tells, times 16: the mean.
+ * Where items stand for several slices, names has all that those are called: [name, how many, begin and length of the longest]. */
 #include "html_lanes.h"
 
 #include <stdlib.h>
@@ -160,6 +161,31 @@ static enum err_kind column_write(struct writer *w, const struct lane_row *row, 
 	return kind;
 }
 
+/* "names": of each how often it comes, and when it lasts longest. */
+static void names_write(struct writer *w, const struct lane_row *row)
+{
+	const struct lane_track *track = &w->x->tracks[row->track];
+	struct json *j = &w->x->h->json;
+
+	json_key_array(j, "names");
+	for (size_t i = 0; i < row->names.n; i++) {
+		const struct lane_name *name = &row->names.at[i];
+		struct lane_item item = { .of = name->longest.of, .count = 1 };
+		struct lane_words words = { 0 };
+
+		if (!name->count)
+			continue;
+		track->describe(w->x, track, &item, &words);
+		json_array(j);
+		json_int(j, words.name ? html_string(&w->x->h->strings, words.name) : 0);
+		json_int(j, (int64_t)(name->count < INT64_MAX ? name->count : INT64_MAX));
+		json_uint(j, name->longest.begin_ns);
+		json_uint(j, name->longest.length_ns);
+		json_array_end(j);
+	}
+	json_array_end(j);
+}
+
 static enum err_kind row_write(struct writer *w, const struct lane_row *row, struct error *e)
 {
 	const struct lane_track *track = &w->x->tracks[row->track];
@@ -177,6 +203,8 @@ static enum err_kind row_write(struct writer *w, const struct lane_row *row, str
 	json_key_int(j, "row", row->place);
 	json_key_int(j, "slices", (int64_t)row->levels.n);
 	json_key_int(j, "merged_ns", row->merge.level ? (int64_t)1 << row->merge.level : 0);
+	if (row->names.n)
+		names_write(w, row);
 	json_key_map(j, "items");
 	json_key_int(j, "n", (int64_t)row->merge.n);
 	for (enum column c = 0; c < COLUMNS && !kind; c++)

@@ -43,6 +43,7 @@
 			this.row = lane.row;
 			this.merged_ns = lane.merged_ns;
 			this.slices = lane.slices;
+			this.names = lane.names || null; /* of a merged lane: [name, how many, begin, length of the longest] */
 			this.n = 0; /* until it is loaded */
 			this.source = lane.items;
 		}

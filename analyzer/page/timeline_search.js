@@ -16,6 +16,7 @@
 			this.names = null;
 			this.classes = null;
 			this.count = 0;
+			this.all = 0; /* with those that were merged into others' items */
 			this.at = null;
 		}
 
@@ -47,9 +48,31 @@
 			for (let i = 0; i < lane.n; i++)
 				if (this.is(lane, i))
 					hits.push(i);
+			this.all += this.look_in_merged(lane, hits);
 			if (hits.length)
 				this.of.set(lane, Uint32Array.from(hits));
 			this.count += hits.length;
+		}
+
+		/* Of a merged lane's names that have no item of their own the longest one's place is a hit. Returns how many there are of all that match. */
+		look_in_merged(lane, hits) {
+			const drawn = new Set(hits.map(i => lane.s[i]));
+			let all = 0;
+
+			if (!lane.names)
+				return hits.length;
+			for (const [name, count, begin] of lane.names) {
+				if (!this.names[name])
+					continue;
+				all += count;
+				if (!drawn.has(name))
+					hits.push(Math.min(lane.n - 1, lane.after(begin)));
+			}
+			hits.sort((p, q) => p - q);
+			for (let i = hits.length - 1; i > 0; i--)
+				if (hits[i] === hits[i - 1])
+					hits.splice(i, 1);
+			return Math.max(all, hits.length);
 		}
 
 		/* What to dim: null nothing. is(i): that item was found; any(i, k): one of those from i until k. */
@@ -59,7 +82,7 @@
 			if (!this.count)
 				return null;
 			return {
-				is: i => this.is(lane, i),
+				is: i => hits !== undefined && hits[gpushim.timeline_model.first(hits.length, h => hits[h] >= i)] === i,
 				any: (i, k) => {
 					const at = hits ? gpushim.timeline_model.first(hits.length, h => hits[h] >= i) : 0;
 
@@ -115,7 +138,8 @@
 
 		say() {
 			this.t.found.textContent = !this.text ? "" : !this.count ? "nothing of that name" :
-				(this.at ? gpushim.count(this.place()) + " of " : "") + gpushim.count(this.count) + (this.count === 1 ? " hit" : " hits");
+				(this.at ? gpushim.count(this.place()) + " of " : "") + gpushim.count(this.count) + (this.count === 1 ? " hit" : " hits") +
+				(this.all > this.count ? "; " + gpushim.count(this.all) + " with those drawn as one with others" : "");
 		}
 
 		/* Pixels of the overview with a hit in them. */

@@ -99,6 +99,20 @@ def test_a_million_gaps_are_there_one_by_one(made):
     assert sum(lanes.sums([stream]).values()) == device["span_ns"] - device["idle_ns"], "what was merged is no longer and no shorter"
 
 
+def test_every_name_is_there_though_its_slices_are_merged(made):
+    """How often each kernel ran, and when it ran longest."""
+    lanes = Lanes(made("many").path)
+    (stream,), (calls,) = lanes.of("stream"), lanes.of("thread")
+    for lane in (stream, calls):
+        items, names = lane["items"], {lanes.data["strings"][name]: rest for name, *rest in lane["names"]}
+        assert sum(count for count, _, _ in names.values()) == lane["slices"]
+        assert set(lanes.text(lane)) <= set(names) and len(names) == len(lane["names"])
+        longest = {}
+        for name, length, count in zip(lanes.text(lane), items["d"], items.get("c", [])):
+            longest[name] = max(longest.get(name, 0), length if count == 1 else 0)
+        assert all(names[name][2] >= length for name, length in longest.items())
+
+
 def test_what_a_stream_did(golden):
     lanes, _ = golden("chain-input-storage")
     (stream,), (calls,) = lanes.of("stream"), lanes.of("thread")

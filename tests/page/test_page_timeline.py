@@ -183,6 +183,22 @@ def test_pixels_hold_all_of_the_time(ranks):
         assert pixels == pytest.approx(whole, rel=1e-4, abs=2), kind
 
 
+def test_a_search_finds_what_was_merged(open_page):
+    """A name that no item has any more, as others ran longer around it: its longest one's place."""
+    page = open_page("many")
+    found = page.js("""
+        const data = gpushim.data, stream = data.lanes.findIndex(l => l.kind === "stream"), lane = new gpushim.timeline_model.Lane(data, stream);
+        return lane.load().then(() => {
+            const begin = lane.b[5000] + 1, strings = data.strings;
+            strings.push("rare_kernel");
+            data.lanes[stream].names.push([strings.length - 1, 7, begin, 1]);
+            return [gpushim.timeline.search("rare_kernel"), document.querySelector(".timeline-found").textContent];
+        });""")
+    assert found == [1, "1 hit; 7 with those drawn as one with others"]
+    page.find("#search").send_keys(Keys.ENTER)
+    assert page.js("return gpushim.timeline.selected().item") == 5000
+
+
 def test_a_million_are_drawn_by_pixels(open_page):
     """Without times, which a busy machine spoils: so many boxes and columns are drawn, whatever the number of items."""
     page = open_page("many")
