@@ -137,6 +137,30 @@ $(PAGE): scripts/page.sh analyzer/page $(wildcard analyzer/page/*)
 $(call obj,analyzer/html_assets.c) $(BUILD)/checked/analyzer/html_assets.o: $(PAGE)
 $(call obj,analyzer/html_assets.c) $(BUILD)/checked/analyzer/html_assets.o: ALL_CFLAGS += $(PAGE_FLAG)
 
+# The manual's pages, likewise; `gpushim help --man NAME` makes man's of them. A build for another processor makes them by qemu.
+MANUAL      := $(wildcard analyzer/man/*.txt)
+MANUAL_O    := $(call obj,analyzer/cmd_manual_pages.c)
+SHARE       := $(addprefix $(BUILD)/man/gpushim,.1 $(patsubst %,-%.1,$(filter-out gpushim completion,$(basename $(notdir $(MANUAL)))))) \
+	$(BUILD)/completion/gpushim $(BUILD)/completion/_gpushim
+RUN_BUILT   := $(if $(CROSS),qemu-$(ARCH) -L $(BUILD)/sysroot/usr/$(ARCH)-linux-gnu)
+
+$(MANUAL_O): $(MANUAL)
+$(MANUAL_O): ALL_CFLAGS += -DMANUAL_DIR='"$(abspath analyzer/man)"'
+
+$(BUILD)/man/gpushim.1: $(BUILD)/gpushim
+	$(call say,MAN)
+	$(Q)mkdir -p $(@D) && $(RUN_BUILT) $< help --man >$@
+
+$(BUILD)/man/gpushim-%.1: $(BUILD)/gpushim
+	$(call say,MAN)
+	$(Q)mkdir -p $(@D) && $(RUN_BUILT) $< help --man $* >$@
+
+$(BUILD)/completion/gpushim: $(BUILD)/gpushim
+	$(Q)mkdir -p $(@D) && $(RUN_BUILT) $< completion bash >$@
+
+$(BUILD)/completion/_gpushim: $(BUILD)/gpushim
+	$(Q)mkdir -p $(@D) && $(RUN_BUILT) $< completion zsh >$@
+
 $(BUILD)/gpushim: $(call obj,$(AN_CLI_C)) $(PROBES_A) $(AN_A)
 	$(call say,LINK)
 	$(Q)$(LINK) -o $@ $^ $(PROBES_LIBS) $(AN_LIBS)
@@ -379,12 +403,15 @@ lint: ## check format, layers and likely mistakes
 format: ## rewrite the C sources in the house style
 	$(Q)scripts/lint.sh --fix
 
-install: $(SHIM_SO) $(GPUSHIM) ## install into DESTDIR/PREFIX
+install: $(SHIM_SO) $(TWIN_SO) $(GPUSHIM) $(SHARE) ## install into DESTDIR/PREFIX
 	$(if $(SHIM_SO),install -D -m 755 $(SHIM_SO) $(DESTDIR)$(PREFIX)/lib/libgpushim.so)
 	$(if $(TWIN_SO),install -D -m 755 $(TWIN_SO) $(DESTDIR)$(PREFIX)/lib/gpushim/twin/libcuda.so.1)
 	$(if $(TWIN_SO),ln -sf libcuda.so.1 $(DESTDIR)$(PREFIX)/lib/gpushim/twin/libcuda.so)
 	$(if $(GPUSHIM),install -D -m 755 $(GPUSHIM) $(DESTDIR)$(PREFIX)/bin/gpushim)
-	$(foreach m,$(wildcard analyzer/man/*.1),install -D -m 644 $(m) $(DESTDIR)$(PREFIX)/share/man/man1/$(notdir $(m));)
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(filter %.1,$(SHARE)) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -D -m 644 $(BUILD)/completion/gpushim $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gpushim
+	install -D -m 644 $(BUILD)/completion/_gpushim $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_gpushim
 
 compile_commands.json: ## for editors and clang-tidy
 	$(Q)$(MAKE) --no-print-directory -B -n V=1 BUILD=$(BUILD) tests | $(PYTHON) scripts/compile_commands.py >$@

@@ -9,8 +9,14 @@ struct command {
 	const char *name;
 	int (*run)(int argc, char *argv[]); /* argv[0] is the name; returns the exit status */
 	const char *what;
+	const struct option_set *options;
 	bool capable; /* it has a use for capabilities (setcap) */
+	bool hidden;  /* for scripts: help does not list it */
 };
+
+extern const struct command commands[];
+extern const size_t n_commands;
+const struct command *command_find(const char *name); /* NULL: there is none */
 
 int cmd_run(int argc, char *argv[]);
 int cmd_host(int argc, char *argv[]);
@@ -18,6 +24,15 @@ int cmd_report(int argc, char *argv[]);
 int cmd_export(int argc, char *argv[]);
 int cmd_info(int argc, char *argv[]);
 int cmd_doctor(int argc, char *argv[]);
+int cmd_completion(int argc, char *argv[]);
+int cmd_help(int argc, char *argv[]); /* `gpushim help`, `gpushim help report`; no row of the table: no options, and every command's page */
+
+extern const struct option_set cmd_run_options, cmd_host_options, cmd_report_options, cmd_export_options, cmd_info_options, cmd_doctor_options,
+	cmd_completion_options;
+
+/* `gpushim help`, and what is said where no command is named. */
+void cmd_usage(FILE *out);
+int cmd_unknown(const char *name);
 
 /* Analyses the run and hands its summary on; what went wrong is said. Returns the exit status. symbols NULL: as usual. */
 int cmd_analyse(const struct run *run, const struct symbol_options *symbols, int (*use)(const struct summary *s, const void *arg), const void *arg);
@@ -41,6 +56,9 @@ int cmd_options(const struct option_set *set, int argc, char *argv[], void *valu
 
 /* Says on standard error which run of several this is. */
 void cmd_say_run(const struct run *run, int which);
+
+/* A usage error where the file to be written is one of those that are being read. */
+int cmd_refuse_recording(const struct run *run, const char *path);
 
 /* One line per damaged file and per trace that is not here; ERR_FORMAT if there was one, else ERR_NONE. */
 int cmd_damage(const struct run *run);

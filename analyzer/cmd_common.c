@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kernels_name.h"
@@ -72,6 +73,24 @@ void cmd_say_run(const struct run *run, int which)
 	else if (run->count > 1 && which == RUN_ALL)
 		fprintf(stderr, "gpushim: there are %d runs here, taken as one: the time between them counts as idle\n",
 			run->count);
+}
+
+int cmd_refuse_recording(const struct run *run, const char *path)
+{
+	struct stat to, from;
+	struct error e;
+
+	if (strcmp(path, "-") == 0 || stat(path, &to) != 0)
+		return 0;
+	for (size_t i = 0; i < run->n_traces + run->n_hosts; i++) {
+		const char *name = i < run->n_traces ? run->traces[i]->path : run->hosts[i - run->n_traces]->path;
+
+		if (stat(name, &from) != 0 || from.st_dev != to.st_dev || from.st_ino != to.st_ino)
+			continue;
+		err_set(&e, ERR_USAGE, path, ERR_NO_BYTE, "is part of the recording; choose another name");
+		return cmd_fail(&e, NULL);
+	}
+	return 0;
 }
 
 int cmd_damage(const struct run *run)

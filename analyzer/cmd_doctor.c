@@ -24,16 +24,13 @@ static const struct option_row rows[] = {
 	  "everything, for programs (schema gpushim.doctor/1)", 0, 0 },
 };
 
-static const struct option_set options = {
-	"[options]\n\n"
-	"What this machine lets a recording see, and the command that would let it see more. It changes nothing.\n"
-	"Exit status: 0 fine; 1 something that a recording needs at all is missing; 2 usage.",
-	rows,
-	sizeof(rows) / sizeof(rows[0]),
-	0,
-	0,
-	NULL,
-	false
+const struct option_set cmd_doctor_options = {
+	.usage =
+		"[options]\n\n"
+		"What this machine lets a recording see, and the command that would let it see more. It changes nothing.\n"
+		"Exit status: 0 fine; 1 something that a recording needs at all is missing; 2 usage.",
+	.rows = rows,
+	.n_rows = sizeof(rows) / sizeof(rows[0]),
 };
 
 static const char *environment(const char *name)
@@ -54,7 +51,7 @@ int cmd_doctor(int argc, char *argv[])
 	static struct doctor doctor;
 	struct doctor_opts o = { 0 };
 	struct report_style style;
-	int first, status = cmd_options(&options, argc, argv, &o, &first);
+	int first, status = cmd_options(&cmd_doctor_options, argc, argv, &o, &first);
 
 	if (status >= 0)
 		return status;

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd_output.h"
@@ -39,14 +38,13 @@ static const struct option_row rows[] = {
 	  0, 0 },
 };
 
-static const struct option_set options = {
-	"PATH... --FORMAT FILE [options]\n\nThe run for other tools, in one form or several. PATH: a run directory or a .gst file.",
-	rows,
-	sizeof(rows) / sizeof(rows[0]),
-	1,
-	SIZE_MAX,
-	NULL,
-	false
+const struct option_set cmd_export_options = {
+	.usage =
+		"PATH... --FORMAT FILE [options]\n\nThe run for other tools, in one form or several. PATH: a run directory or a .gst file.",
+	.rows = rows,
+	.n_rows = sizeof(rows) / sizeof(rows[0]),
+	.min_paths = 1,
+	.max_paths = SIZE_MAX,
 };
 
 /* ---- the forms ---- */
@@ -103,22 +101,6 @@ static const struct format {
 
 /* ---- where they go ---- */
 
-/* Is the file to be written one of those that are being read? */
-static bool is_recording(const struct run *run, const char *path)
-{
-	struct stat to, from;
-
-	if (strcmp(path, "-") == 0 || stat(path, &to) != 0)
-		return false;
-	for (size_t i = 0; i < run->n_traces + run->n_hosts; i++) {
-		const char *name = i < run->n_traces ? run->traces[i]->path : run->hosts[i - run->n_traces]->path;
-
-		if (stat(name, &from) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
-			return true;
-	}
-	return false;
-}
-
 /* What the options ask for can be done, as far as they alone tell. */
 static int check(const struct export_opts *o)
 {
@@ -160,14 +142,10 @@ static int open_all(const struct job *job, const struct run *run)
 
 	for (size_t i = 0; i < FORMAT_COUNT && !status; i++) {
 		const char *path = job->o->to[i];
-		struct error e;
 
-		if (path && is_recording(run, path)) {
-			err_set(&e, ERR_USAGE, path, ERR_NO_BYTE, "is part of the recording; choose another name");
-			status = cmd_fail(&e, NULL);
-		} else if (path) {
+		status = path ? cmd_refuse_recording(run, path) : 0;
+		if (path && !status)
 			status = output_open(&job->outputs[i], path);
-		}
 	}
 	return status;
 }
@@ -216,7 +194,7 @@ int cmd_export(int argc, char *argv[])
 	struct export_opts o = { .run = RUN_LAST };
 	struct run run;
 	struct error e;
-	int first, status = cmd_options(&options, argc, argv, &o, &first);
+	int first, status = cmd_options(&cmd_export_options, argc, argv, &o, &first);
 
 	if (status >= 0)
 		return status;

@@ -35,16 +35,13 @@ static const struct option_row rows[] = {
 	PROBES_ROWS(struct host_opts),
 };
 
-static const struct option_set options = {
-	"-p PID [options]\n\n"
-	"Records what the process and all that it makes wait for: files, workers, locks, CPUs. Ends when they have, or\n"
-	"with SIGINT or SIGTERM. Exit status: 0 fine, 2 usage, 4 system.",
-	rows,
-	sizeof(rows) / sizeof(rows[0]),
-	0,
-	0,
-	NULL,
-	false
+const struct option_set cmd_host_options = {
+	.usage =
+		"-p PID [options]\n\n"
+		"Records what the process and all that it makes wait for: files, workers, locks, CPUs. Ends when they have, or\n"
+		"with SIGINT or SIGTERM. Exit status: 0 fine, 2 usage, 4 system.",
+	.rows = rows,
+	.n_rows = sizeof(rows) / sizeof(rows[0]),
 };
 
 static int fail(enum err_kind kind, const char *hint, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -210,7 +207,7 @@ static int say_refused(const struct collector *c, const struct target *t, const 
 int cmd_host(int argc, char *argv[])
 {
 	struct host_opts o = { .way = "auto" };
-	int first, status = cmd_options(&options, argc, argv, &o, &first);
+	int first, status = cmd_options(&cmd_host_options, argc, argv, &o, &first);
 	struct probes_settings settings;
 	struct collector_sums sums;
 	char dir[PATH_MAX], why[256];

@@ -12,14 +12,12 @@ static const struct option_row rows[] = {
 	{ "run", 'r', OPT_RUN, offsetof(struct info_opts, run), "N|all", "of several runs in a directory (all)", 0, 0 },
 };
 
-static const struct option_set options = {
-	"PATH... [options]\n\nWhat each file holds, what was lost, whether it can be trusted.",
-	rows,
-	sizeof(rows) / sizeof(rows[0]),
-	1,
-	SIZE_MAX,
-	NULL,
-	false
+const struct option_set cmd_info_options = {
+	.usage = "PATH... [options]\n\nWhat each file holds, what was lost, whether it can be trusted.",
+	.rows = rows,
+	.n_rows = sizeof(rows) / sizeof(rows[0]),
+	.min_paths = 1,
+	.max_paths = SIZE_MAX,
 };
 
 int cmd_info(int argc, char *argv[])
@@ -28,7 +26,7 @@ int cmd_info(int argc, char *argv[])
 	const struct report_style style = cmd_style(STDOUT_FILENO);
 	struct run run;
 	struct error e;
-	int first, status = cmd_options(&options, argc, argv, &o, &first);
+	int first, status = cmd_options(&cmd_info_options, argc, argv, &o, &first);
 
 	if (status >= 0)
 		return status;

@@ -2,9 +2,10 @@
 /* cmd_report.c: how long each device was idle, and why. */
 #include "cmd.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "cmd_output.h"
 
 #define NO_NUMBER SIZE_MAX
 
@@ -26,7 +27,7 @@ static const struct option_row rows[] = {
 	{ "json", 'j', OPT_FLAG, offsetof(struct report_opts, json), NULL,
 	  "everything, for programs (schema gpushim.report/1)", 0, 0 },
 	{ "html", 'H', OPT_TEXT, offsetof(struct report_opts, html), "FILE",
-	  "a page that a browser shows, one file without any other", 0, 0 },
+	  "a page for a browser, in one file; - is standard output", 0, 0 },
 	{ "why", 'w', OPT_COUNT, offsetof(struct report_opts, why), "N", "the whole story of gap N", 0, OPTION_ANY },
 	{ "steps", 's', OPT_FLAG, offsetof(struct report_opts, steps), NULL, "every step of the training loop", 0, 0 },
 	{ "top", 'n', OPT_COUNT, offsetof(struct report_opts, top), "N",
@@ -39,38 +40,35 @@ static const struct option_row rows[] = {
 	  0, 0 },
 };
 
-static const struct option_set options = {
-	"PATH... [options]\n\nHow long each device was idle, and why. PATH: a run directory or a .gst file.",
-	rows,
-	sizeof(rows) / sizeof(rows[0]),
-	1,
-	SIZE_MAX,
-	NULL,
-	false
+const struct option_set cmd_report_options = {
+	.usage = "PATH... [options]\n\n"
+		 "How long each device was idle, and why: one screen; --html FILE for a page, others for the rest.\n"
+		 "PATH: a run directory or a .gst file.",
+	.rows = rows,
+	.n_rows = sizeof(rows) / sizeof(rows[0]),
+	.min_paths = 1,
+	.max_paths = SIZE_MAX,
+	.alone = "json why steps full advice trust",
 };
 
-static int html(const struct summary *s, const char *path)
-{
-	FILE *out = fopen(path, "we");
-	struct error e;
+struct job {
+	const struct report_opts *o;
+	struct output page;
+};
 
-	if (!out) {
-		err_set(&e, ERR_SYSTEM, path, ERR_NO_BYTE, "cannot write: %s", strerror(errno));
-		return cmd_fail(&e, NULL);
-	}
-	return cmd_finish(out, path, report_html(out, s, &e) ? cmd_fail(&e, NULL) : 0);
+/* Is nothing but the page asked for? */
+static bool only_page(const struct report_opts *o)
+{
+	return o->html && !o->json && !o->steps && !o->full && !o->advice && !o->trust && o->why == NO_NUMBER;
 }
 
-static int print(const struct summary *s, const void *arg)
+static int print_text(const struct summary *s, const struct report_opts *o)
 {
-	const struct report_opts *o = arg;
 	struct report_style style = cmd_style(STDOUT_FILENO);
 	size_t usual = o->full ? REPORT_GAPS_FULL : REPORT_GAPS;
 	struct error e;
 	enum err_kind kind;
 
-	if (o->html)
-		return html(s, o->html);
 	style.full = o->full;
 	if (o->steps || o->trust) {
 		(o->steps ? report_steps : report_trust_page)(stdout, s, &style);
@@ -87,28 +85,67 @@ static int print(const struct summary *s, const void *arg)
 	return kind ? cmd_fail(&e, NULL) : 0;
 }
 
+static int print(const struct summary *s, const void *arg)
+{
+	struct job *job = (struct job *)(uintptr_t)arg;
+	int status = only_page(job->o) ? 0 : print_text(s, job->o);
+	struct error e;
+
+	if (!status && job->o->html) {
+		status = report_html(job->page.file, s, &e) ? cmd_fail(&e, NULL) : 0;
+		status = output_close(&job->page, status);
+	}
+	return status;
+}
+
+/* What the options ask for can be done, as far as they alone tell. */
+static int check(const struct report_opts *o)
+{
+	struct error e;
+
+	if (!o->html || strcmp(o->html, "-") != 0)
+		return 0;
+	if (!only_page(o)) {
+		err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE, "report: two reports would be written to standard output");
+		return cmd_fail(&e, "try: --html FILE");
+	}
+	if (isatty(STDOUT_FILENO)) {
+		err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE, "report: --html is nothing for a terminal");
+		return cmd_fail(&e, "name a file, or lead standard output into one");
+	}
+	return 0;
+}
+
+static int report_run(const struct run *run, const struct report_opts *o)
+{
+	struct job job = { .o = o };
+	int status = o->html ? cmd_refuse_recording(run, o->html) : 0;
+
+	if (!status && o->html)
+		status = output_open(&job.page, o->html);
+	if (!status)
+		status = cmd_analyse(run, &o->symbols, print, &job);
+	if (job.page.file) /* it was not come to */
+		status = output_close(&job.page, status);
+	return status;
+}
+
 int cmd_report(int argc, char *argv[])
 {
 	struct report_opts o = { .why = NO_NUMBER, .top = NO_NUMBER, .run = RUN_LAST };
 	struct run run;
 	struct error e;
-	int first, status = cmd_options(&options, argc, argv, &o, &first);
+	int first, status = cmd_options(&cmd_report_options, argc, argv, &o, &first);
 
 	if (status >= 0)
 		return status;
-	if (o.json && o.why != NO_NUMBER) {
-		err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE, "report: --why is for people, --json has every gap's story");
-		return cmd_fail(&e, NULL);
-	}
-	if (o.steps && (o.json || o.why != NO_NUMBER)) {
-		err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE,
-			"report: --steps is a page of its own; --json has every step");
-		return cmd_fail(&e, NULL);
-	}
+	status = check(&o);
+	if (status)
+		return status;
 	if (run_open(&run, argv + first, (size_t)(argc - first), o.run, &e))
 		return cmd_fail(&e, NULL);
 	cmd_say_run(&run, o.run);
-	status = cmd_analyse(&run, &o.symbols, print, &o);
+	status = report_run(&run, &o);
 	status = cmd_finish(stdout, "standard output", status);
 	if (!status)
 		status = cmd_damage(&run);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cmd_directory.h"
+#include "cmd_output.h"
 #include "cmd_probes.h"
 #include "cmd_recorder.h"
 #include "cmd_run_adopt.h"
@@ -37,21 +38,22 @@ static const struct option_row rows[] = {
 	  "host probes: the best that there is (auto), none, or not without them: eBPF's (require), or those named", 0,
 	  0 },
 	PROBES_ROWS(struct run_opts),
-	{ "html", 0, OPT_TEXT, offsetof(struct run_opts, html), "FILE", "the report as a page as well (not there yet)",
-	  0, 0 },
+	{ "html", 0, OPT_TEXT, offsetof(struct run_opts, html), "FILE",
+	  "the report as a page as well, when the program has ended", 0, 0 },
 };
 
-static const struct option_set options = {
-	"[options] -- PROGRAM [ARGUMENTS]\n\n"
-	"Runs the program with the recorder preloaded, then reports on standard error. The exit status is the\n"
-	"program's; 2 usage, 4 system, 126 and 127 where it could not be started. Signals are passed on. Where\n"
-	"gpushim itself is killed, the program and its recording go on.",
-	rows,
-	sizeof(rows) / sizeof(rows[0]),
-	1,
-	SIZE_MAX,
-	"no program is named",
-	true
+const struct option_set cmd_run_options = {
+	.usage =
+		"[options] -- PROGRAM [ARGUMENTS]\n\n"
+		"Runs the program with the recorder preloaded, then reports on standard error. The exit status is the\n"
+		"program's; 2 usage, 4 system, 126 and 127 where it could not be started. Signals are passed on. Where\n"
+		"gpushim itself is killed, the program and its recording go on.",
+	.rows = rows,
+	.n_rows = sizeof(rows) / sizeof(rows[0]),
+	.min_paths = 1,
+	.max_paths = SIZE_MAX,
+	.missing = "no program is named",
+	.ends = true,
 };
 
 static int fail(enum err_kind kind, const char *what, const char *fact, const char *hint)
@@ -147,29 +149,58 @@ static int choose_id(char id[64])
 
 struct recorded {
 	char *dir;
+	const char *html;
 	const struct run_probes *host;
 };
+
+static void say_where(const char *what, const char *path)
+{
+	char clean[PATH_MAX];
+
+	fprintf(stderr, "gpushim: %s %s\n", what, text_clean(clean, sizeof(clean), path, sizeof(clean)));
+}
+
+/* What the program ended with is its own: this changes nothing of it. The recording is there still. */
+static void write_page(const struct run *run, const struct summary *s, const char *path)
+{
+	struct output page = OUTPUT_CLOSED;
+	struct error e;
+	int status = cmd_refuse_recording(run, path);
+
+	if (!status)
+		status = output_open(&page, path);
+	if (!status) {
+		status = report_html(page.file, s, &e) ? cmd_fail(&e, NULL) : 0;
+		status = output_close(&page, status);
+	}
+	if (!status)
+		say_where("page", path);
+	else
+		fputs("gpushim: there is no page; try: gpushim report DIR --html FILE\n", stderr);
+}
 
 static int print(const struct summary *s, const void *arg)
 {
 	const struct report_style style = cmd_style(STDERR_FILENO);
 	const struct recorded *recorded = arg;
 	struct error e;
-	char clean[PATH_MAX];
+	int status = 0;
 
 	fputc('\n', stderr);
 	if (report_text(stderr, s, &style, REPORT_GAPS, &e))
-		return cmd_fail(&e, NULL);
+		status = cmd_fail(&e, NULL);
 	fputc('\n', stderr);
 	run_probes_say(recorded->host);
-	fprintf(stderr, "gpushim: recorded in %s\n", text_clean(clean, sizeof(clean), recorded->dir, sizeof(clean)));
-	return 0;
+	if (recorded->html)
+		write_page(s->run, s, recorded->html);
+	say_where("recorded in", recorded->dir);
+	return status;
 }
 
 /* What goes wrong here is said, and changes nothing else. */
-static void summarise(char *dir, const char *id, const char *program, const struct run_probes *host)
+static void summarise(char *dir, const char *id, const char *program, const char *html, const struct run_probes *host)
 {
-	const struct recorded recorded = { dir, host };
+	const struct recorded recorded = { dir, html, host };
 	struct error e;
 	struct run run;
 	char why[512];
@@ -196,8 +227,8 @@ static void summarise(char *dir, const char *id, const char *program, const stru
 
 static int refuse(const struct run_opts *o)
 {
-	if (o->html)
-		return fail(ERR_USAGE, NULL, "run: --html: there is no such report yet", "try: gpushim report DIR");
+	if (o->html && strcmp(o->html, "-") == 0)
+		return fail(ERR_USAGE, NULL, "run: --html: standard output is the program's", "try: --html FILE");
 	return 0;
 }
 
@@ -257,7 +288,7 @@ static int run(char *argv[], const struct run_opts *o, char *dir, const char *id
 		run_probes_discard(&host);
 		fail(ERR_SYSTEM, argv[0], strerror(end.error), NULL);
 	} else {
-		summarise(dir, id, argv[0], &host);
+		summarise(dir, id, argv[0], o->html, &host);
 	}
 	return child_exit_status(&end);
 }
@@ -266,7 +297,7 @@ int cmd_run(int argc, char *argv[])
 {
 	struct run_opts o = { .host = "auto" };
 	char dir[PATH_MAX], id[64];
-	int first, status = cmd_options(&options, argc, argv, &o, &first);
+	int first, status = cmd_options(&cmd_run_options, argc, argv, &o, &first);
 
 	if (status >= 0)
 		return status;

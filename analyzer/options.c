@@ -11,6 +11,8 @@
 #include "text.h"
 
 #define ROWS_MAX 32
+#define HELP_COLUMNS 80
+#define HELP_LEFT 22   /* columns of an option's name */
 #define FIRST_LONG 256 /* above every letter */
 
 static enum err_kind usage_error(struct error *e, const char *command, const char *what, const char *name)
@@ -132,6 +134,30 @@ static void describe(const struct option_set *set, struct option *longs, char *l
 	longs[n + 1] = (struct option){ 0 };
 }
 
+/* Is it one of the words of "json why"? */
+bool options_exclude(const struct option_set *set, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *at = set->alone; at && (at = strstr(at, name)); at += n)
+		if ((at == set->alone || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
+			return true;
+	return false;
+}
+
+/* One of those that exclude each other was given; *given: the one before, if any. */
+static enum err_kind exclude(const struct option_set *set, const struct option_row *row, const char **given,
+			     const char *command, struct error *e)
+{
+	if (!options_exclude(set, row->name))
+		return ERR_NONE;
+	if (*given && strcmp(*given, row->name) != 0)
+		return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE, "%s: --%s and --%s exclude each other", command, *given,
+			       row->name);
+	*given = row->name;
+	return ERR_NONE;
+}
+
 static const struct option_row *row_of(const struct option_set *set, int got)
 {
 	if (got >= FIRST_LONG)
@@ -159,6 +185,7 @@ enum err_kind options_parse(const struct option_set *set, int argc, char *argv[]
 	struct option longs[ROWS_MAX + 2];
 	char letters[2 * ROWS_MAX + 4];
 	enum err_kind kind = ERR_NONE;
+	const char *alone = NULL;
 	size_t paths;
 	int got;
 
@@ -173,7 +200,7 @@ enum err_kind options_parse(const struct option_set *set, int argc, char *argv[]
 			kind = unknown_option(set, argv, e);
 		else if (got == ':')
 			kind = usage_error(e, argv[0], "a value is missing after", argv[optind - 1]);
-		else
+		else if (!(kind = exclude(set, row_of(set, got), &alone, argv[0], e)))
 			kind = set_value(row_of(set, got), optarg, values, argv[0], e);
 	}
 	*first = optind;
@@ -188,18 +215,53 @@ enum err_kind options_parse(const struct option_set *set, int argc, char *argv[]
 	return ERR_NONE;
 }
 
+const char *options_left(char buf[OPTIONS_LEFT], const struct option_row *row)
+{
+	char letter[8] = "    ";
+
+	if (row->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", row->letter);
+	snprintf(buf, OPTIONS_LEFT, "%s--%s%s%s", letter, row->name, row->value && row->type != OPT_MAYBE ? " " : "",
+		 row->value ? row->value : "");
+	return buf;
+}
+
+/* The text in lines from this column on. */
+static size_t wrap(char *buf, size_t size, unsigned indent, const char *text)
+{
+	size_t used = 0;
+	unsigned column = indent;
+
+	while (*text && used < size) {
+		size_t n = strcspn(text, " ");
+		bool fresh = column == indent, fits = column + !fresh + n <= HELP_COLUMNS;
+
+		if (!fits && !fresh) {
+			used += (size_t)snprintf(buf + used, size - used, "\n%*s", (int)indent, "");
+			column = indent;
+			continue;
+		}
+		used += (size_t)snprintf(buf + used, size - used, "%s%.*s", fresh ? "" : " ", (int)n, text);
+		column += (unsigned)n + !fresh;
+		text += n + (text[n] == ' ');
+	}
+	return used;
+}
+
 void options_help(const struct option_set *set, const char *command, char *buf, size_t size)
 {
 	size_t used = (size_t)snprintf(buf, size, "usage: gpushim %s %s\n\n", command, set->usage);
 
 	for (size_t i = 0; i < set->n_rows && used < size; i++) {
-		const struct option_row *row = &set->rows[i];
-		char left[64], letter[8] = "    ";
+		char left[OPTIONS_LEFT];
 
-		if (row->letter)
-			snprintf(letter, sizeof(letter), "-%c, ", row->letter);
-		snprintf(left, sizeof(left), "%s--%s%s%s", letter, row->name,
-			 row->value && row->type != OPT_MAYBE ? " " : "", row->value ? row->value : "");
-		used += (size_t)snprintf(buf + used, size - used, "  %-27s %s\n", left, row->help);
+		options_left(left, &set->rows[i]);
+		used += (size_t)snprintf(buf + used, size - used, "  %-*s ", HELP_LEFT, left);
+		if (strlen(left) > HELP_LEFT && used < size)
+			used += (size_t)snprintf(buf + used, size - used, "\n%*s", HELP_LEFT + 3, "");
+		if (used < size)
+			used += wrap(buf + used, size - used, HELP_LEFT + 3, set->rows[i].help);
+		if (used < size)
+			used += (size_t)snprintf(buf + used, size - used, "\n");
 	}
 }

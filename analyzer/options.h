@@ -42,6 +42,7 @@ struct option_set {
 	size_t n_rows;
 	size_t min_paths, max_paths;
 	const char *missing; /* what is said where there are too few; NULL: that no run directory is named */
+	const char *alone;   /* "json why": options that exclude each other; NULL none */
 	bool ends;           /* the first word that is no option ends them: the rest is another program's */
 };
 
@@ -50,5 +51,12 @@ struct option_set {
 enum err_kind options_parse(const struct option_set *set, int argc, char *argv[], void *values, int *first, int *help,
 			    struct error *e);
 
-/* The lines of help, into buf. */
+/* Is this option one of those that exclude each other? */
+bool options_exclude(const struct option_set *set, const char *name);
+
+/* "-n, --top N", "    --stacks[=HZ]" */
+#define OPTIONS_LEFT 80
+const char *options_left(char buf[OPTIONS_LEFT], const struct option_row *row);
+
+/* The lines of help, into buf; none is longer than 80 columns. */
 void options_help(const struct option_set *set, const char *command, char *buf, size_t size);

@@ -194,6 +194,8 @@ build)
 test)
 	need_venv
 	need debian-archive-keyring test -e /usr/share/keyrings/debian-archive-keyring.gpg
+	wish zsh has zsh # completion is tested by the shells themselves, the manual by mandoc
+	wish mandoc has mandoc
 	install_missing
 	venv
 	pip install -r scripts/requirements.txt || die "could not install pytest; see the lines above"

@@ -55,7 +55,7 @@ def test_help_and_version(call):
     for command in ("report", "export", "info"):
         done = call(command, "--help")
         assert done.returncode == 0 and done.stdout.startswith(f"usage: gpushim {command} PATH")
-        assert call("help", command).stdout == done.stdout
+        assert call("help", command).stdout.startswith(f"\nNAME\n    gpushim-{command} - ")
     assert call("help", "nonsense").returncode == 2
 
 
@@ -97,7 +97,7 @@ def test_a_directory_without_a_trace(call, tmp_path):
 
 def test_json_has_every_story(call, allocator):
     done = call("report", allocator, "--json", "--why", "0")
-    assert done.returncode == 2 and "--json has every gap's story" in done.stderr and not done.stdout
+    assert done.returncode == 2 and done.stderr == "gpushim: report: --json and --why exclude each other\ntry: gpushim report --help\n" and not done.stdout
 
 
 def test_offsets_tell_calls_apart(call, allocator):
@@ -237,3 +237,33 @@ def test_info_says_what_stands_against_trust(call, allocator, write):
     assert done.returncode == 0 and "  trust        Trust it.\n" in done.stdout
     done = call("info", write((GOLDEN / "losses-lower-confidence/trace.txt").read_text(), "lossy"))
     assert "3 records were dropped" in done.stdout
+
+
+@pytest.mark.parametrize("one, other", [("--json", "--steps"), ("--full", "--why=0"), ("--advice", "--trust"), ("-t", "-j")])
+def test_pages_exclude_each_other(call, allocator, one, other):
+    done = call("report", allocator, one, other)
+    assert done.returncode == 2 and not done.stdout and " exclude each other\ntry: gpushim report --help\n" in done.stderr
+    assert call("report", allocator, one, one).returncode == 0
+
+
+def test_html_alone_and_beside_another(call, allocator, tmp_path):
+    page = tmp_path / "page.html"
+    done = call("report", allocator, "--html", page)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    alone = page.read_text()
+    done = call("report", allocator, "--html", "-")
+    assert done.returncode == 0 and done.stdout == alone and "</html>" in alone
+    page.unlink()
+    done = call("report", allocator, "--json", "--html", page)
+    assert json.loads(done.stdout)["schema"] == "gpushim.report/1" and page.read_text() == alone
+    done = call("report", allocator, "--json", "--html", "-")
+    assert done.returncode == 2 and "two reports would be written to standard output" in done.stderr and not done.stdout
+
+
+def test_html_is_not_written_over_the_recording(call, allocator, tmp_path):
+    (trace,) = allocator.glob("*.gst")
+    before = trace.read_bytes()
+    done = call("report", allocator, "--html", trace)
+    assert done.returncode == 2 and "is part of the recording" in done.stderr and trace.read_bytes() == before
+    done = call("report", allocator, "--html", tmp_path / "none/page.html")
+    assert done.returncode == 4 and "cannot write: No such file or directory" in done.stderr

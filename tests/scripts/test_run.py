@@ -301,7 +301,7 @@ def test_what_cannot_be_started(run):
 
 
 @pytest.mark.parametrize("options, status, says", [
-    (["--html", "x.html"], 2, "no such report yet"), (["--off", "nothing"], 2, "--off knows no probe nothing"),
+    (["--html", "-"], 2, "standard output is the program's"), (["--off", "nothing"], 2, "--off knows no probe nothing"),
     (["--host", "maybe"], 2, "--host takes auto|off|require|ebpf|perf|proc, not maybe"), (["--nonsense"], 2, "unknown option --nonsense")])
 def test_what_is_refused_starts_nothing(run, options, status, says):
     done = run("touch", "started", options=options)
@@ -594,3 +594,29 @@ time.sleep(20)
     os.close(terminal.fd)
     assert os.waitstatus_to_exitcode(os.waitpid(terminal.pid, 0)[1]) == 0
     assert (run.folder / "hung-up").read_text() == "x"
+
+
+# ---- the page ---------------------------------------------------------------------------------------------------------------
+
+def test_a_page_as_well(run):
+    """Beside the report; the same page as `report --html` writes later."""
+    done = run.python(WORK + "sys.exit(7)", options=["--host", "off", "--html", "page.html"])
+    assert done.returncode == 7 and done.stdout == ""
+    assert done.stderr.endswith(f"\ngpushim: page page.html\ngpushim: recorded in {run.out}\n")
+    later = run.recorder.gpushim("report", run.out, "--html", run.folder / "later.html")
+    assert (later.returncode, later.stdout, later.stderr) == (0, "", "")
+    page = (run.folder / "page.html").read_bytes()
+    assert page == (run.folder / "later.html").read_bytes() and page.startswith(b"<!DOCTYPE html>") and b'id="data"' in page
+
+
+def test_a_page_that_cannot_be_written_is_said_and_no_more(run):
+    done = run.python(WORK + "sys.exit(7)", options=["--html", "none/page.html"])
+    assert done.returncode == 7
+    assert "gpushim: none/page.html: cannot write: No such file or directory\n" \
+        "gpushim: there is no page; try: gpushim report DIR --html FILE\n" in done.stderr
+    assert last_line(done.stderr) == f"gpushim: recorded in {run.out}" and run.report()["devices"][0]["operations"] == 1
+
+
+def test_no_page_of_nothing(run):
+    done = run.python("import sys; sys.exit(3)", options=["--html", "page.html"])
+    assert done.returncode == 3 and "nothing was recorded" in done.stderr and not (run.folder / "page.html").exists()

@@ -31,10 +31,17 @@ static const struct option_row rows[] = {
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-static const struct option_set set = { "PATH...", rows, ROWS, 1, 2, NULL, false };
-static const struct option_set before_a_program = {
-	"-- PROGRAM", rows, ROWS, 1, SIZE_MAX, "no program is named", true
+static const struct option_set set = {
+	.usage = "PATH...", .rows = rows, .n_rows = ROWS, .min_paths = 1, .max_paths = 2
 };
+static const struct option_set pages = { .usage = "", .rows = rows, .n_rows = ROWS, .alone = "flag text run" };
+static const struct option_set before_a_program = { .usage = "-- PROGRAM",
+						    .rows = rows,
+						    .n_rows = ROWS,
+						    .min_paths = 1,
+						    .max_paths = SIZE_MAX,
+						    .missing = "no program is named",
+						    .ends = true };
 
 static struct error e;
 static struct values got;
@@ -159,6 +166,39 @@ static void test_what_is_wrong_is_named(void **state)
 	assert_non_null(strstr(e.text, "no run directory"));
 }
 
+static void test_some_exclude_each_other(void **state)
+{
+	(void)state;
+	assert_int_equal(parse(&pages, (char *[]){ "cmd", "--flag", "--count", "3", "-f", NULL }), ERR_NONE);
+	assert_int_equal(parse(&pages, (char *[]){ "cmd", "--text", "a", "--any=1", "-r", "all", NULL }), ERR_USAGE);
+	assert_string_equal(e.text, "cmd: --text and --run exclude each other");
+	assert_int_equal(parse(&pages, (char *[]){ "cmd", "-w", "off", "--flag", NULL }), ERR_NONE);
+	assert_true(options_exclude(&pages, "text") && options_exclude(&pages, "run") &&
+		    !options_exclude(&pages, "ext"));
+	assert_false(options_exclude(&set, "flag"));
+}
+
+static void test_help_fits(void **state)
+{
+	static const struct option_row one = { "a-name-that-is-longer",
+					       'n',
+					       OPT_TEXT,
+					       0,
+					       "FILE",
+					       "word word word word word word word word word "
+					       "word word word word word word",
+					       0,
+					       0 };
+	static const struct option_set long_set = { .usage = "x", .rows = &one, .n_rows = 1 };
+	char text[1024];
+
+	(void)state;
+	options_help(&long_set, "cmd", text, sizeof(text));
+	assert_string_equal(text, "usage: gpushim cmd x\n\n  -n, --a-name-that-is-longer FILE \n"
+				  "                         word word word word word word word word word word word\n"
+				  "                         word word word word\n");
+}
+
 static void test_help_has_every_row(void **state)
 {
 	char text[1024], small[40];
@@ -185,6 +225,8 @@ int main(void)
 		cmocka_unit_test(test_a_number_may_be_left_out),
 		cmocka_unit_test(test_another_programs_words_are_left_alone),
 		cmocka_unit_test(test_what_is_wrong_is_named),
+		cmocka_unit_test(test_some_exclude_each_other),
+		cmocka_unit_test(test_help_fits),
 		cmocka_unit_test(test_help_has_every_row),
 	};
 
