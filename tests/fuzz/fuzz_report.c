@@ -90,7 +90,30 @@ static void require_packets(const uint8_t *trace, size_t len)
 	require_fields(trace, len, true);
 }
 
-enum form { FORM_JSON, FORM_CHROME, FORM_PERFETTO, FORM_TEXT, FORM_FULL, FORM_FOLDED, FORM_METRICS, FORM_WHY, FORMS };
+/* The data of a page: whole, and nothing in it ends the element that it stands in. */
+static void require_page(const char *text, size_t len)
+{
+	static const char begins[] = "<script type=\"application/json\" id=\"data\">";
+	const char *data = strstr(text, begins), *end = data ? strchr(data + sizeof(begins) - 1, '<') : NULL;
+
+	require(end && strncmp(end, "</script>", 9) == 0 && strlen(text) == len);
+	data += sizeof(begins) - 1;
+	require(!memchr(data, '>', (size_t)(end - data)) && !memchr(data, '&', (size_t)(end - data)));
+	require_json(data, (size_t)(end - data));
+}
+
+enum form {
+	FORM_JSON,
+	FORM_CHROME,
+	FORM_PERFETTO,
+	FORM_TEXT,
+	FORM_FULL,
+	FORM_FOLDED,
+	FORM_METRICS,
+	FORM_HTML,
+	FORM_WHY,
+	FORMS
+};
 
 static enum err_kind write_form(FILE *out, enum form form, const struct summary *s, struct error *e)
 {
@@ -110,6 +133,8 @@ static enum err_kind write_form(FILE *out, enum form form, const struct summary 
 	case FORM_METRICS:
 		export_metrics(out, s);
 		return ERR_NONE;
+	case FORM_HTML:
+		return report_html(out, s, e);
 	case FORM_FULL:
 	case FORM_TEXT:
 		style.full = form == FORM_FULL;
@@ -143,6 +168,8 @@ static void write_all(const struct summary *s)
 			require_json(text, len);
 		else if (form == FORM_PERFETTO)
 			require_packets((const uint8_t *)text, len);
+		else if (form == FORM_HTML)
+			require_page(text, len);
 		else
 			require_plain(text, len);
 		if (form == FORM_FOLDED)

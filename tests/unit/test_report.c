@@ -70,7 +70,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-enum form { JSON, TEXT, SCREEN, WHY, CHROME, TEXTS, PERFETTO = TEXTS, FORMS };
+enum form { JSON, TEXT, SCREEN, WHY, CHROME, TEXTS, PERFETTO = TEXTS, HTML, FORMS };
 
 static enum err_kind write_form(FILE *out, enum form form)
 {
@@ -97,6 +97,9 @@ static enum err_kind write_form(FILE *out, enum form form)
 		break;
 	case CHROME:
 		kind = export_chrome(out, &s, true, &left_out, &err);
+		break;
+	case HTML:
+		kind = report_html(out, &s, &err);
 		break;
 	default:
 		kind = export_perfetto(out, &s, true, &left_out, &err);
