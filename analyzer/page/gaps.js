@@ -16,7 +16,7 @@
 	gpushim.chain_line = function (cause) {
 		const state = s => / \/| \.\.\./.test(s) ? s.replace(/ \S*\/([^/]+)$/, " …/$1") : s; /* without the folders */
 
-		return cause.chain.length > 1 ? cause.chain.map(l => (l.name || "thread") + "[" + l.tid + "] " + state(l.state)).join(" ← ") : "";
+		return cause.chain.length > 1 ? cause.chain.map(l => (l.name || "thread") + "[" + l.tid + "] " + state(gpushim.state(l))).join(" ← ") : "";
 	};
 
 	/* All of it in one strip. */

@@ -71,6 +71,9 @@
 		return shown.map(c => c[0] + " " + Math.round(100 * c[1] / whole) + " %").join(", ") + (rest > 0 ? ", +" + rest : "");
 	};
 
+	/* "in futex", but "on a CPU", "waiting for a CPU", "not started yet". */
+	gpushim.state = link => (/^(on a|waiting|held|not|reclaiming|in|after|before) /.test(link.state) ? "" : "in ") + link.state;
+
 	/* The longest piece with evidence. */
 	gpushim.main_cause = gap => gap.causes.filter(c => c.evidence.length).sort((a, b) => gpushim.length(b) - gpushim.length(a))[0];
 

@@ -31,7 +31,7 @@
 	const row_name = r => (r.rank >= 0 ? "rank " + r.rank : "device " + r.device) + (r.host ? " · " + r.host : "");
 
 	function map(rows, ranks, state, bus) {
-		const canvas = make("canvas", { class: "heat", role: "img", "aria-label": "ranks by steps" });
+		const canvas = make("canvas", { class: "heat", tabindex: "0", role: "img", "aria-label": "ranks by steps: arrows move, Enter shows" }), said = make("p", { class: "dim said", "aria-live": "polite" });
 		const row_height = Math.max(3, Math.min(26, Math.floor(560 / rows.length)));
 		let width = 1;
 		const redraw = gpushim.canvas(canvas, rows.length * row_height + FOOT, (g, w) => { width = w; draw(g, w, rows, ranks, state, row_height); });
@@ -41,11 +41,28 @@
 			return r && i >= 0 && i < ranks.columns ? { r, i } : null;
 		};
 
+		const words = at => [row_name(at.r) + ", " + column_name(ranks, at.i), ...MEASURES.map(m => m[1] + " " + gpushim.duration(at.r[m[0]][at.i]))];
+
+		function move(rows_by, columns_by) {
+			const at = state.at || { r: rows[0], i: 0 }, k = rows.indexOf(at.r) + rows_by;
+
+			state.at = { r: rows[Math.max(0, Math.min(rows.length - 1, k))], i: Math.max(0, Math.min(ranks.columns - 1, at.i + columns_by)) };
+			said.textContent = words(state.at).join(" · ");
+			redraw();
+		}
+
+		canvas.addEventListener("keydown", event => {
+			const keys = { ArrowLeft: () => move(0, -1), ArrowRight: () => move(0, 1), ArrowUp: () => move(-1, 0), ArrowDown: () => move(1, 0), Enter: () => state.at && pick(state.at.r, state.at.i, bus) };
+
+			if (keys[event.key]) {
+				event.preventDefault();
+				keys[event.key]();
+			}
+		});
 		canvas.addEventListener("mousemove", event => {
 			const at = cell(event);
 
-			gpushim.tip(event, at && [row_name(at.r) + ", " + column_name(ranks, at.i),
-				...MEASURES.map(m => m[1] + " " + gpushim.duration(at.r[m[0]][at.i]))]);
+			gpushim.tip(event, at && words(at));
 		});
 		canvas.addEventListener("mouseleave", event => gpushim.tip(event, null));
 		canvas.addEventListener("click", event => {
@@ -54,7 +71,7 @@
 			if (at)
 				pick(at.r, at.i, bus);
 		});
-		return { canvas, redraw };
+		return { canvas, said, redraw };
 	}
 
 	function column_name(ranks, i) {
@@ -95,6 +112,11 @@
 				g.fillRect(LABEL + x * wide, k * high, Math.max(1, wide) + 0.3, high - (high > 8 ? 1 : 0));
 			}
 		});
+		if (state.at) {
+			g.strokeStyle = gpushim.css("text");
+			g.lineWidth = 2;
+			g.strokeRect(LABEL + state.at.i * wide, rows.indexOf(state.at.r) * high, Math.max(3, wide), high);
+		}
 		g.fillStyle = gpushim.css("dim");
 		g.textBaseline = "alphabetic";
 		g.textAlign = "left";
@@ -163,7 +185,7 @@
 				ramp.paint();
 			} }, m[1]));
 
-			section.append(...data.report.ranks.stragglers.map(f => straggler(f, data, bus)), make("div", { class: "choice" }, buttons, ramp.element), make("div", null, heat.canvas), table(data));
+			section.append(...data.report.ranks.stragglers.map(f => straggler(f, data, bus)), make("div", { class: "choice" }, buttons, ramp.element), make("div", null, heat.canvas, heat.said), table(data));
 		},
 	});
 })();

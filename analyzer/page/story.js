@@ -70,14 +70,23 @@
 
 	/* ---- pieces ------------------------------------------------------------------------------------------------- */
 
+	/* Where in which file, but for what its state says. */
+	function place(link) {
+		const words = [link.file && !link.state.includes(link.file) ? link.file : null,
+			link.offset !== undefined ? "at " + gpushim.bytes(link.offset) + (link.last_offset > link.offset ? " to " + gpushim.bytes(link.last_offset) : "") : null,
+			link.bytes ? gpushim.bytes(link.bytes) + " asked for" : null].filter(Boolean);
+
+		return words.length ? make("div", { class: "code dim" }, words.join(", ")) : null;
+	}
+
 	function link_line(link, i, n, gap) {
 		const name = link.name || (link.tid === gap.tid && gpushim.data.strings[gap.thread]), who = name ? name + "[" + link.tid + "]" : "thread " + link.tid;
 		const woken = !link.woken_by ? "" : link.woken_by === "interrupt" ? "woken by an interrupt" : "woken by " + (link.woken_by.includes("[") ? "" : "its ") + link.woken_by;
 
 		return make("li", { class: "level" + (i === n - 1 ? " last" : "") },
-			make("div", null, make("b", null, who), make("span", { class: "dim" }, " of process " + link.pid), " ", link.state),
+			make("div", null, make("b", null, who), make("span", { class: "dim" }, " of process " + link.pid), " ", gpushim.state(link)),
 			make("div", { class: "dim" }, [gpushim.duration(gpushim.length(link)), woken].filter(Boolean).join(", ")),
-			link.file ? make("div", { class: "code dim" }, link.file, link.offset !== undefined ? " at " + gpushim.bytes(link.offset) + (link.last_offset > link.offset ? " to " + gpushim.bytes(link.last_offset) : "") : "", link.bytes ? ", " + gpushim.bytes(link.bytes) + " asked for" : "") : null);
+			place(link));
 	}
 
 	const BY = { "call": "in the call at", "look": "seen at", "between": "between calls at", "next-call": "before the call at", "launch-site": "before the launch at" };
