@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* flame_tree.js: idle time as a tree (html_flame.c): each node's time with all below it, its children by their time, and what matches a search. */
+"use strict";
+
+(function () {
+	class Tree {
+		constructor(flame, data) {
+			this.n = flame.n;
+			this.text = i => this.cause_of(i) < 0 ? data.strings[flame.s[i]] : data.classes[this.cause_of(i)].id;
+			this.from = flame.classes_from;
+			this.kind = flame.k;
+			this.string = flame.s;
+			this.parent = Int32Array.from(flame.p, (back, i) => i - back);
+			this.total = Float64Array.from(flame.v);
+			this.depth = new Uint16Array(this.n);
+			for (let i = this.n - 1; i > 0; i--)
+				this.total[this.parent[i]] += this.total[i];
+			for (let i = 1; i < this.n; i++)
+				this.depth[i] = this.depth[this.parent[i]] + 1;
+			this.children = this.lists();
+			this.hit = null;
+			this.strings = data.strings;
+			this.classes = data.classes;
+		}
+
+		/* Of each node those below it, the most time first. */
+		lists() {
+			const lists = Array.from({ length: this.n }, () => []);
+
+			for (let i = 1; i < this.n; i++)
+				lists[this.parent[i]].push(i);
+			for (const list of lists)
+				list.sort((a, b) => this.total[b] - this.total[a] || a - b);
+			return lists;
+		}
+
+		/* The class of a cause, -1: it is none. */
+		cause_of(i) {
+			return this.kind[i] >= this.from ? this.kind[i] - this.from : -1;
+		}
+
+		is_own(i) {
+			return this.kind[i] === 1;
+		}
+
+		/* [node, …] from the root to it. */
+		way(i) {
+			const way = [i];
+
+			while (i > 0)
+				way.unshift(i = this.parent[i]);
+			return way;
+		}
+
+		holds(i, other) {
+			while (other > i)
+				other = this.parent[other];
+			return other === i;
+		}
+
+		/* Of a node, [class, ns], the most time first. */
+		causes(i) {
+			const sums = new Map(), left = [i];
+
+			while (left.length) {
+				const at = left.pop(), cause = this.cause_of(at);
+
+				if (cause >= 0)
+					sums.set(cause, (sums.get(cause) || 0) + this.total[at]);
+				for (const child of this.children[at])
+					left.push(child);
+			}
+			return [...sums].sort((a, b) => b[1] - a[1]);
+		}
+
+		deepest(i) {
+			let most = this.depth[i];
+			const left = [i];
+
+			while (left.length) {
+				const at = left.pop();
+
+				most = Math.max(most, this.depth[at]);
+				for (const child of this.children[at])
+					left.push(child);
+			}
+			return most;
+		}
+
+		/* Nodes whose name has that text; their time, none counted twice. */
+		search(text) {
+			const wanted = text.trim().toLowerCase(), found = { nodes: 0, ns: 0 };
+
+			this.hit = null;
+			if (!wanted)
+				return found;
+			const names = Uint8Array.from(this.strings, s => s.toLowerCase().includes(wanted) ? 1 : 0);
+			const within = new Uint8Array(this.n); /* it or one above it matches */
+
+			this.hit = new Uint8Array(this.n);
+			for (let i = 1; i < this.n; i++) {
+				this.hit[i] = names[this.string[i]];
+				within[i] = within[this.parent[i]] | this.hit[i];
+				found.nodes += this.hit[i];
+				found.ns += this.hit[i] && !within[this.parent[i]] ? this.total[i] : 0;
+			}
+			return found;
+		}
+	}
+
+	gpushim.flame_tree = Tree;
+})();
