@@ -3,7 +3,7 @@
  *   select  { device, gap } a gap by its number, { lane, item }, { device, step }, or null: what was clicked
  *   view    { begin, end }  ns from zero: what the timeline shows
  *   goto    { begin, end }  the timeline is to show that
- *   search  text
+ *   search  text to be looked for; searched: text that the timeline looks for now
  *   theme   "light" or "dark" */
 "use strict";
 

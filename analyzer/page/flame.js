@@ -223,7 +223,7 @@
 		};
 
 		listen(f, canvas, zoom, focus);
-		bus.on("search", text => {
+		bus.on("searched", text => {
 			const hits = f.t.search(text || "");
 
 			found.textContent = f.t.hit ? "“" + text.trim() + "”: " + gpushim.count(hits.nodes) + (hits.nodes === 1 ? " frame, " : " frames, ") + gpushim.percent(hits.ns, f.idle) + " of idle time" : "";

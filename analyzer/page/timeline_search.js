@@ -35,6 +35,7 @@
 			}
 			this.say();
 			this.t.ask();
+			gpushim.bus.emit("searched", wanted);
 		}
 
 		/* By its name; by its class where that is its name. */
