@@ -45,6 +45,8 @@ void cmd_signals_restore(void);
 void cmd_progress_start(void);
 /* The command does no more than read. */
 void cmd_progress_read_only(void);
+/* … or it writes tables in the end. */
+void cmd_progress_tables(void);
 /* Takes the line back: something else is printed. */
 void cmd_progress_clear(void);
 

@@ -154,8 +154,11 @@ static int write_one(const struct summary *s, const struct format *f, struct out
 {
 	struct error e;
 	uint64_t left_out = 0;
-	int status = f->write(to, s, all, &left_out, &e) ? cmd_fail(&e, NULL) : 0;
+	enum err_kind kind = f->write(to, s, all, &left_out, &e);
+	int status;
 
+	cmd_progress_clear();
+	status = kind ? cmd_fail(&e, NULL) : 0;
 	status = output_close(to, status);
 	if (!status && left_out)
 		fprintf(stderr,
@@ -182,6 +185,8 @@ static int export_run(const struct run *run, const struct export_opts *o)
 	struct job job = { o, outputs };
 	int status = open_all(&job, run);
 
+	if (o->to[FORMAT_sqlite])
+		cmd_progress_tables();
 	if (!status)
 		status = cmd_analyse(run, &o->symbols, write_all, &job);
 	for (size_t i = 0; i < FORMAT_COUNT; i++) /* those that were not written: after an error */

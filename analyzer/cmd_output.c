@@ -55,6 +55,25 @@ static void exchange(char *from, char *to)
 		unfinished[i] = to;
 }
 
+/* A new file of that name, on the list from its first moment. scratch: the name ends in XXXXXX, which is replaced. -1 with errno. */
+static int create(char *path, bool scratch)
+{
+	sigset_t ours, before;
+	int fd, number;
+
+	sigemptyset(&ours);
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+		sigaddset(&ours, endings[i]);
+	sigprocmask(SIG_BLOCK, &ours, &before);
+	fd = scratch ? mkostemp(path, O_CLOEXEC) : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	number = errno;
+	if (fd >= 0)
+		exchange(NULL, path);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = number;
+	return fd;
+}
+
 /* ---- where it is to be ---- */
 
 /* The file itself, where the name is that of a link, even of one to a file that is not there yet. NULL with errno. */
@@ -116,18 +135,17 @@ static int create_beside(struct output *o, const struct stat *old)
 			errno = ENOMEM;
 			return -1;
 		}
-		fd = open(o->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		fd = create(o->path, false);
 		if (fd < 0 && errno != EEXIST)
 			return -1;
 	}
 	if (fd < 0)
 		return -1;
-	exchange(NULL, o->path);
 	if (!old || take_over(fd, old))
 		return fd;
 	close(fd);
-	exchange(o->path, NULL);
 	unlink(o->path);
+	exchange(o->path, NULL);
 	errno = EPERM;
 	return -1;
 }
@@ -214,10 +232,9 @@ const char *output_path(struct output *o, struct error *e)
 	if (asprintf(&o->scratch, "%s/gpushim-XXXXXX", folder && *folder ? folder : "/tmp") < 0)
 		o->scratch = NULL;
 	else
-		fd = mkostemp(o->scratch, O_CLOEXEC);
+		fd = create(o->scratch, true);
 	if (fd >= 0) {
 		close(fd);
-		exchange(NULL, o->scratch);
 		return o->scratch;
 	}
 	err_set(e, ERR_SYSTEM, o->scratch, ERR_NO_BYTE, "cannot write: %s", strerror(errno));

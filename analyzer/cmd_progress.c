@@ -94,13 +94,18 @@ void cmd_progress_start(void)
 	if (!isatty(STDERR_FILENO) || !term || !*term || strcmp(term, "dumb") == 0)
 		return;
 	line.progress.tell = tell;
-	line.progress.last = PROGRESS_STAGES - 1;
+	line.progress.last = PROGRESS_CAUSES;
 	progress_listen(&line.progress);
 }
 
 void cmd_progress_read_only(void)
 {
 	line.progress.last = PROGRESS_READ;
+}
+
+void cmd_progress_tables(void)
+{
+	line.progress.last = PROGRESS_TABLES;
 }
 
 void cmd_progress_clear(void)

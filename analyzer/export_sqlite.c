@@ -7,9 +7,11 @@
 #include "export.h"
 #include "export_sqlite_parts.h"
 #include "ns.h"
+#include "progress.h"
 
 #define FEW_ROWS 2000000 /* of operations, calls and ranges: some 150 MB */
 #define TOP_GAPS 50
+#define ROWS_OF_A_GAP 5   /* itself, its pieces, their evidence … */
 #define AROUND_NS 2000000 /* what is told in detail on either side of a top gap */
 
 bool tables_wants(struct tables *t, int64_t begin_ns, int64_t end_ns)
@@ -80,6 +82,8 @@ static bool prepare(struct tables *t)
 		operations += (int64_t)t->s->devices[i].timeline->n_ops;
 	}
 	t->all = t->all || calls + operations + ranges <= FEW_ROWS;
+	progress_begin(PROGRESS_TABLES,
+		       ROWS_OF_A_GAP * t->s->n_gaps + (t->all ? (uint64_t)(calls + operations + ranges) : 0));
 	return t->all || set_around(t);
 }
 

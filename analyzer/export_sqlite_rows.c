@@ -9,6 +9,7 @@
 
 #include "alloc.h"
 #include "fnv.h"
+#include "progress.h"
 #include "text.h"
 
 #define SQLITE_VERSION_OURS 1
@@ -180,6 +181,7 @@ void row_end(struct rows *r)
 		note(r, sqlite3_step(insert));
 	if (insert)
 		sqlite3_reset(insert);
+	progress_add(1);
 }
 
 void row_int(struct rows *r, int64_t v)

@@ -26,7 +26,7 @@ int clock_gettime(clockid_t which, struct timespec *t)
 	return rc;
 }
 """
-LINE = re.compile(rb"\r(reading|placing the device's work|following threads, memory and steps|explaining gaps) (\d+) %( \d+ MB/s)?, about (\d+) (s|min) left\033\[K")
+LINE = re.compile(rb"\r(reading|placing the device's work|following threads, memory and steps|explaining gaps|writing tables) (\d+) %( \d+ MB/s)?, about (\d+) (s|min) left\033\[K")
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +76,14 @@ def test_a_terminal_is_told(gpushim, trace, fast):
     assert places == sorted(places), "it goes on"
     assert all(bool(rate) == (stage == b"reading") for stage, _, rate, *_ in shown)
     assert max(part for _, part in places) <= 100
+
+
+def test_tables_take_time_too(gpushim, trace, fast, tmp_path):
+    said = on_terminal(gpushim, "export", trace, "--sqlite", str(tmp_path / "a"), TERM="xterm", LD_PRELOAD=fast)[1]
+    shown = [(stage, int(part)) for stage, part, *_ in LINE.findall(said)]
+    parts = [part for stage, part in shown if stage == b"writing tables"]
+    assert shown[-1][0] == b"writing tables" and parts == sorted(parts) and parts[0] < 20 < 80 < parts[-1] <= 100
+    assert said.endswith(b"\r\033[K") and not LINE.sub(b"", said).replace(b"\r\033[K", b"")
 
 
 def test_a_small_window_is_not_overrun(gpushim, trace, fast):
