@@ -122,7 +122,7 @@
 		const told = (c.held || []).some(h => h.stack !== undefined);
 
 		return make("article", { class: "piece" },
-			make("h4", null, gpushim.swatch(c.id), c.id, make("span", { class: "dim" }, " " + c.confidence), make("span", { class: "length" }, gpushim.duration(gpushim.length(c)) + " · " + gpushim.percent(gpushim.length(c), gpushim.length(gap)))),
+			make("h4", null, gpushim.swatch(c.id), make("span", { class: "id" }, c.id), make("span", { class: "dim" }, " " + c.confidence), make("span", { class: "length" }, (gap.causes.length > 1 ? "at " + offset(c.begin_ns - gap.begin_ns) + ", " : "") + gpushim.duration(gpushim.length(c)) + " · " + gpushim.percent(gpushim.length(c), gpushim.length(gap)))),
 			make("p", null, gpushim.class(c.id).title),
 			c.chain.length ? make("ol", { class: "chain" }, c.chain.map((l, i) => link_line(l, i, c.chain.length, gap))) : null,
 			c.evidence.length ? make("ul", { class: "evidence dim" }, c.evidence.filter(e => !told || !/^(at|in the call at|seen at) /.test(e)).map(e => make("li", null, e))) : null,
@@ -131,13 +131,13 @@
 
 	const PIECES = 12, LITTLE = 40; /* one part in so many of the gap */
 
-	/* Those that matter, in the order of time; the others in a line each, where they are asked for. */
+	/* Those that matter, the longest first, as the picture has their order in time; the others in a line each, where they are asked for. */
 	function pieces(gap) {
 		const by_length = gap.causes.slice().sort((a, b) => gpushim.length(b) - gpushim.length(a));
 		const kept = new Set(by_length.filter((c, i) => i === 0 || (i < PIECES && gpushim.length(c) >= gpushim.length(gap) / LITTLE)));
 		const left = gap.causes.filter(c => !kept.has(c));
 
-		return [...gap.causes.filter(c => kept.has(c)).map(c => piece(c, gap)), left.length ? short_pieces(left, gap) : null];
+		return [...by_length.filter(c => kept.has(c)).map(c => piece(c, gap)), left.length ? short_pieces(left, gap) : null];
 	}
 
 	function short_pieces(left, gap) {
