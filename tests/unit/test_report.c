@@ -180,13 +180,15 @@ static void test_every_allocation_may_fail(void **state)
 	(void)state;
 	for (enum form form = JSON; form < FORMS; form++) {
 		FILE *out = fopen("/dev/null", "w");
-		long n = 1;
+		long n = 1, done_without = 0;
 		enum err_kind kind;
 
 		do {
 			fail_at = n++;
 			kind = write_form(out, form);
-			if (fail_at <= 0) { /* it did fail */
+			if (fail_at <= 0 && kind == ERR_NONE) {
+				done_without++;
+			} else if (fail_at <= 0) { /* it did fail */
 				assert_int_equal(kind, ERR_SYSTEM);
 				assert_string_equal(err.text, "out of memory");
 			}
@@ -194,6 +196,7 @@ static void test_every_allocation_may_fail(void **state)
 		fail_at = 0;
 		assert_int_equal(kind, ERR_NONE);
 		assert_true(n > 10);
+		assert_true(done_without <= 5); /* sorts go on in place without their spare room */
 		fclose(out);
 	}
 }
