@@ -2,12 +2,14 @@
 #include "report_devices.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "ns.h"
 #include "text.h"
 
 #define LABEL 19 /* columns of a row's name */
 #define NUMBERS 31
+#define WIDEST 110    /* columns of a bar of everything */
 #define EACH_DEVICE 2 /* up to so many devices, each gets its own table */
 #define ROWS 16       /* of one screen: devices … */
 #define CAUSES 5      /* … and causes of a device that is alone, */
@@ -191,18 +193,23 @@ static void device_row(const struct page *p, const struct summary_device *d, boo
 	fputc('\n', p->out);
 }
 
-/* One of few: a title and a wide bar. */
+/* One of few: a title and a wide bar; they end at one column. */
 static void device_title(const struct page *p, const struct summary_device *d)
 {
 	char span[TEXT_SHORT], idle[TEXT_SHORT], name[64], title[128];
+	unsigned width = p->style->columns - 4 > WIDEST ? WIDEST : p->style->columns - 4;
+	unsigned figures;
 
 	snprintf(title, sizeof(title), "device %u  %s", d->number, text_clean(name, sizeof(name), d->name, 32));
+	text_duration(span, d->span_ns);
+	text_percent(idle, d->timeline->idle_ns, d->span_ns);
+	figures = text_columns(span) + (unsigned)strlen(", idle ") + text_columns(idle);
 	fputc('\n', p->out);
-	page_ink(p, INK_TITLE, "%-*s", (int)(p->style->columns > 72 ? p->style->columns - 34 : 40), title);
-	fprintf(p->out, "%10s, idle ", text_duration(span, d->span_ns));
-	page_ink(p, INK_IDLE, "%s\n", text_percent(idle, d->timeline->idle_ns, d->span_ns));
+	page_ink(p, INK_TITLE, "%s", title);
+	fprintf(p->out, "%*s%s, idle ", (int)(width + 2 - figures - text_columns(title)), "", span);
+	page_ink(p, INK_IDLE, "%s\n", idle);
 	fputs("  ", p->out);
-	stack(p, d, p->style->columns - 4 > 110 ? 110 : p->style->columns - 4);
+	stack(p, d, width);
 	fputc('\n', p->out);
 }
 

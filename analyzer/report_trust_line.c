@@ -112,11 +112,10 @@ static void not_recorded(struct words *w, const struct summary *s)
 {
 	say_count(w, s->entry_points_unknown, "driver function that is not hooked",
 		  "driver functions that are not hooked");
-	if (strcmp(s->host_probes, "ebpf") != 0)
-		say(w,
-		    strcmp(s->host_probes, "none") == 0 ? "who kept threads waiting (no host probes)"
-							: "who kept threads waiting (by %s inferred)",
-		    s->host_probes);
+	if (strcmp(s->host_probes, "none") == 0)
+		say(w, "who kept threads waiting (no host probes)");
+	else if (strcmp(s->host_probes, "ebpf") != 0)
+		say(w, "who kept threads waiting (inferred)");
 }
 
 void report_trust_line(const struct page *p, const struct summary *s)
