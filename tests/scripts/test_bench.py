@@ -98,14 +98,14 @@ def test_bench_stacks_refuses(build, tmp_path, options, words):
 
 def test_bench_scale_in_small(build, tmp_path):
     """Each way is measured, and what it says follows from what was measured."""
-    subprocess.run([SCRIPTS / "bench-scale", "--built", "--steps", "20,60", "--rounds", "1", "--folder", tmp_path, "--json", tmp_path / "rows.json", "--markdown"],
+    subprocess.run([SCRIPTS / "bench-scale", "--built", "--steps", "200,600", "--rounds", "1", "--folder", tmp_path, "--json", tmp_path / "rows.json", "--markdown"],
                    env={**os.environ, "BUILD": str(build)}, check=True, capture_output=True, timeout=100)
     rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
-    assert [row["steps"] for row in rows] == [20, 60] and rows[0]["records"] < rows[1]["records"] < 60 * 500
+    assert [row["steps"] for row in rows] == [200, 600] and rows[0]["records"] < rows[1]["records"] < 600 * 500
     for row in rows:
         assert 20_000 < row["page_bytes"] < 20_000_000 and row["file_bytes"] > 64 * row["records"]
         for way in ("report", "64 MB", "json", "html"):
-            assert row[way]["cpu_s"] > row["cat"]["cpu_s"] and 0 < row[way]["own_bytes_per_record"] < row[way]["peak_bytes_per_record"]
+            assert row[way]["cpu_s"] > row["cat"]["cpu_s"] and 0 <= row[way]["own_bytes_per_record"] < row[way]["peak_bytes_per_record"]
     assert list(tmp_path.iterdir()) == [tmp_path / "rows.json"], "the recordings are gone"
 
 
