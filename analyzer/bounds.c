@@ -337,7 +337,7 @@ void bounds_free(struct device_work *d)
 		free(d->relays[i].held);
 	free(d->relays);
 	free(d->streams);
-	free(d->stretches);
+	spill_free(d->stretches);
 	intervals_free(&d->busy);
 	intervals_free(&d->measured);
 	intervals_free(&d->inside);

@@ -6,6 +6,7 @@
 #include "device_rate.h"
 #include "edge_done.h"
 #include "ns.h"
+#include "spill.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -71,7 +72,7 @@ static void place(struct firing *f, const struct clock_point *p, const struct tr
 
 enum err_kind device_clock_map(struct firing **out, const struct trace *t, struct error *e)
 {
-	struct firing *firings = array_new(t->n_edges, sizeof(*firings));
+	struct firing *firings = spill_new(t->n_edges, sizeof(*firings));
 	struct clock_point *points = array_new(t->n_edges, sizeof(*points));
 	int64_t *done = NULL;
 	size_t n = 0, first = 0;
@@ -79,7 +80,7 @@ enum err_kind device_clock_map(struct firing **out, const struct trace *t, struc
 
 	*out = NULL;
 	if (!firings || !points || edge_done_find(&done, t, e)) {
-		free(firings);
+		spill_free(firings);
 		free(points);
 		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
 	}
@@ -100,7 +101,7 @@ enum err_kind device_clock_map(struct firing **out, const struct trace *t, struc
 		place(&firings[points[i].edge], &points[i], t);
 	free(points);
 	if (!ok) {
-		free(firings);
+		spill_free(firings);
 		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
 	}
 	*out = firings;

@@ -5,6 +5,7 @@
 #include "facts_builder.h"
 #include "latency.h"
 #include "ns.h"
+#include "spill.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -92,9 +93,9 @@ enum err_kind facts_build(struct facts *out, const struct trace *t, const struct
 
 void facts_free(struct facts *f)
 {
-	free(f->finished);
-	free(f->pending);
-	free(f->order);
+	spill_free(f->finished);
+	spill_free(f->pending);
+	spill_free(f->order);
 	free(f->waits);
 	free(f->starts);
 	*f = (struct facts){ 0 };

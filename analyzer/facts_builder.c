@@ -21,7 +21,7 @@ bool facts_add_finished(struct facts_builder *b, uint32_t stream, uint64_t cover
 
 	if (stream == GST_NONE || covers == 0 || by_ns == INT64_MAX)
 		return true;
-	if (!array_room(f->finished, f->n_finished, f->cap_finished))
+	if (!spill_room(f->finished, f->n_finished, f->cap_finished))
 		return false;
 	f->finished[f->n_finished++] = (struct finished){ stream, (uint8_t)known_by, covers, by_ns };
 	return true;
@@ -33,7 +33,7 @@ bool facts_add_pending(struct facts_builder *b, struct pending p)
 
 	if (p.covers == 0 || (p.at_ns < p.asked_ns && p.known_by != PENDING_OWN))
 		return true;
-	if (!array_room(f->pending, f->n_pending, f->cap_pending))
+	if (!spill_room(f->pending, f->n_pending, f->cap_pending))
 		return false;
 	f->pending[f->n_pending++] = p;
 	return true;

@@ -2,6 +2,7 @@
 #include "facts_builder.h"
 
 #include "alloc.h"
+#include "spill.h"
 
 #define NOT_READY 600 /* CUDA_ERROR_NOT_READY */
 
@@ -79,7 +80,7 @@ static bool add_mark(struct facts_builder *b, const struct call *c)
 
 	if (c->result != 0 || c->stream == GST_NONE || (c->flags & GST_CAPTURED))
 		return true;
-	if (!array_room(f->order, f->n_order, f->cap_order))
+	if (!spill_room(f->order, f->n_order, f->cap_order))
 		return false;
 	f->order[f->n_order++] = (struct order){ .stream = c->stream, .after_ns = c->end_ns, .from_ns = INT64_MIN };
 	return true;

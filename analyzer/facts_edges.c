@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "facts_builder.h"
 
-#include "alloc.h"
+#include "spill.h"
 
 /* An edge in the legacy default stream stands behind the work of every stream that blocks with it, and one in such a stream behind the
  * legacy stream's: that is over too when it fires. */
@@ -44,7 +44,7 @@ bool facts_add_edge(struct facts_builder *b, const struct edge *edge, const stru
 		last = first;
 	if (f->exact && f->error_ns > out->worst_edge_error_ns)
 		out->worst_edge_error_ns = f->error_ns;
-	if (!array_room(out->order, out->n_order, out->cap_order))
+	if (!spill_room(out->order, out->n_order, out->cap_order))
 		return false;
 	out->order[out->n_order++] =
 		(struct order){ edge->stream, edge->tid, edge->begin_ns, edge->end_ns, first, last };

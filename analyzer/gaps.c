@@ -358,8 +358,8 @@ static bool build(struct sweep *w)
 	const struct device_work *d = w->d;
 	struct device_timeline *out = w->out;
 
-	w->stretches = array_new(d->n_stretches, sizeof(*w->stretches));
-	w->regions = array_new(d->n_stretches, sizeof(*w->regions));
+	w->stretches = spill_new(d->n_stretches, sizeof(*w->stretches));
+	w->regions = spill_new(d->n_stretches, sizeof(*w->regions));
 	if (!w->stretches || !w->regions)
 		return false;
 	for (size_t i = 0; i < d->n_stretches; i++)
@@ -385,8 +385,8 @@ enum err_kind gaps_build(struct device_timeline *out, const struct device_work *
 	struct sweep w = { .out = out, .d = d };
 	bool ok = build(&w);
 
-	free(w.stretches);
-	free(w.regions);
+	spill_free(w.stretches);
+	spill_free(w.regions);
 	intervals_free(&w.busy);
 	intervals_free(&w.inside);
 	intervals_free(&w.inner);

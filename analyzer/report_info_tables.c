@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "device_clock.h"
 #include "ns.h"
+#include "spill.h"
 #include "text.h"
 #include "trace_measured.h"
 
@@ -154,7 +155,7 @@ static enum err_kind devices(const struct page *p, const struct trace *t, struct
 		if (i < CLOCKS)
 			kind = device_clock(p, t, firings, t->devices[i].device, e);
 	}
-	free(firings);
+	spill_free(firings);
 	return kind;
 }
 

@@ -14,7 +14,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define LARGE ((size_t)16 << 20) /* bytes; smaller ones are malloc's */
+#define LARGE ((size_t)16 << 20) /* bytes; smaller ones are malloc's, but where no memory may be taken at all */
+#define LARGE_OF_NONE 64
 #define ARRAYS 256               /* large ones at a time: more are not spilt */
 
 struct array {
@@ -26,6 +27,11 @@ struct array {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct array arrays[ARRAYS]; /* the large ones; at NULL: free */
 static uint64_t in_memory;          /* bytes of them that lie there */
+
+static size_t large(void)
+{
+	return spill_budget() ? LARGE : LARGE_OF_NONE;
+}
 
 /* ---- the file ---- */
 
@@ -168,7 +174,7 @@ static void *large_grow(void *array, size_t bytes, bool *known)
 
 void *spill_new(size_t n, size_t size)
 {
-	void *at = n && size && n <= SIZE_MAX / 2 / size && n * size >= LARGE ? large_new(n * size) : NULL;
+	void *at = n && size && n <= SIZE_MAX / 2 / size && n * size >= large() ? large_new(n * size) : NULL;
 
 	return at ? at : array_new(n, size);
 }
@@ -188,16 +194,16 @@ static void *outgrow(void *array, size_t old_bytes, size_t bytes)
 
 void *spill_grow(void *array, size_t *cap, size_t size)
 {
-	size_t old_bytes = *cap * size, want = *cap + *cap / 4, bytes;
+	size_t old_bytes = *cap * size, want = *cap + *cap / 4 + 1, bytes;
 	bool known;
 	void *at;
 
-	if (old_bytes < LARGE / 2)
+	if (old_bytes < large() / 2)
 		return array_grow(array, cap, size);
 	if (want > SIZE_MAX / 2 / size)
 		return NULL;
-	if (want * size < LARGE)
-		want = LARGE / size + 1;
+	if (want * size < large())
+		want = large() / size + 1;
 	bytes = want * size;
 	at = large_grow(array, bytes, &known);
 	if (!at && !known)

@@ -5,7 +5,7 @@
  * memory) they lie in memory all the same.
  *
  * The share is half of what is available when the first large array comes, within the memory limit of the control group too;
- * GPUSHIM_MEMORY_MB says another number. */
+ * GPUSHIM_MEMORY_MB says another number; 0: even small ones lie in files. */
 #pragma once
 
 #include "alloc.h"

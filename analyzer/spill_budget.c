@@ -129,12 +129,13 @@ static uint64_t budget;
 static void set_budget(void)
 {
 	const char *said = getenv("GPUSHIM_MEMORY_MB");
-	unsigned long long mb = said ? strtoull(said, NULL, 10) : 0;
+	bool number = said && *said >= '0' && *said <= '9';
+	unsigned long long mb = number ? strtoull(said, NULL, 10) : 0;
 	uint64_t machine = available(), group = group_room(), least = machine < group ? machine : group;
 
-	budget = mb ? mb * MB : least / SHARE;
-	if (!mb && budget < LEAST)
-		budget = LEAST;
+	budget = least / SHARE > LEAST ? least / SHARE : LEAST;
+	if (number)
+		budget = mb < UINT64_MAX / MB ? mb * MB : UINT64_MAX;
 }
 
 uint64_t spill_budget(void)

@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "ns.h"
+#include "spill.h"
 
 /* Of lost work nothing is claimed at the ends either: half of what is not known would be called idle. */
 static int64_t latest_begin(const struct work *op)
@@ -28,7 +29,7 @@ static int64_t likely_end(const struct work *op)
 
 static bool begin_stretch(struct device_work *d, const struct work *op)
 {
-	if (!array_room(d->stretches, d->n_stretches, d->cap_stretches))
+	if (!spill_room(d->stretches, d->n_stretches, d->cap_stretches))
 		return false;
 	d->stretches[d->n_stretches++] = (struct stretch){
 		.begin_ns = op->earliest_start_ns,

@@ -350,7 +350,7 @@ enum err_kind timeline_build(struct timeline *out, const struct run *run, struct
 	for (size_t i = 0; b.facts && i < run->n_traces; i++)
 		facts_free(&b.facts[i]);
 	for (size_t i = 0; b.firings && i < run->n_traces; i++)
-		free(b.firings[i]);
+		spill_free(b.firings[i]);
 	free(b.facts);
 	free(b.firings);
 	for (size_t i = 0; i < b.n_groups; i++)

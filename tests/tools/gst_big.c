@@ -273,7 +273,7 @@ static void pause_device(struct big *b, struct thread *t)
 static void pass(struct big *b, struct thread *t, uint32_t first, uint32_t n, uint32_t step)
 {
 	for (uint32_t i = first; i < first + n; i++) {
-		if (b->gaps && i % (b->launches / b->gaps + 1) == 7)
+		if (b->gaps && i % (b->launches / b->gaps + 1) == b->launches / b->gaps / 2)
 			pause_device(b, t);
 		if (i % 8 == 0)
 			block(b, t, i / 8 % 512, i / 8 < b->launches / 16);
