@@ -3,7 +3,7 @@
 "use strict";
 
 (function () {
-	const make = gpushim.make;
+	const make = gpushim.make, FEW = 5;
 
 	const number = (text, more) => make("td", { class: "number" + (more || "") }, text);
 
@@ -73,9 +73,12 @@
 
 		if (!rows.length)
 			return make("p", { class: "dim" }, "The device was never idle.");
+		const made = rows.map(r => row(r, t, lost)), small = made.filter((_, i) => i >= FEW && rows[i].ns < t.span_ns / 1000);
+
+		small.forEach(tr => { tr.hidden = small.length > 1; });
 		return make("div", { class: "scroll" }, make("table", { class: "causes" },
 			make("thead", null, make("tr", null, HEADS.map(h => make("th", { class: h[2], title: h[1] || null }, h[0])))),
-			make("tbody", null, rows.map(r => row(r, t, lost)))));
+			make("tbody", null, made)), small.length > 1 ? gpushim.more("and " + small.length + " more, each less than a thousandth", () => small.forEach(tr => { tr.hidden = false; })) : null);
 	}
 
 	/* Buttons, where there are several devices. */
@@ -140,6 +143,7 @@
 
 				if (!row)
 					return;
+				row.hidden = false;
 				row.scrollIntoView({ block: "center" });
 				row.classList.add("flash");
 				setTimeout(() => row.classList.remove("flash"), 1200);
