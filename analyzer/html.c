@@ -109,6 +109,8 @@ static enum err_kind object(struct html *h, struct error *e)
 	json_key(&h->json, "strings");
 	if (!html_strings_write(&h->strings, &h->json))
 		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+	json_key(&h->json, "short");
+	html_shorts_write(&h->strings, &h->json);
 	json_map_end(&h->json);
 	return ERR_NONE;
 }

@@ -7,6 +7,7 @@
 #include "alloc.h"
 #include "fnv.h"
 #include "text.h"
+#include "text_symbol.h"
 
 #define FIRST_SLOTS 1024
 
@@ -68,17 +69,45 @@ static uint32_t add(struct html_strings *s, const char *clean)
 	return s->slots[slot] - 1;
 }
 
+/* The short form of the newest, where it says more than the name's beginning does. */
+static void add_short(struct html_strings *s, const char *text)
+{
+	char brief[4 * HTML_SHORT + 4], cut[4 * HTML_SHORT + 4];
+	size_t bytes;
+
+	if (strlen(text) <= HTML_SHORT)
+		return;
+	text_symbol(brief, sizeof(brief), text, HTML_SHORT);
+	if (strcmp(brief, text_clean(cut, sizeof(cut), text, HTML_SHORT)) == 0)
+		return;
+	bytes = strlen(brief) + 1;
+	if (!text_room(s, bytes) || !array_room(s->shorts, s->n_shorts, s->cap_shorts)) {
+		s->failed = true;
+		return;
+	}
+	memcpy(s->text + s->used, brief, bytes);
+	s->shorts[s->n_shorts++] = (struct html_short){ (uint32_t)s->n - 1, s->used };
+	s->used += bytes;
+}
+
 uint32_t html_string(struct html_strings *s, const char *text)
 {
 	char clean[4 * HTML_STRING + 4];
+	uint32_t number;
+	size_t before;
 
 	if (!s->n)
 		add(s, "");
 	if (s->failed || !text || !*text)
 		return 0;
 	text_clean(clean, sizeof(clean), text, HTML_STRING);
-	if (s->used + strlen(clean) < HTML_STRINGS_BYTES)
-		return add(s, clean);
+	if (s->used + strlen(clean) < HTML_STRINGS_BYTES) {
+		before = s->n;
+		number = add(s, clean);
+		if (s->n > before)
+			add_short(s, text);
+		return number;
+	}
 	if (s->slots[slot_of(s, clean)])
 		return s->slots[slot_of(s, clean)] - 1;
 	if (!s->left_out)
@@ -97,8 +126,21 @@ bool html_strings_write(const struct html_strings *s, struct json *j)
 	return !s->failed;
 }
 
+void html_shorts_write(const struct html_strings *s, struct json *j)
+{
+	char number[16];
+
+	json_map(j);
+	for (size_t i = 0; i < s->n_shorts; i++) {
+		snprintf(number, sizeof(number), "%u", s->shorts[i].number);
+		json_key_text(j, number, s->text + s->shorts[i].at);
+	}
+	json_map_end(j);
+}
+
 void html_strings_free(struct html_strings *s)
 {
+	free(s->shorts);
 	free(s->text);
 	free(s->at);
 	free(s->slots);

@@ -8,6 +8,9 @@ const gpushim = { panels: [] };
 /* { id, title, order, wants: data => …, make: (section, data, bus) => …, place: "head" where it is none of the column's } */
 gpushim.panel = panel => { gpushim.panels.push(panel); };
 
+/* A name by its number, where there is little room: of a long C++ name what tells most. */
+gpushim.short = n => gpushim.data.short[n] || gpushim.data.strings[n];
+
 /* ---- packed columns (html_pack.h) -------------------------------------------------------------------------------------- */
 
 (function () {

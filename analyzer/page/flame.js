@@ -71,7 +71,7 @@
 		}
 
 		says(i) {
-			return i ? this.t.text(i) : "idle: " + gpushim.duration(this.t.total[0]);
+			return i ? this.t.short(i) : "idle: " + gpushim.duration(this.t.total[0]);
 		}
 
 		/* Those above the part that is shown at full width, then what is below. */

@@ -7,6 +7,7 @@
 		constructor(flame, data) {
 			this.n = flame.n;
 			this.text = i => this.cause_of(i) < 0 ? data.strings[flame.s[i]] : data.classes[this.cause_of(i)].id;
+			this.short = i => this.cause_of(i) < 0 ? gpushim.short(flame.s[i]) : this.text(i);
 			this.from = flame.classes_from;
 			this.kind = flame.k;
 			this.string = flame.s;

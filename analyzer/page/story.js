@@ -63,6 +63,8 @@
 		return c.id === "copy" ? "a copy" : c.id === "memset" ? "a memset" : c.id === "hostfn" ? "a host function" : op.count > 1 ? "a graph" : "a kernel";
 	}
 
+	const op_short = (op, strings) => op.name ? gpushim.short(op.name) : op_name(op, strings);
+
 	function op_lines(op, gap, strings) {
 		return [op_name(op, strings), offset(op.begin_ns - gap.begin_ns) + ", " + gpushim.duration(gpushim.length(op)),
 			(op.stream === undefined ? "" : "stream " + op.stream) + (op.bytes === undefined ? "" : ", " + gpushim.bytes(op.bytes)), op.call === undefined ? "" : "by " + strings[op.call]].filter(Boolean);
@@ -151,7 +153,7 @@
 	function around(gap, strings) {
 		const rows = gap.around.map(op => ({ op, at: op.begin_ns }));
 		const before = rows.filter(r => r.at < gap.begin_ns), after = rows.filter(r => r.at >= gap.begin_ns);
-		const line = r => make("tr", null, number(offset(r.op.begin_ns - gap.begin_ns)), make("td", null, gpushim.swatch(r.op.class), make("span", { class: "code" }, op_name(r.op, strings)),
+		const line = r => make("tr", null, number(offset(r.op.begin_ns - gap.begin_ns)), make("td", null, gpushim.swatch(r.op.class), make("span", { class: "code", title: op_name(r.op, strings) }, op_short(r.op, strings)),
 			make("div", { class: "dim" }, op_lines(r.op, gap, strings).slice(2).join(", "))), number(gpushim.duration(gpushim.length(r.op))));
 
 		return make("table", { class: "small" }, make("tbody", null, before.map(line),

@@ -150,7 +150,7 @@
 		g.fillRect(x, y + height - h, width, h);
 		if (width >= LABEL && h >= 11) {
 			const more = lane.count(i) > 1 ? lane.count(i) + " × " : "";
-			const name = lane.kind === "idle" ? gpushim.class(lane.k[i]).id : lane.label(i), number = name.match(/^\D+ (\d+)$/);
+			const name = lane.kind === "idle" ? gpushim.class(lane.k[i]).id : lane.short(i), number = name.match(/^\D+ (\d+)$/);
 			const whole = fit(g, more + name, width - 8);
 			/* of "step 57" the number says more than "ste…" */
 			const text = number && whole !== more + name ? fit(g, number[1], width - 6) : whole;

@@ -102,6 +102,7 @@
 		weight(i) { return this.v ? this.busy(i) * this.v[i] / this.most : this.busy(i); }
 		count(i) { return this.c ? this.c[i] : 1; }
 		label(i) { return (this.s && this.s[i] ? this.data.strings[this.s[i]] : "") || gpushim.class(this.k[i]).title; }
+		short(i) { return this.s && this.s[i] ? gpushim.short(this.s[i]) : this.label(i); }
 		args(i) { return this.a && this.a[i] ? this.data.strings[this.a[i]] : ""; }
 
 		/* The first item that ends after t; it is not before from. */
