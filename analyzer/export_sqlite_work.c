@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "export_sqlite_parts.h"
+#include "ns.h"
 
 /* ---- operations ------------------------------------------------------------------------------------------------------------ */
 
@@ -48,8 +49,8 @@ static void operation(struct tables *t, size_t device, size_t number)
 	row_name(r, op_kernel(op));
 	row_int(r, op->begin_ns);
 	row_int(r, op->end_ns);
-	row_int_or_null(r, !op->exact, op->stretch_begin_ns);
-	row_int_or_null(r, !op->exact, op->stretch_end_ns);
+	row_int_or_null(r, !op->exact, max64(0, op->begin_ns - op->stretch_begin_ns));
+	row_int_or_null(r, !op->exact, max64(0, op->stretch_end_ns - op->end_ns));
 	if (moves)
 		row_bytes(r, op_bytes(op));
 	else

@@ -231,6 +231,20 @@ def test_launches_have_their_work(recorded):
     assert all(r["name"] == r["launched"] and r["blocks"] >= 1 and r["threads"] >= 1 and r["called_ns"] <= r["begin_ns"] <= r["end_ns"] for r in rows)
 
 
+def test_operations_are_those_of_the_timeline(recorded):
+    """Every piece of work: where the Chrome export draws it, how sure that is, how large it is."""
+    done = subprocess.run([recorded.gpushim, "export", recorded.folder, "--all", "--chrome", "-"], capture_output=True, check=True)
+    drawn = [e for e in json.loads(done.stdout)["traceEvents"] if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+    zero = min(e["ts"] for e in drawn)
+    chrome = sorted((round(1000 * (e["ts"] - zero)), round(1000 * e["dur"]), e["args"].get("bytes"), round(1000 * e["args"].get("earlier_us", 0)),
+                     round(1000 * e["args"].get("later_us", 0)), e["name"] if e["cat"] == "kernel" else None) for e in drawn)
+    rows = recorded.rows("SELECT w.*, o.earlier_ns, o.later_ns FROM work w JOIN operations o USING (operation) WHERE w.kind != 'host-function'")
+    first = min(r["begin_ns"] for r in rows)
+    ours = sorted((r["begin_ns"] - first, r["length_ns"], r["bytes"], r["earlier_ns"] or 0, r["later_ns"] or 0, r["name"]) for r in rows)
+    assert len(ours) == len(chrome) > 300
+    assert [o for o, c in zip(ours, chrome) if o != c] == []
+
+
 # ---- the file ----------------------------------------------------------------------------------------------------------------
 
 
