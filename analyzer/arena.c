@@ -4,10 +4,12 @@
 #include "spill.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CHUNK_BYTES ((size_t)64 << 10) /* the first; each is twice the one before, up to … */
 #define CHUNK_MOST ((size_t)64 << 20)
+#define CHUNK_LARGE ((size_t)8 << 20) /* from here on it may lie in a file */
 #define ALIGN 16u
 
 struct arena_chunk {
@@ -27,7 +29,7 @@ void *arena_alloc(struct arena *a, size_t bytes)
 		size_t size = !a->chunk ? CHUNK_BYTES : a->size < CHUNK_MOST / 2 ? 2 * a->size : CHUNK_MOST;
 
 		size = bytes > size ? bytes : size;
-		chunk = spill_new(sizeof(*chunk) + size, 1);
+		chunk = size < CHUNK_LARGE ? malloc(sizeof(*chunk) + size) : spill_new(sizeof(*chunk) + size, 1);
 		if (!chunk)
 			return NULL;
 		chunk->previous = a->chunk;

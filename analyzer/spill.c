@@ -16,7 +16,7 @@
 
 #define LARGE ((size_t)16 << 20) /* bytes; smaller ones are malloc's, but where no memory may be taken at all */
 #define LARGE_OF_NONE 64
-#define ARRAYS 256               /* large ones at a time: more are not spilt */
+#define ARRAYS 256 /* large ones at a time: more are not spilt */
 
 struct array {
 	void *at;
