@@ -29,7 +29,7 @@ static const struct option_row rows[] = {
 #include "cmd_export.def"
 #undef FORMAT
 	{ "all", 'a', OPT_FLAG, offsetof(struct export_opts, all), NULL,
-	  "every event of a long run, not only those around the longest gaps", 0, 0 },
+	  "every event of a long run, not only those around the longest gaps and in the worst steps", 0, 0 },
 	{ "symbols", 'S', OPT_TEXT, offsetof(struct export_opts, symbols.folder), "DIR",
 	  "look for debug files there before /usr/lib/debug: DIR/.build-id/ab/cdef.debug", 0, 0 },
 	{ "debuginfod", 'd', OPT_FLAG, offsetof(struct export_opts, symbols.debuginfod), NULL,

@@ -8,46 +8,13 @@
 #include "alloc.h"
 #include "text.h"
 
-#define FEW_EVENTS 200000
-#define TOP_GAPS 50
-#define AROUND_NS 2000000 /* what is shown on either side of a top gap */
-
-/* ---- what to write ---- */
-
-static bool choose(struct walk *w)
-{
-	uint64_t events = 0;
-	size_t n = TOP_GAPS;
-	size_t *longest;
-
-	for (size_t i = 0; i < w->s->run->n_traces; i++)
-		events += w->s->run->traces[i]->n_calls + w->s->run->traces[i]->n_nccl + w->s->run->traces[i]->n_ranges;
-	for (size_t i = 0; i < w->s->n_devices; i++)
-		events += 3 * w->s->devices[i].timeline->n_ops +
-			  w->s->devices[i].attribution.n_gaps; /* work and its flow */
-	if (events < FEW_EVENTS)
-		w->all = true;
-	if (w->all)
-		return true;
-	longest = summary_longest(w->s, &n);
-	for (size_t i = 0; longest && i < n; i++) {
-		const struct gap *g = summary_gap(w->s, longest[i], NULL)->gap;
-
-		if (!intervals_add(&w->around, g->begin_ns - AROUND_NS, g->end_ns + AROUND_NS))
-			n = 0;
-	}
-	free(longest);
-	intervals_merge(&w->around);
-	return longest && (n || !w->s->n_gaps);
-}
-
 static void earlier(int64_t *zero, int64_t ns)
 {
 	*zero = ns < *zero ? ns : *zero;
 }
 
 /* Of the first process that has work on it: those of one device are on one host. */
-static uint32_t clock_of_device(const struct walk *w, size_t device)
+uint32_t walk_device_clock(const struct walk *w, size_t device)
 {
 	const struct ranks *r = &w->s->ranks;
 
@@ -78,7 +45,7 @@ static int64_t first_on(const struct walk *w, uint32_t clock)
 	for (size_t i = 0; i < w->s->n_devices; i++) {
 		const struct device_timeline *d = w->s->devices[i].timeline;
 
-		if (clock_of_device(w, i) != clock)
+		if (walk_device_clock(w, i) != clock)
 			continue;
 		earlier(&zero, d->begin_ns);
 		for (size_t k = 0; k < d->n_ops; k++) {
@@ -211,7 +178,7 @@ static void each_process(struct walk *w, void (*write)(struct walk *w, size_t pr
 static void each_device(struct walk *w, void (*write)(struct walk *w, size_t device))
 {
 	for (size_t i = 0; i < w->s->n_devices; i++) {
-		w->clock = clock_of_device(w, i);
+		w->clock = walk_device_clock(w, i);
 		write(w, i);
 	}
 }
@@ -222,7 +189,7 @@ enum err_kind export_walk(const struct sink *sink, void *to, const struct summar
 {
 	struct walk w = { .sink = sink, .to = to, .s = s, .all = all, .tracks.next_tid = TID_LANES };
 
-	if (!choose(&w) || !set_ids(&w))
+	if (!walk_choose(&w) || !set_ids(&w))
 		w.failed = true;
 	if (!w.failed) {
 		set_zero(&w);

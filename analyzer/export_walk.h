@@ -42,7 +42,7 @@ struct walk {
 };
 
 /* The whole timeline into the sink. all: every event, however many; else all if they are few, and of many the idle time and what is around
- * the longest gaps. *left_out: events that were not written. */
+ * the longest gaps and the worst steps. *left_out: events that were not written. */
 enum err_kind export_walk(const struct sink *sink, void *to, const struct summary *s, bool all, uint64_t *left_out,
 			  struct error *e);
 
@@ -64,11 +64,16 @@ void name_track(struct walk *w, uint32_t pid, uint32_t tid, const char *name, in
 uint32_t place(struct walk *w, const void *owner, uint64_t id, uint32_t pid, uint32_t tid, const char *name, bool nest,
 	       int64_t *begin, int64_t *end);
 
-/* Is what happened then to be written? */
-bool wanted(const struct walk *w, int64_t begin, int64_t end);
-
 /* The number of a trace in the run. */
 size_t walk_process(struct walk *w, const struct trace *t);
+
+/* Of the first process that has work on it: those of one device are on one host. */
+uint32_t walk_device_clock(const struct walk *w, size_t device);
+
+/* export_walk_choose.c: what is to be written: sets w->all or w->around. False: no memory. */
+bool walk_choose(struct walk *w);
+/* Is what happened then? */
+bool wanted(const struct walk *w, int64_t begin_ns, int64_t end_ns);
 
 /* export_walk_calls.c: a process's driver calls. */
 void driver_calls(struct walk *w, size_t process);

@@ -84,23 +84,6 @@ uint32_t place(struct walk *w, const void *owner, uint64_t id, uint32_t pid, uin
 	return lane->tid;
 }
 
-bool wanted(const struct walk *w, int64_t begin, int64_t end)
-{
-	size_t low = 0, high = w->around.n;
-
-	if (w->all)
-		return true;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->around.at[middle].end_ns < begin)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < w->around.n && w->around.at[low].begin_ns <= end;
-}
-
 size_t walk_process(struct walk *w, const struct trace *t)
 {
 	const struct run *run = w->s->run;

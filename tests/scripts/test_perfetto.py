@@ -4,7 +4,10 @@ the same tracks, in a fifth of its bytes."""
 
 import gzip
 import json
+import resource
+import signal
 import subprocess
+from bisect import bisect
 from collections import Counter
 from pathlib import Path
 
@@ -146,3 +149,107 @@ def test_bytes_of_a_launch(forms):
     print(f"{ours:.1f} and {theirs:.1f} bytes; whole files {(folder / 't.pftrace').stat().st_size} and {(folder / 't.json').stat().st_size}")
     assert len(lines) == 2 * len(ends) >= 2000
     assert ours <= BYTES and theirs <= BYTES_JSON
+
+
+def test_counters_and_ranks_are_among_what_is_compared(gpushim, write, tmp_path):
+    decoded, chrome = exported(gpushim, [write("memory-framework")], tmp_path)
+    _, _, counters = same(decoded, Chrome(chrome))
+    assert counters > 5 and {c.track.name for c in decoded.counters} == {"memory: allocated", "memory: reserved and free"}
+    decoded, chrome = exported(gpushim, [write("ranks-straggler")], tmp_path)
+    same(decoded, Chrome(chrome))
+    tracks = decoded.tracks.values()
+    assert len({t.process.pid for t in tracks if t.HasField("process")}) == len([t for t in tracks if t.name.startswith("device ")]) == 3
+    ends = {}
+    for s in decoded.slices:
+        if s.category == "kernel" and s.name.startswith("ncclDevKernel"):
+            ends.setdefault(decoded.parent_name(s.track), []).append(s.end_ns)
+    apart = [max(step) - min(step) for step in zip(*ends.values())]
+    assert len(apart) > 5 and max(apart) < 10000, "one clock: a collective ends at once on all ranks"
+
+
+def test_times_are_those_of_the_system(gpushim, launches, tmp_path):
+    """CLOCK_MONOTONIC's, and the calendar's beside it."""
+    decoded, chrome = exported(gpushim, [launches.out], tmp_path)
+    assert decoded.real_ns == chrome["baseTimeNanoseconds"] > 10**18
+    assert min(s.begin_ns for s in decoded.slices) >= 0
+    submitted = [json.loads(line)["submit_ns"] for line in launches.truth.read_text().splitlines() if '"op":"kernel"' in line]
+    calls = [s for s in decoded.slices if s.name == "cuLaunchKernel"]
+    assert len(calls) == len(submitted) == 5000
+    inside = [call.begin_ns <= at - decoded.base_ns <= call.end_ns for call, at in zip(calls, submitted)]
+    assert inside.count(True) == 5000
+
+
+def test_standard_output_and_gzip(gpushim, write, tmp_path):
+    folder = write("cause-allocator")
+    plain = subprocess.run([gpushim, "export", folder, "--perfetto", "-"], stdout=subprocess.PIPE, check=True).stdout
+    subprocess.run([gpushim, "export", folder, "--perfetto", tmp_path / "t.pftrace.gz"], check=True)
+    assert gzip.decompress((tmp_path / "t.pftrace.gz").read_bytes()) == plain and Decoded(plain).slices
+
+
+@pytest.mark.parametrize("name", ["t.pftrace", "t.pftrace.gz"])
+def test_no_room_is_an_error_and_leaves_nothing(gpushim, write, tmp_path, name):
+    def little_room():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
+
+    done = subprocess.run([gpushim, "export", write("cause-allocator"), "--perfetto", tmp_path / name], capture_output=True, text=True,
+                          preexec_fn=little_room)
+    assert done.returncode == 4 and "cannot write: File too large" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_full_disk_and_closed_pipe(gpushim, launches):
+    done = subprocess.run([gpushim, "export", launches.out, "--perfetto", "/dev/full"], capture_output=True, text=True)
+    assert done.returncode == 4 and "/dev/full: cannot write" in done.stderr
+    shell = f"{gpushim} export {launches.out} --perfetto - | head -c 100 >/dev/null; exit ${{PIPESTATUS[0]}}"
+    assert subprocess.run(["bash", "-c", shell]).returncode in (4, 141)
+
+
+def at_host(path, host, pid, later_ns):
+    """The recording, as if it were another host's, which booted so much later."""
+    data = bytearray(path.read_bytes())
+    head = data[:4096]
+    head[80:84], head[144:160] = b"job\0", host.encode().ljust(16, b"\0")
+    head[36:40] = pid.to_bytes(4, "little")
+    head[64:72] = (int.from_bytes(head[64:72], "little") + later_ns).to_bytes(8, "little")
+    data[data.index(b"Made up") - 24] = pid  # the device's uuid
+    head[12:16] = bytes(4)
+    check = 0x811c9dc5
+    for byte in head:
+        check = (check ^ byte) * 0x01000193 % 2**32
+    head[12:16] = check.to_bytes(4, "little")
+    data[:4096] = head
+    path.write_bytes(data)
+
+
+def test_of_a_long_run_it_is_what_is_near_the_longest_gaps(build, gpushim, tmp_path):
+    """Near in time, on whichever host: one's clock is 0.5 s behind. Both forms leave out the same."""
+    for name, arguments in (("a", (20, 1400, 5)), ("b", (70, 400, 2))):
+        subprocess.run([build / "tools/gst_big", tmp_path / f"{name}.gst", *map(str, arguments)], check=True)
+        at_host(tmp_path / f"{name}.gst", name, ord(name), 500_000_000 * (name == "b"))
+    run = [tmp_path / "a.gst", tmp_path / "b.gst"]
+    subprocess.run([gpushim, "export", *run, "--perfetto", tmp_path / "whole", "--all"], check=True)
+    whole = Decoded((tmp_path / "whole").read_bytes())
+    some, chrome = exported(gpushim, run, tmp_path)
+    same(some, Chrome(chrome))
+    gaps = {}
+    for s in whole.slices:
+        if s.category == "idle":
+            begin, end = gaps.get(s.args["gap"], (s.begin_ns, s.end_ns))
+            gaps[s.args["gap"]] = min(begin, s.begin_ns), max(end, s.end_ns)
+    longest = sorted(gaps.values(), key=lambda gap: gap[0] - gap[1])[:50]
+
+    def key(s):
+        return whole.parent_name(s.track), s.track.name, s.name, s.begin_ns, s.end_ns
+
+    kept = {key(s) for s in some.slices}
+    work = [s for s in whole.slices if s.category in DEVICE]
+    near = [s for s in work if any(s.begin_ns <= end + 1_999_000 and s.end_ns >= begin - 1_999_000 for begin, end in longest)]
+    assert len({s.track.parent_uuid for s in near}) == 2 and not [s for s in near if key(s) not in kept]
+    left_out = sorted(s.begin_ns for s in work if key(s) not in kept)
+    assert len(left_out) > len(work) / 3
+    steps = [s for s in whole.slices if s.name.startswith("ProfilerStep#")]
+    whole_steps = [s for s in steps if bisect(left_out, s.end_ns) == bisect(left_out, s.begin_ns)]
+    assert len(steps) == 90 and 2 <= len(whole_steps) < 30, "the worst ones, and a usual one"
+    of_b = [s for s in steps if whole.parent_name(s.track).endswith(" on b)")]
+    assert len(of_b) == 70 and max(of_b, key=lambda s: s.end_ns - s.begin_ns) in whole_steps
