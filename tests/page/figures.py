@@ -5,6 +5,7 @@ SQLite whole; from the text report as it is written there, rounded: {…: "1.2 u
 import base64
 import json
 import re
+import sqlite3
 import zlib
 from collections import defaultdict
 from decimal import Decimal
@@ -253,4 +254,31 @@ def of_metrics(text, report):
             made["memory", int(label["device"]), OF_MEMORY[name]] = int(Decimal(value))
         elif name == "gpushim_records_dropped_total":
             made["records_dropped",] = int(Decimal(value))
+    return made
+
+
+# ---- export --sqlite: SQLITE.md --------------------------------------------------------------------------------------------------------
+
+def of_sqlite(path, report):
+    numbers, made = {device["device"]: k for k, device in enumerate(report["devices"])}, {}
+    with sqlite3.connect(path) as base:
+        base.row_factory = sqlite3.Row
+        for row in base.execute("SELECT * FROM devices"):
+            where = "device", numbers[row["device"]]
+            made |= {(*where, part): row[part] for part in (*PARTS, "unresolved_ns", "startup_ns", "shutdown_ns", "operations")}
+            for group in ("copy", "comm"):
+                made |= {(*where, group, one): row[one.replace("-", "_") + "_ns"] for one in report["devices"][0][group]}
+        for device, cause, ns in base.execute("SELECT device, cause, idle_ns FROM device_causes"):
+            made["device", numbers[device], "causes", cause] = ns
+        for gap, begin, end in base.execute("SELECT gap, begin_ns, end_ns FROM gaps"):
+            made["gap", gap, "begin_ns"], made["gap", gap, "end_ns"] = begin, end
+        for gap, cause, ns in base.execute("SELECT gap, cause, sum(end_ns - begin_ns) FROM gap_causes GROUP BY 1, 2"):
+            made |= {("gap", gap, "causes", cause): ns} if ns else {}
+        for device, step, *values in base.execute("SELECT device, step, begin_ns, end_ns, idle_ns FROM steps"):
+            made |= {("step", device, step, name): value for name, value in zip(("begin_ns", "end_ns", "idle_ns"), values)}
+        for device, step, cause, ns in base.execute("SELECT * FROM step_causes"):
+            made |= {("step", device, step, "causes", cause): ns} if ns else {}
+        for device, *peaks in base.execute("SELECT device, peak_allocated_bytes, peak_reserved_bytes FROM memory"):
+            made |= {("memory", device, name): value for name, value in zip(PEAKS, peaks)}
+        made["records_dropped",] = base.execute("SELECT count FROM losses WHERE kind = 'records_dropped'").fetchone()[0]
     return made

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whatever shows a figure shows the same: the text report, JSON, the Chrome export, SQLite, and the page, as data and as a reader sees it."""
+"""Whatever shows a figure shows the same: the text report, JSON, the Chrome export, metrics, SQLite, and the page's data (what a reader sees of that:
+test_page.py)."""
 
 import subprocess
 
@@ -152,3 +153,9 @@ def test_metrics(runs, name):
     found = figures.of_metrics(run.run("export", run.path, "--metrics", "-"), run.report)
     same(found, run.figures, [key for key in run.figures if key[0] in ("memory", "records_dropped") or
                               key[0] == "device" and key[2] not in ("idle_ns", "copy_exposed_ns", "comm_exposed_ns")])
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_sqlite(runs, name):
+    run = runs(name)
+    assert figures.of_sqlite(run.export("sqlite", "run.sqlite", "--all"), run.report) == run.figures
