@@ -42,8 +42,13 @@ def start(folder: Path):
     driver = webdriver.Chrome(options=options, service=service)
     driver.set_script_timeout(SECONDS)
     driver.set_page_load_timeout(SECONDS)
-    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+    watch(driver)
     return driver
+
+
+def watch(driver):
+    """The pages of the tab that it is at."""
+    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
 
 
 class Page:
