@@ -172,7 +172,7 @@ def search(page, text):
 def test_search_finds_a_kernel(open_page, kind, text, name):
     page = open_page(kind)
     whole = page.js("return gpushim.timeline.view()")
-    assert re.fullmatch(r"1 of [0-9,]+ hits", search(page, text))
+    assert re.fullmatch(r"1 of [0-9,]+ hits\b.*", search(page, text))
     view = page.js("return gpushim.timeline.view()")
     assert view["end"] - view["begin"] < (whole["end"] - whole["begin"]) / 10, "it goes there"
     page.until("return !document.getElementById('story').hidden")
@@ -195,7 +195,7 @@ def test_hostile_names_stay_text(open_page, made):
         clean = "".join(c if c.isprintable() and c not in "\u202e\u2066" else "?" for c in raw.decode(errors="replace")).replace("\ufffd", "?")
         (known,) = [one for one in strings if one.replace("\ufffd", "?") == clean or one == clean][:1] or [None]
         assert known is not None, f"{clean!r} is not among {strings}"
-        assert re.fullmatch(r"1 of [0-9,]+ hits", search(page, known)), known
+        assert re.fullmatch(r"1 of [0-9,]+ hits\b.*", search(page, known)), known
         page.until("return !document.getElementById('story').hidden")
         assert known in page.text("#story")
     page.shot("hostile-search")
