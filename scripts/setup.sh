@@ -162,7 +162,9 @@ cross_build() {
 }
 
 build_libraries() {
-	need gcc has "${CC:-cc}"
+	local compiler
+	read -r compiler _ <<<"${CC:-cc}" # which may be behind a wrapper: "ccache gcc"
+	need gcc has "$compiler"
 	need g++ has "${CXX:-g++}" # the stand-ins for PyTorch, tests/torch
 	need binutils has ld
 	need python3 has python3
