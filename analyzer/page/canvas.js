@@ -56,7 +56,7 @@ gpushim.canvas = function (canvas, height, draw) {
 		tip.hidden = !lines;
 		if (!lines)
 			return;
-		tip.replaceChildren(...lines.map((line, i) => gpushim.make("div", { class: i ? "" : "first" }, line)));
+		tip.replaceChildren(...lines.map((line, i) => gpushim.make("div", { class: i ? "" : "tip-first" }, line)));
 		const box = tip.getBoundingClientRect();
 		const x = event.clientX + 14 + box.width > innerWidth ? event.clientX - 14 - box.width : event.clientX + 14;
 		const y = event.clientY + 16 + box.height > innerHeight ? event.clientY - 12 - box.height : event.clientY + 16;
