@@ -30,8 +30,8 @@ struct tree {
 	struct html *h;
 	struct node *at;
 	size_t n, cap;
-	uint32_t *first; /* of a hash, 0 none: the root is nobody's child */
-	size_t left_out; /* stacks */
+	uint32_t *first;         /* of a hash, 0 none: the root is nobody's child */
+	size_t stacks, left_out; /* there are, but for time without one; of these not in the tree */
 };
 
 #define HASHES 65536
@@ -120,6 +120,7 @@ static bool add(struct tree *t, const struct idle_stack *l)
 	if (!at)
 		return false;
 	t->at[at].ns = sum64(t->at[at].ns, l->ns);
+	t->stacks += l->process != 0;
 	return true;
 }
 
@@ -141,6 +142,7 @@ static enum err_kind write_tree(const struct tree *t, struct json *j, struct err
 	json_key_map(j, "flame");
 	json_key_int(j, "n", (int64_t)t->n);
 	json_key_int(j, "classes_from", NODE_CLASS);
+	json_key_int(j, "stacks", (int64_t)t->stacks);
 	json_key_int(j, "left_out", (int64_t)t->left_out);
 	for (int which = 0; !kind && which < 4; which++) {
 		struct pack p;

@@ -239,7 +239,7 @@
 
 	gpushim.panel({
 		id: "flame", title: "Idle time by stack", order: 50,
-		wants: data => data.flame && data.flame.n > 1,
+		wants: data => data.flame && data.flame.stacks > 0,
 		async make(section, data, bus) {
 			const flame = await gpushim.columns(data.flame), tree = new gpushim.flame_tree(flame, data);
 

@@ -43,6 +43,7 @@ def test_tree(build, gpushim, root, tmp_path, name):
     assert found == folded(gpushim, run)
     assert sum(found.values()) == sum(device["idle_ns"] for device in data["report"]["devices"]) > 0
     assert data["flame"]["left_out"] == 0
+    assert (data["flame"]["stacks"] > 0) == any("[no stack]" not in way for way in found)
 
 
 def test_more_stacks_than_are_shown(build, gpushim, root, tmp_path):
