@@ -142,7 +142,7 @@ MANUAL      := $(wildcard analyzer/man/*.txt)
 MANUAL_O    := $(call obj,analyzer/cmd_manual_pages.c)
 SHARE       := $(addprefix $(BUILD)/man/gpushim,.1 $(patsubst %,-%.1,$(filter-out gpushim completion,$(basename $(notdir $(MANUAL)))))) \
 	$(BUILD)/completion/gpushim $(BUILD)/completion/_gpushim
-RUN_BUILT   := $(if $(CROSS),qemu-$(ARCH) -L $(BUILD)/sysroot/usr/$(ARCH)-linux-gnu)
+RUN_BUILT   := $(if $(CROSS),qemu-$(ARCH) -L $(BUILD)/sysroot)
 
 $(MANUAL_O): $(MANUAL)
 $(MANUAL_O): ALL_CFLAGS += -DMANUAL_DIR='"$(abspath analyzer/man)"'
