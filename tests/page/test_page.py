@@ -118,6 +118,7 @@ ROWS = "return [...document.querySelectorAll(arguments[0])].map(row => [...row.c
 
 def check_causes(page, devices):
     """The table, of these devices together."""
+    page.js("document.querySelectorAll('#causes .more').forEach(button => button.click())")  # what is folded
     span, idle = (sum(device[part] for device in devices) for part in ("span_ns", "idle_ns"))
     shown = {row[0].split("\n")[0]: row for row in page.js(ROWS, "#causes table.causes tbody tr")}
     causes = {one: sum(device["causes"][one] for device in devices) for one in devices[0]["causes"]}
