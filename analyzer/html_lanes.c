@@ -63,11 +63,22 @@ static bool slice_on_page(const struct lanes *x, uint32_t clock, int64_t begin_n
 	return drawn || !own;
 }
 
+static void count(struct lanes *x, struct lane_row *row, const struct lane_slice *s)
+{
+	struct lane_window *window = lane_windows_at(&x->windows, &row->window, s->begin_ns);
+
+	lane_levels_add(&row->levels, s->begin_ns, s->length_ns);
+	if (window)
+		window->slices++;
+}
+
 static void keep(struct lanes *x, struct lane_row *row, const struct lane_slice *s)
 {
+	const struct lane_window *window = lane_windows_at(&x->windows, &row->window, s->begin_ns);
+
 	if (row->names.n)
 		lane_names_add(&row->names, x->tracks[row->track].key(s->of), s);
-	if (!lane_merge_add(&row->merge, s))
+	if (!lane_merge_add(&row->merge, s, window && window->whole))
 		x->failed = true;
 }
 
@@ -103,7 +114,7 @@ void lanes_put(struct lanes *x, size_t track, int64_t begin_ns, int64_t end_ns, 
 	if (x->failed || !slice_on_page(x, x->tracks[track].clock, begin_ns, end_ns, &s))
 		return; /* it was cut to nothing: there are too many at once */
 	if (!x->keep)
-		lane_levels_add(&x->rows[lane->tid].levels, s.begin_ns, s.length_ns);
+		count(x, &x->rows[lane->tid], &s);
 	else
 		keep(x, &x->rows[lane->tid], &s);
 }
@@ -113,6 +124,8 @@ void lanes_put(struct lanes *x, size_t track, int64_t begin_ns, int64_t end_ns, 
 static void put_all(struct lanes *x)
 {
 	tracks_free(&x->places);
+	for (size_t i = 0; i < x->n_rows; i++)
+		x->rows[i].window = 0;
 	for (size_t i = 0; i < x->h->s->n_devices; i++)
 		lanes_device(x, i);
 	for (size_t i = 0; i < x->h->s->run->n_traces; i++)
@@ -132,32 +145,43 @@ static unsigned level_of(const struct lane_row *row, unsigned level, uint64_t sh
 	return row->levels.n <= share ? 0 : level;
 }
 
-/* The least level at which all fit; returns how many items there are then. */
+/* Items of those rows at that level; share: see level_of. */
+static uint64_t items_at(const struct lanes *x, bool idle, unsigned level, uint64_t share)
+{
+	uint64_t items = 0;
+
+	for (size_t i = 0; i < x->n_rows; i++) {
+		if (of_idle(x, &x->rows[i]) == idle)
+			items += lane_levels_items(&x->rows[i].levels, level_of(&x->rows[i], level, share));
+	}
+	return items;
+}
+
+/* The least level at which all fit, and one less for the first rows, as long as there is room. Returns how many items there are then. */
 static uint64_t choose_levels(struct lanes *x, bool idle, uint64_t budget)
 {
-	uint64_t share, items = 0;
+	uint64_t share, items;
 	size_t rows = 0;
 	unsigned level = 0;
 
 	for (size_t i = 0; i < x->n_rows; i++)
 		rows += of_idle(x, &x->rows[i]) == idle;
 	share = rows ? budget / rows : 0;
-	for (;; level++) {
-		items = 0;
-		for (size_t i = 0; i < x->n_rows; i++) {
-			const struct lane_row *row = &x->rows[i];
-
-			if (of_idle(x, row) == idle)
-				items += lane_levels_items(&row->levels, level_of(row, level, share));
-		}
-		if (items <= budget || level == LANE_LEVELS - 1)
-			break;
-	}
+	while ((items = items_at(x, idle, level, share)) > budget && level < LANE_LEVELS - 1)
+		level++;
 	for (size_t i = 0; i < x->n_rows; i++) {
 		struct lane_row *row = &x->rows[i];
+		unsigned own = level_of(row, level, share);
+		uint64_t more =
+			own ? lane_levels_items(&row->levels, own - 1) - lane_levels_items(&row->levels, own) : 0;
 
-		if (of_idle(x, row) == idle && !lane_merge_begin(&row->merge, level_of(row, level, share)))
-			x->failed = true;
+		if (of_idle(x, row) != idle)
+			continue;
+		if (own && items + more <= budget) {
+			own--;
+			items += more;
+		}
+		x->failed = x->failed || !lane_merge_begin(&row->merge, own);
 	}
 	return items;
 }
@@ -184,7 +208,9 @@ enum err_kind html_lanes(struct html *h, struct error *e)
 	enum err_kind kind = ERR_NONE;
 	uint64_t left;
 
+	x.failed = !lane_windows_build(&x.windows, h);
 	put_all(&x);
+	x.failed = x.failed || !lane_windows_choose(&x.windows, LANE_WHOLE_ITEMS);
 	if (!x.failed) {
 		left = LANE_ITEMS - choose_levels(&x, true, LANE_IDLE_ITEMS);
 		choose_levels(&x, false,
@@ -202,6 +228,7 @@ enum err_kind html_lanes(struct html *h, struct error *e)
 		lane_merge_free(&x.rows[i].merge);
 		lane_names_free(&x.rows[i].names);
 	}
+	lane_windows_free(&x.windows);
 	tracks_free(&x.places);
 	free(x.tracks);
 	free(x.rows);

@@ -8,11 +8,13 @@
 #include "html.h"
 #include "html_lanes_merge.h"
 #include "html_lanes_names.h"
+#include "html_lanes_windows.h"
 
 #define LANE_ITEMS 1600000      /* of all rows: so many are some 12 MB */
 #define LANE_IDLE_ITEMS 1300000 /* of idle time, which comes first: a million gaps, most of one cause, are there one by one */
 #define LANE_BUSY_ITEMS 1000000 /* of all other rows; LANE_LEAST_ITEMS where idle time has many */
 #define LANE_LEAST_ITEMS 300000
+#define LANE_WHOLE_ITEMS 150000 /* besides: around the gaps that are told */
 #define LANE_ROWS 600           /* what comes then is counted, and not drawn */
 #define LANE_TRACK_ROWS 12      /* … likewise, of one track */
 
@@ -47,6 +49,7 @@ struct lane_row {
 	struct lane_levels levels;
 	struct lane_merge merge;
 	struct lane_names names; /* where it is merged */
+	size_t window;           /* the last one met */
 };
 
 struct lanes {
@@ -54,6 +57,7 @@ struct lanes {
 	struct tracks places; /* like tracks */
 	struct lane_track *tracks; size_t n_tracks, cap_tracks;
 	struct lane_row *rows; size_t n_rows, cap_rows;
+	struct lane_windows windows;
 	bool keep, failed;
 	uint64_t left_out; /* slices: there was no row for them */
 };

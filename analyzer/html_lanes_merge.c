@@ -101,9 +101,9 @@ static bool joins(const struct lane_merge *m, const struct lane_slice *s)
 	return m->open && s->begin_ns >> m->level == m->items[m->n - 1].begin_ns >> m->level;
 }
 
-bool lane_merge_add(struct lane_merge *m, const struct lane_slice *s)
+bool lane_merge_add(struct lane_merge *m, const struct lane_slice *s, bool alone)
 {
-	bool is_short = m->level && bits(s->length_ns) <= m->level;
+	bool is_short = m->level && !alone && bits(s->length_ns) <= m->level;
 
 	if (is_short && joins(m, s)) {
 		struct lane_item *item = &m->items[m->n - 1];

@@ -58,6 +58,6 @@ struct lane_merge {
 
 /* False: no memory. Level LANE_LEVELS - 1 at most. */
 bool lane_merge_begin(struct lane_merge *m, unsigned level);
-bool lane_merge_add(struct lane_merge *m, const struct lane_slice *s);
+bool lane_merge_add(struct lane_merge *m, const struct lane_slice *s, bool alone); /* alone: it is an item of its own, whatever the level */
 void lane_merge_end(struct lane_merge *m); /* the items are complete */
 void lane_merge_free(struct lane_merge *m);

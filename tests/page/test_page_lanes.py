@@ -99,6 +99,18 @@ def test_a_million_gaps_are_there_one_by_one(made):
     assert sum(lanes.sums([stream]).values()) == device["span_ns"] - device["idle_ns"], "what was merged is no longer and no shorter"
 
 
+def test_around_the_gaps_that_are_told_nothing_is_merged(made):
+    lanes = Lanes(made("many").path)
+    (stream,) = lanes.of("stream")
+    items = stream["items"]
+    length = lambda gap: gap["end_ns"] - gap["begin_ns"]
+    for gap in sorted(lanes.data["gaps"], key=length)[-20:]:
+        begin, end = gap["at_ns"] - 900_000, gap["at_ns"] + length(gap) + 900_000
+        inside = [i for i in range(items["n"]) if begin <= items["b"][i] < end]
+        assert inside and all(items["c"][i] == 1 for i in inside)
+        assert any(items["l"][i] for i in inside), "and it is known when they were launched"
+
+
 def test_every_name_is_there_though_its_slices_are_merged(made):
     """How often each kernel ran, and when it ran longest."""
     lanes = Lanes(made("many").path)

@@ -43,7 +43,7 @@ static struct lane_merge merged(const struct lane_slice *slices, size_t n, unsig
 
 	assert_true(lane_merge_begin(&m, level));
 	for (size_t i = 0; i < n; i++)
-		assert_true(lane_merge_add(&m, &slices[i]));
+		assert_true(lane_merge_add(&m, &slices[i], false));
 	lane_merge_end(&m);
 	return m;
 }
@@ -118,7 +118,7 @@ static void test_a_million_stay_as_they_are(void **state)
 			.begin_ns = i * 10, .length_ns = 1 + i % 9, .number = i, .class = (uint8_t)(i % 3)
 		};
 
-		assert_true(lane_merge_add(&m, &s));
+		assert_true(lane_merge_add(&m, &s, false));
 	}
 	lane_merge_end(&m);
 	assert_int_equal(m.n, 1000000);
@@ -143,6 +143,30 @@ static void test_ends_that_reach_over(void **state)
 	assert_int_equal(m.n, 1);
 	assert_int_equal(m.items[0].length_ns, 200);
 	assert_int_equal(m.items[0].empty_ns, 0);
+	lane_merge_free(&m);
+}
+
+/* What is to stay alone does, and parts what is on either side. */
+static void test_alone(void **state)
+{
+	const struct lane_slice slices[] = { { .begin_ns = 0, .length_ns = 1, .number = 0 },
+					     { .begin_ns = 2, .length_ns = 1, .number = 1 },
+					     { .begin_ns = 4, .length_ns = 1, .number = 2 },
+					     { .begin_ns = 6, .length_ns = 1, .number = 3 },
+					     { .begin_ns = 8, .length_ns = 1, .number = 4 } };
+	struct lane_merge m;
+
+	(void)state;
+	assert_true(lane_merge_begin(&m, 10));
+	for (size_t i = 0; i < 5; i++)
+		assert_true(lane_merge_add(&m, &slices[i], i == 2));
+	lane_merge_end(&m);
+	assert_int_equal(m.n, 3);
+	assert_int_equal(m.items[0].count, 2);
+	assert_int_equal(m.items[1].count, 1);
+	assert_int_equal(m.items[1].number, 2);
+	assert_int_equal(m.items[2].begin_ns, 6);
+	assert_int_equal(m.items[2].count, 2);
 	lane_merge_free(&m);
 }
 
@@ -179,7 +203,7 @@ static void test_no_memory(void **state)
 		fail_at = n + 1;
 		done = lane_merge_begin(&m, 4);
 		for (size_t i = 0; done && i < 100; i++)
-			done = lane_merge_add(&m, &slices[i]);
+			done = lane_merge_add(&m, &slices[i], false);
 		done = done && fail_at > 0;
 		fail_at = 0;
 		lane_merge_free(&m);
@@ -193,6 +217,7 @@ int main(void)
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_a_million_stay_as_they_are),
 		cmocka_unit_test(test_ends_that_reach_over),
+		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_the_ends_of_time),
 		cmocka_unit_test(test_no_memory),
 	};
