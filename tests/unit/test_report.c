@@ -13,6 +13,7 @@
 
 #include "export.h"
 #include "report.h"
+#include "stacks_name.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/gst_text.h"
 #include "text.h"
@@ -24,8 +25,12 @@ static const char source[] =
 	"launch t=1011us..1020us stream=2 seq=1 kernel=k\n"
 	"sync-context t=1021us..2ms context=7\n"
 	"alloc t=3ms..4ms pointer=4096 bytes=100\n"
+	"code 1 file=/srv/\033[31m/t.py name=f\xff\n"
+	"stack 1 frames=python:1:41\n"
+	"taken look t=4ms..5ms stack=1\n"
 	"sample t=5ms syscall=7 fd=pipe file=pipe:\033[31m\n"
 	"launch t=9ms..9010us stream=1 seq=2 kernel=k\nsync-stream t=9020us..10ms stream=1 seq=2\n"
+	"alloc t=11ms..12ms bytes=1000 result=2\n"
 	"host 100 end=40ms\ntask 10 t=0us pid=100 name=a\033[31m flags=root\ntask 20 t=0us pid=20 name=\xffworker\n"
 	"wait 10 t=4100us..8900us waker=20 syscall=0 fd=pipe file=pipe:[\033[2J]\n"
 	"wait 20 t=4ms..8800us by=interrupt syscall=17 fd=file file=/d/\033]0;title\007\xc3( offset=4096 bytes=10\n"
@@ -56,6 +61,7 @@ static int set_up(void **state)
 	traces[0] = trace;
 	hosts[0] = host;
 	run = (struct run){ .traces = traces, .n_traces = 1, .count = 1, .hosts = hosts, .n_hosts = 1 };
+	assert_int_equal(stacks_name(&run, NULL, &err), ERR_NONE);
 	assert_int_equal(timeline_build(&timeline, &run, &err), ERR_NONE);
 	return 0;
 }
