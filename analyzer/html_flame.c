@@ -22,7 +22,9 @@ enum node_kind {             /* u8 in the page */
 struct node {
 	uint32_t parent, name; /* index of a node before it; number of a string */
 	uint32_t next;         /* of one hash, 0 none */
-	int64_t ns;            /* its own, only a cause has any */
+	int64_t ns;            /* its own, only a cause has any; */
+	int64_t longest_ns;    /* … of it in one gap */
+	size_t gap;            /* that gap's number */
 	uint8_t kind;
 };
 
@@ -120,15 +122,34 @@ static bool add(struct tree *t, const struct idle_stack *l)
 	if (!at)
 		return false;
 	t->at[at].ns = sum64(t->at[at].ns, l->ns);
+	if (l->longest_ns > t->at[at].longest_ns) {
+		t->at[at].longest_ns = l->longest_ns;
+		t->at[at].gap = l->gap;
+	}
 	t->stacks += l->process != 0;
 	return true;
 }
 
-static uint64_t value(const struct tree *t, size_t i, int which)
+enum column { PARENT, NAME, NS, LONGEST, GAP, KIND, COLUMNS };
+
+static uint64_t value(const struct tree *t, size_t i, enum column which)
 {
 	const struct node *n = &t->at[i];
 
-	return which == 0 ? i - n->parent : which == 1 ? n->name : which == 2 ? (uint64_t)n->ns : n->kind;
+	switch (which) {
+	case PARENT:
+		return i - n->parent;
+	case NAME:
+		return n->name;
+	case NS:
+		return (uint64_t)n->ns;
+	case LONGEST:
+		return (uint64_t)n->longest_ns;
+	case GAP:
+		return n->longest_ns ? n->gap + 1 : 0;
+	default:
+		return n->kind;
+	}
 }
 
 static enum err_kind write_tree(const struct tree *t, struct json *j, struct error *e)
@@ -136,7 +157,10 @@ static enum err_kind write_tree(const struct tree *t, struct json *j, struct err
 	static const struct {
 		const char *key;
 		enum pack_type type;
-	} columns[] = { { "p", PACK_VARINT }, { "s", PACK_VARINT }, { "v", PACK_VARINT }, { "k", PACK_U8 } };
+	} columns[COLUMNS] = {
+		[PARENT] = { "p", PACK_VARINT },  [NAME] = { "s", PACK_VARINT }, [NS] = { "v", PACK_VARINT },
+		[LONGEST] = { "m", PACK_VARINT }, [GAP] = { "g", PACK_VARINT },  [KIND] = { "k", PACK_U8 },
+	};
 	enum err_kind kind = ERR_NONE;
 
 	json_key_map(j, "flame");
@@ -144,7 +168,7 @@ static enum err_kind write_tree(const struct tree *t, struct json *j, struct err
 	json_key_int(j, "classes_from", NODE_CLASS);
 	json_key_int(j, "stacks", (int64_t)t->stacks);
 	json_key_int(j, "left_out", (int64_t)t->left_out);
-	for (int which = 0; !kind && which < 4; which++) {
+	for (enum column which = 0; !kind && which < COLUMNS; which++) {
 		struct pack p;
 
 		pack_begin(&p, columns[which].type);

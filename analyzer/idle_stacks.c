@@ -49,8 +49,10 @@ struct list {
 	size_t n, cap;
 };
 
-static bool add_gap(struct list *l, const struct summary *s, const struct gap_story *g, size_t device)
+static bool add_gap(struct list *l, const struct summary *s, size_t device, size_t gap)
 {
+	const struct gap_story *g = &s->devices[device].attribution.gaps[gap];
+
 	for (size_t i = 0; i < g->n_causes; i++)
 		for (size_t k = 0; k < g->causes[i].n_held; k++) {
 			const struct held *h = &g->causes[i].held[k];
@@ -61,9 +63,20 @@ static bool add_gap(struct list *l, const struct summary *s, const struct gap_st
 							     .device = device,
 							     .process = process_of(s, h),
 							     .ns = h->end_ns - h->begin_ns,
+							     .longest_ns = h->end_ns - h->begin_ns,
+							     .gap = s->devices[device].first_gap + gap,
 							     .cause = g->causes[i].cause };
 		}
 	return true;
+}
+
+static void take_in(struct idle_stack *into, const struct idle_stack *one)
+{
+	into->ns = sum64(into->ns, one->ns);
+	if (one->longest_ns > into->longest_ns || (one->longest_ns == into->longest_ns && one->gap < into->gap)) {
+		into->longest_ns = one->longest_ns;
+		into->gap = one->gap;
+	}
 }
 
 static size_t merge(struct idle_stack *at, size_t n)
@@ -73,7 +86,7 @@ static size_t merge(struct idle_stack *at, size_t n)
 	array_sort(at, n, sizeof(*at), by_stack);
 	for (size_t i = 0; i < n; i++) {
 		if (kept && by_stack(&at[kept - 1], &at[i]) == 0)
-			at[kept - 1].ns = sum64(at[kept - 1].ns, at[i].ns);
+			take_in(&at[kept - 1], &at[i]);
 		else if (at[i].ns)
 			at[kept++] = at[i];
 	}
@@ -87,7 +100,7 @@ struct idle_stack *idle_stacks_build(const struct summary *s, size_t *n)
 
 	for (size_t i = 0; ok && i < s->n_devices; i++)
 		for (size_t k = 0; ok && k < s->devices[i].attribution.n_gaps; k++)
-			ok = add_gap(&l, s, &s->devices[i].attribution.gaps[k], i);
+			ok = add_gap(&l, s, i, k);
 	if (!ok) {
 		free(l.at);
 		return NULL;

@@ -9,6 +9,8 @@ struct idle_stack {
 	size_t device;  /* index in summary.devices */
 	size_t process; /* 0: no stack is known, else 1 + index in run.traces */
 	int64_t ns;
+	int64_t longest_ns; /* of it in one gap without a break, */
+	size_t gap;         /* the number of that gap */
 	uint8_t cause;
 };
 

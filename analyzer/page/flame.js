@@ -157,6 +157,8 @@
 				return;
 			event.preventDefault();
 			event.stopPropagation(); /* the timeline has keys of its own */
+			if (next.gap !== undefined)
+				show_gap(longest(f.t, next.gap));
 			if (next.zoom !== undefined)
 				zoom(next.zoom);
 			if (next.focus !== undefined)
@@ -164,6 +166,18 @@
 		});
 		canvas.addEventListener("focus", () => focus(f.focus < 0 ? f.root : f.focus));
 		canvas.addEventListener("blur", () => focus(-1));
+	}
+
+	/* The gap in which it took longest, where its story is told; else null. */
+	function longest(t, i) {
+		const l = t.longest[i];
+
+		return l.gap >= 0 && gpushim.gap(l.gap) ? { gap: l.gap, ns: l.ns, device: t.device(l.leaf) } : null;
+	}
+
+	function show_gap(l) {
+		if (l)
+			gpushim.bus.emit("select", { device: l.device, gap: l.gap });
 	}
 
 	/* What a key does from where one is; undefined: it is not one of ours. */
@@ -183,6 +197,8 @@
 		case "Enter":
 		case " ":
 			return { zoom: at, focus: at };
+		case "g":
+			return { gap: at };
 		case "Backspace":
 			return { zoom: t.parent[f.root], focus: t.parent[f.root] };
 		case "Escape":
@@ -205,9 +221,9 @@
 	function panel(section, f, bus, left_out) {
 		const canvas = make("canvas", { class: "flame", tabindex: 0, role: "application", "aria-label": "idle time by stack: arrows go from frame to frame, Enter shows one at full width, Backspace goes back" });
 		const said = make("p", { class: "flame-said dim", role: "status" }), found = make("span", { class: "flame-found dim", role: "status" });
-		const trail = make("span", { class: "flame-trail" }), place = make("div", { class: "flame-scroll" }, canvas);
+		const trail = make("span", { class: "flame-trail" }), where = make("span", { class: "flame-where" }), place = make("div", { class: "flame-scroll" }, canvas);
 		const redraw = gpushim.canvas(canvas, () => ROW * f.rows, (g, width) => f.draw(g, width));
-		const rest = "Click a frame to see it at full width; Tab and the arrows go there, too.";
+		const rest = "Click a frame to see it at full width; Tab and the arrows go there, too, and g shows the gap with the most of it.";
 
 		const focus = i => {
 			f.focus = i;
@@ -219,6 +235,9 @@
 			f.rows = 1 + f.t.deepest(i);
 			trail.replaceChildren(...f.t.way(i).flatMap((k, n) => [n ? " › " : "", make("button", { type: "button", class: "link", disabled: k === i, onclick: () => zoom(k) }, k ? f.t.text(k) : "all")]));
 			trail.hidden = !i;
+			const l = i ? longest(f.t, i) : null;
+
+			where.replaceChildren(...(l ? ["longest: ", make("button", { type: "button", class: "link", onclick: () => show_gap(l) }, "gap " + l.gap), " (" + gpushim.duration(l.ns) + ")"] : []));
 			redraw();
 		};
 
@@ -231,7 +250,7 @@
 		});
 		section.append(make("p", { class: "dim note" }, "The wider, the more idle time. From the program's begin downwards: where the launching thread was while the device waited; at the ends, why it waited." +
 				    (left_out ? " Of " + gpushim.count(left_out) + " stacks with little time the frames are left out." : "")),
-			make("div", { class: "flame-bar" }, trail, found), place, said, legend(f.t));
+			make("div", { class: "flame-bar" }, trail, where, found), place, said, legend(f.t));
 		focus(-1);
 		zoom(0);
 		gpushim.flame = { zoom, redraw, boxes: () => f.boxes.map(b => ({ name: f.says(b.i), ns: f.t.total[b.i], ...b })), root: () => f.says(f.root) }; /* for tests */

@@ -13,9 +13,13 @@
 			this.string = flame.s;
 			this.parent = Int32Array.from(flame.p, (back, i) => i - back);
 			this.total = Float64Array.from(flame.v);
+			this.longest = Array.from(flame.m, (ns, i) => ({ ns, gap: flame.g[i] - 1, leaf: i })); /* of it in one gap, that gap's number, and what says so */
 			this.depth = new Uint16Array(this.n);
-			for (let i = this.n - 1; i > 0; i--)
+			for (let i = this.n - 1; i > 0; i--) {
 				this.total[this.parent[i]] += this.total[i];
+				if (this.longest[i].ns > this.longest[this.parent[i]].ns)
+					this.longest[this.parent[i]] = this.longest[i];
+			}
 			for (let i = 1; i < this.n; i++)
 				this.depth[i] = this.depth[this.parent[i]] + 1;
 			this.children = this.lists();
@@ -53,10 +57,11 @@
 			return way;
 		}
 
-		holds(i, other) {
-			while (other > i)
-				other = this.parent[other];
-			return other === i;
+		/* The number of its device. */
+		device(i) {
+			const way = this.way(i);
+
+			return way.length > 1 ? Number(this.text(way[1]).replace(/\D+/, "")) : null;
 		}
 
 		/* Of a node, [class, ns], the most time first. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The page's tree of idle time is what `export --folded` writes: the same stacks with the same causes and times."""
 
+import json
 import subprocess
 from collections import Counter
 
@@ -23,8 +24,9 @@ def tree_of(data):
         if flame["k"][i] >= flame["classes_from"]:
             assert data["classes"][flame["k"][i] - flame["classes_from"]]["id"] == name
             found[(*ways[i - flame["p"][i]], f"[{name}]")] += flame["v"][i]
+            assert 0 < flame["m"][i] <= flame["v"][i] and 0 < flame["g"][i] <= data["gaps_all"]
         else:
-            assert flame["v"][i] == 0, "only causes have time"
+            assert flame["v"][i] == flame["m"][i] == flame["g"][i] == 0, "only causes have time"
             ways[i] = (*ways[i - flame["p"][i]], name)
     return found
 
@@ -44,6 +46,22 @@ def test_tree(build, gpushim, root, tmp_path, name):
     assert sum(found.values()) == sum(device["idle_ns"] for device in data["report"]["devices"]) > 0
     assert data["flame"]["left_out"] == 0
     assert (data["flame"]["stacks"] > 0) == any("[no stack]" not in way for way in found)
+
+
+def test_the_longest_gap(build, gpushim, root, tmp_path):
+    """Of each cause's stack the gap that has most of it in one piece."""
+    run = page_traces.written(build, tmp_path / "trace", (root / "tests/golden/nvtx-phases/trace.txt").read_bytes())
+    subprocess.run([gpushim, "report", run, "--html", tmp_path / "page.html"], check=True)
+    data = page_data.of_page(tmp_path / "page.html")
+    report = json.loads(subprocess.run([gpushim, "report", run, "--json"], capture_output=True, check=True).stdout)
+    gaps = [gap for device in report["devices"] for gap in device["gaps"]]
+    flame = page_data.columns(data["flame"])
+    leaves = [i for i in range(flame["n"]) if flame["v"][i]]
+    assert leaves and len(gaps) > 1
+    for i in leaves:
+        cause = data["strings"][flame["s"][i]]
+        longest = max(piece["end_ns"] - piece["begin_ns"] for piece in gaps[flame["g"][i] - 1]["causes"] if piece["id"] == cause)
+        assert flame["m"][i] == longest == max(p["end_ns"] - p["begin_ns"] for gap in gaps for p in gap["causes"] if p["id"] == cause)
 
 
 def test_more_stacks_than_are_shown(build, gpushim, root, tmp_path):

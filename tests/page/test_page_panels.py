@@ -100,6 +100,20 @@ def test_flame_by_keyboard(stacks):
     assert page.js("return gpushim.flame.root()").startswith("idle: ")
 
 
+def test_flame_leads_to_the_gap(stacks):
+    """Of a part at full width, the gap with most of it."""
+    page, data = stacks
+    page.click(*seen_at(page, box_of(page, "load_batch (train.py:41)")))
+    settle(page)
+    (gap,) = {g["gap"] for g in data["gaps"] for cause in g["causes"] for held in cause["held"] if held.get("function") == "load_batch"}
+    assert page.text("#flame .flame-where").startswith(f"longest: gap {gap} (")
+    page.find("#flame .flame-where button").click()
+    page.until("return document.querySelector('#story').textContent.includes('host-sleep')")
+    page.js("gpushim.bus.emit('select', null); document.querySelector('canvas.flame').focus()")
+    page.press("g")
+    page.until("return !document.querySelector('#story').hidden && document.querySelector('#story').textContent.includes('host-sleep')")
+
+
 def test_flame_finds_what_the_timeline_looks_for(stacks):
     page, data = stacks
     page.js("gpushim.bus.emit('search', 'LOAD_batch')")
