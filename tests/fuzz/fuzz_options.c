@@ -62,9 +62,23 @@ static void check_error(const struct error *e)
 		require((unsigned char)*p >= ' ');
 }
 
+/* Of those that exclude each other only one has been given. */
+static void check_alone(const struct values *v)
+{
+	require((v->text != NULL) + (v->word != NULL) + (v->any != 0) <= 1);
+}
+
 static void parse(bool ends, int n, char *words[])
 {
-	const struct option_set set = { "PATH... [options]", rows, sizeof(rows) / sizeof(rows[0]), 1, 3, NULL, ends };
+	const struct option_set set = {
+		.usage = "PATH... [options]",
+		.rows = rows,
+		.n_rows = sizeof(rows) / sizeof(rows[0]),
+		.min_paths = 1,
+		.max_paths = 3,
+		.ends = ends,
+		.alone = "few-or-many text word",
+	};
 	struct values v = { .few = 5, .run = OPTION_RUN_LAST };
 	char *before[WORDS_MAX + 1], help[4096];
 	int first = 0, wants_help = 0;
@@ -79,6 +93,7 @@ static void parse(bool ends, int n, char *words[])
 	} else {
 		require(first >= 1 && first < n && (ends || n - first <= 3));
 		check_values(&v, before, n);
+		check_alone(&v);
 	}
 	check_words(before, words, n);
 }
