@@ -4,34 +4,55 @@
 #include <stdlib.h>
 
 #include "alloc.h"
+#include "fnv.h"
 
 #define LANES_MAX 64
 
+/* Where (owner, id) is in the slots, or the free one where it belongs. */
+static size_t *slot_of(const struct tracks *t, const void *owner, uint64_t id)
+{
+	const uint64_t key[] = { (uintptr_t)owner, id };
+	size_t i = fnv1a(FNV_BEGIN, key, sizeof(key)) & (t->n_slots - 1);
+
+	while (t->slots[i] && (t->at[t->slots[i] - 1].owner != owner || t->at[t->slots[i] - 1].id != id))
+		i = (i + 1) & (t->n_slots - 1);
+	return &t->slots[i];
+}
+
+static bool widen(struct tracks *t)
+{
+	size_t n = t->n_slots ? 2 * t->n_slots : 64;
+	size_t *slots = array_new(n, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	free(t->slots);
+	t->slots = slots;
+	t->n_slots = n;
+	for (size_t i = 0; i < t->n; i++)
+		*slot_of(t, t->at[i].owner, t->at[i].id) = i + 1;
+	return true;
+}
+
 struct track *tracks_find(struct tracks *t, const void *owner, uint64_t id, uint32_t tid, bool *is_new)
 {
-	struct track *track;
 	struct lane *lane;
+	size_t *slot;
 
 	*is_new = false;
-	if (t->last < t->n && t->at[t->last].owner == owner && t->at[t->last].id == id)
-		return &t->at[t->last];
-	for (size_t i = 0; i < t->n; i++) {
-		if (t->at[i].owner == owner && t->at[i].id == id) {
-			t->last = i;
-			return &t->at[i];
-		}
-	}
-	if (!array_room(t->at, t->n, t->cap))
+	if ((2 * t->n >= t->n_slots && !widen(t)) || !array_room(t->at, t->n, t->cap))
 		return NULL;
+	slot = slot_of(t, owner, id);
+	if (*slot)
+		return &t->at[*slot - 1];
 	lane = array_new(1, sizeof(*lane));
 	if (!lane)
 		return NULL;
 	lane->tid = tid;
-	track = &t->at[t->n];
-	*track = (struct track){ .owner = owner, .id = id, .lanes = lane, .n = 1, .cap = 1 };
-	t->last = t->n++;
+	t->at[t->n] = (struct track){ .owner = owner, .id = id, .lanes = lane, .n = 1, .cap = 1 };
+	*slot = ++t->n;
 	*is_new = true;
-	return track;
+	return &t->at[t->n - 1];
 }
 
 void tracks_free(struct tracks *t)
@@ -42,6 +63,7 @@ void tracks_free(struct tracks *t)
 		free(t->at[i].lanes);
 	}
 	free(t->at);
+	free(t->slots);
 	*t = (struct tracks){ 0 };
 }
 

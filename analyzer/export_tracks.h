@@ -21,7 +21,8 @@ struct track {
 
 struct tracks {
 	struct track *at;
-	size_t n, cap, last;
+	size_t n, cap;
+	size_t *slots, n_slots; /* by owner and id: 1 + index; 0 free */
 	uint32_t next_tid; /* for lanes beside the first */
 };
 

@@ -67,7 +67,7 @@ def packet_bytes(packet):
 
 
 class Decoded:
-    """slices: track, category, name, begin_ns, end_ns, args, flow_from, flow_to, depth, bytes; counters: track, at_ns, value; tracks: by uuid."""
+    """slices: track, category, name, begin_ns, end_ns, args, flow_from, flow_to, depth, packets (its begin and its end); counters: track, at_ns, value; tracks: by uuid."""
 
     def __init__(self, data):
         self.trace = Trace.FromString(data)
@@ -111,13 +111,13 @@ class Decoded:
             stack.append(SimpleNamespace(
                 track=track, category=sequence.texts["event_categories"][category], name=sequence.texts["event_names"][event.name_iid],
                 begin_ns=at_ns, end_ns=None, args=args_of(sequence, event), flow_from=list(event.flow_ids),
-                flow_to=list(event.terminating_flow_ids), depth=len(stack), bytes=packet_bytes(packet)))
+                flow_to=list(event.terminating_flow_ids), depth=len(stack), packets=[packet]))
             self.slices.append(stack[-1])
         else:
             assert event.type == TrackEvent.TYPE_SLICE_END
             done = stack.pop()
             done.end_ns = at_ns
-            done.bytes += packet_bytes(packet)
+            done.packets.append(packet)
 
     def parent_name(self, track):
         parent = self.tracks[track.parent_uuid]

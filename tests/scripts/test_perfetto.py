@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from perfetto_trace import Decoded
+from perfetto_trace import Decoded, packet_bytes
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
@@ -142,7 +142,7 @@ def test_bytes_of_a_launch(forms):
     """Both forms of both runs; names are counted apart, as they are of any length, and in Perfetto's form they are there once."""
     _, decoded, chrome, folder = forms
     ends = [s for s in decoded.slices if s.flow_to]
-    ours = sum(s.bytes for s in decoded.slices if s.flow_to or s.flow_from) / len(ends)
+    ours = sum(packet_bytes(p) for s in decoded.slices if s.flow_to or s.flow_from for p in s.packets) / len(ends)
     lines = [line.rstrip(",") for line in (folder / "t.json").read_text().splitlines() if '"bind_id":' in line]
     names = sum(len(json.dumps(json.loads(line)["name"])) - 2 for line in lines)
     theirs = (sum(len(line.encode()) + 2 for line in lines) - names) / len(ends)
@@ -177,6 +177,24 @@ def test_times_are_those_of_the_system(gpushim, launches, tmp_path):
     assert len(calls) == len(submitted) == 5000
     inside = [call.begin_ns <= at - decoded.base_ns <= call.end_ns for call, at in zip(calls, submitted)]
     assert inside.count(True) == 5000
+
+
+def test_awkward_names_are_text(build, gpushim, tmp_path):
+    """Bytes that are no UTF-8, and what would steer a terminal."""
+    (tmp_path / "trace.txt").write_bytes(b"""process 1 exited=1 end=40ms command=a\xffb
+thread 1 main
+device 0 name=Te\x1bst
+stream 1
+launch t=1000us..1002us stream=1 seq=1 kernel=<script>\xff\x1b]0;\xc3\xa9
+launch t=1003us..1004us stream=1 seq=2 kernel=bad\xfe result=1
+sync-stream t=1020us..4010us stream=1 seq=1
+""")
+    subprocess.run([build / "tools/gst_write", tmp_path / "trace.txt", tmp_path / "run"], check=True)
+    decoded, chrome = exported(gpushim, [tmp_path / "run"], tmp_path)
+    same(decoded, Chrome(chrome))
+    assert "<script>??]0;\u00e9" in {s.name for s in decoded.slices}
+    assert "bad\ufffd" in {s.args.get("kernel") for s in decoded.slices}
+    assert not [t for t in decoded.tracks.values() if "\x1b" in t.name + t.process.process_name]
 
 
 def test_standard_output_and_gzip(gpushim, write, tmp_path):
@@ -244,7 +262,7 @@ def test_of_a_long_run_it_is_what_is_near_the_longest_gaps(build, gpushim, tmp_p
 
     kept = {key(s) for s in some.slices}
     work = [s for s in whole.slices if s.category in DEVICE]
-    near = [s for s in work if any(s.begin_ns <= end + 1_999_000 and s.end_ns >= begin - 1_999_000 for begin, end in longest)]
+    near = [s for begin, end in longest for s in work if s.begin_ns <= end + 1_999_000 and s.end_ns >= begin - 1_999_000]
     assert len({s.track.parent_uuid for s in near}) == 2 and not [s for s in near if key(s) not in kept]
     left_out = sorted(s.begin_ns for s in work if key(s) not in kept)
     assert len(left_out) > len(work) / 3
