@@ -6,25 +6,17 @@
 #include "alloc.h"
 #include "export.h"
 #include "export_sqlite_parts.h"
-#include "ns.h"
 #include "progress.h"
 
 #define FEW_ROWS 2000000 /* of operations, calls and ranges: some 150 MB */
-#define TOP_GAPS 50
-#define ROWS_OF_A_GAP 5   /* itself, its pieces, their evidence … */
-#define AROUND_NS 2000000 /* what is told in detail on either side of a top gap */
+#define ROWS_OF_A_GAP 5  /* itself, its pieces, their evidence … */
 
-bool tables_wants(struct tables *t, int64_t begin_ns, int64_t end_ns)
+bool tables_wants(struct tables *t, uint32_t clock, int64_t begin_ns, int64_t end_ns)
 {
-	size_t i;
+	bool wanted = choice_wants(&t->choice, clock, begin_ns, end_ns);
 
-	if (t->all)
-		return true;
-	i = intervals_after(&t->around, begin_ns);
-	if (i < t->around.n && t->around.at[i].begin_ns <= end_ns)
-		return true;
-	t->left_out++;
-	return false;
+	t->left_out += !wanted;
+	return wanted;
 }
 
 size_t tables_process(struct tables *t, const struct trace *trace)
@@ -44,23 +36,7 @@ void tables_stream(struct tables *t, const struct trace *trace, uint32_t stream)
 	row_int_or_null(&t->rows, stream < trace->n_streams, t->first_stream[tables_process(t, trace)] + stream);
 }
 
-static bool set_around(struct tables *t)
-{
-	size_t n = TOP_GAPS;
-	size_t *longest = summary_longest(t->s, &n);
-	bool ok = longest != NULL;
-
-	for (size_t i = 0; ok && i < n; i++) {
-		const struct gap *g = summary_gap(t->s, longest[i], NULL)->gap;
-
-		ok = intervals_add(&t->around, sum64(g->begin_ns, -AROUND_NS), sum64(g->end_ns, AROUND_NS));
-	}
-	free(longest);
-	intervals_merge(&t->around);
-	return ok;
-}
-
-static bool prepare(struct tables *t)
+static bool prepare(struct tables *t, bool all)
 {
 	const struct run *run = t->s->run;
 	int64_t calls = 0, streams = 0, operations = 0, ranges = 0;
@@ -81,10 +57,10 @@ static bool prepare(struct tables *t)
 		t->first_operation[i] = operations;
 		operations += (int64_t)t->s->devices[i].timeline->n_ops;
 	}
-	t->all = t->all || calls + operations + ranges <= FEW_ROWS;
+	all = all || calls + operations + ranges <= FEW_ROWS;
 	progress_begin(PROGRESS_TABLES,
-		       ROWS_OF_A_GAP * t->s->n_gaps + (t->all ? (uint64_t)(calls + operations + ranges) : 0));
-	return t->all || set_around(t);
+		       ROWS_OF_A_GAP * t->s->n_gaps + (all ? (uint64_t)(calls + operations + ranges) : 0));
+	return choice_make(&t->choice, t->s, all);
 }
 
 static void meta(struct tables *t, const char *key, const char *value)
@@ -109,7 +85,7 @@ static enum err_kind fill(struct tables *t, struct error *e)
 	snprintf(left_out, sizeof(left_out), "%" PRIu64, t->left_out);
 	meta(t, "schema", "gpushim.sqlite/1");
 	meta(t, "version", GPUSHIM_VERSION);
-	meta(t, "details", t->all ? "all" : "around the longest gaps");
+	meta(t, "details", t->choice.all ? "all" : "around the longest gaps");
 	meta(t, "left_out", left_out);
 	return ERR_NONE;
 }
@@ -117,12 +93,12 @@ static enum err_kind fill(struct tables *t, struct error *e)
 enum err_kind export_sqlite(const char *path, const char *name, const struct summary *s, bool all, uint64_t *left_out,
 			    struct error *e)
 {
-	struct tables t = { .s = s, .all = all };
+	struct tables t = { .s = s };
 	enum err_kind kind = ERR_NONE, closed;
 	struct error later;
 
 	rows_open(&t.rows, path);
-	if (prepare(&t))
+	if (prepare(&t, all))
 		kind = fill(&t, e);
 	else
 		kind = err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
@@ -130,7 +106,7 @@ enum err_kind export_sqlite(const char *path, const char *name, const struct sum
 	free(t.first_call);
 	free(t.first_stream);
 	free(t.first_operation);
-	intervals_free(&t.around);
+	choice_free(&t.choice);
 	*left_out = t.left_out;
 	return kind ? kind : closed;
 }

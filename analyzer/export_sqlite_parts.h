@@ -2,8 +2,8 @@
 /* export_sqlite_parts.h: what the parts of the SQLite export share. Each fills some of the tables. */
 #pragma once
 
+#include "export_choice.h"
 #include "export_sqlite_rows.h"
-#include "interval.h"
 #include "summary.h"
 
 struct tables {
@@ -11,14 +11,13 @@ struct tables {
 	const struct summary *s;
 	int64_t *first_call, *first_stream; /* of each trace: the numbers of its first call and stream */
 	int64_t *first_operation;           /* of each device */
-	struct intervals around;            /* what of a long run is told in detail */
-	bool all;
+	struct choice choice;               /* what of a long run is told in detail */
 	uint64_t left_out;                  /* rows of what happened at other times */
 	size_t last_trace;                  /* that was asked for */
 };
 
 /* Is what happened then told in detail? If not it is counted. */
-bool tables_wants(struct tables *t, int64_t begin_ns, int64_t end_ns);
+bool tables_wants(struct tables *t, uint32_t clock, int64_t begin_ns, int64_t end_ns);
 /* Its place in the run. */
 size_t tables_process(struct tables *t, const struct trace *trace);
 void tables_stream(struct tables *t, const struct trace *trace, uint32_t stream); /* a column: its number; NULL where it is not known */

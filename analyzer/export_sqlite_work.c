@@ -194,16 +194,17 @@ static void streams(struct tables *t, size_t process)
 static void process_work(struct tables *t, size_t process)
 {
 	const struct trace *trace = t->s->run->traces[process];
+	uint32_t clock = t->s->ranks.clock_of[process];
 
 	streams(t, process);
 	for (size_t i = 0; i < trace->n_calls; i++)
-		if (tables_wants(t, trace->calls[i].begin_ns, trace->calls[i].end_ns))
+		if (tables_wants(t, clock, trace->calls[i].begin_ns, trace->calls[i].end_ns))
 			call(t, process, &trace->calls[i]);
 	for (size_t i = 0; i < trace->n_nccl; i++)
-		if (tables_wants(t, trace->nccl[i].begin_ns, trace->nccl[i].end_ns))
+		if (tables_wants(t, clock, trace->nccl[i].begin_ns, trace->nccl[i].end_ns))
 			nccl_call(t, process, &trace->nccl[i]);
 	for (size_t i = 0; i < trace->n_ranges; i++)
-		if (tables_wants(t, trace->ranges[i].begin_ns, trace->ranges[i].end_ns))
+		if (tables_wants(t, clock, trace->ranges[i].begin_ns, trace->ranges[i].end_ns))
 			range(t, process, &trace->ranges[i]);
 }
 
@@ -212,9 +213,10 @@ void tables_work(struct tables *t)
 	kind_rows(&t->rows);
 	for (size_t i = 0; i < t->s->n_devices; i++) {
 		const struct device_timeline *d = t->s->devices[i].timeline;
+		uint32_t clock = ranks_device_clock(&t->s->ranks, i);
 
 		for (size_t k = 0; k < d->n_ops; k++)
-			if (tables_wants(t, d->ops[k].begin_ns, d->ops[k].end_ns))
+			if (tables_wants(t, clock, d->ops[k].begin_ns, d->ops[k].end_ns))
 				operation(t, i, k);
 	}
 	for (size_t i = 0; i < t->s->run->n_traces; i++)

@@ -8,20 +8,11 @@
 #include "alloc.h"
 #include "text.h"
 
+#define FEW_EVENTS 200000 /* of so many all are written */
+
 static void earlier(int64_t *zero, int64_t ns)
 {
 	*zero = ns < *zero ? ns : *zero;
-}
-
-/* Of the first process that has work on it: those of one device are on one host. */
-uint32_t walk_device_clock(const struct walk *w, size_t device)
-{
-	const struct ranks *r = &w->s->ranks;
-
-	for (size_t i = 0; i < r->n_members; i++)
-		if (r->members[i].device == device)
-			return r->members[i].clock;
-	return 0;
 }
 
 /* The first time that occurs on a clock. */
@@ -45,7 +36,7 @@ static int64_t first_on(const struct walk *w, uint32_t clock)
 	for (size_t i = 0; i < w->s->n_devices; i++) {
 		const struct device_timeline *d = w->s->devices[i].timeline;
 
-		if (walk_device_clock(w, i) != clock)
+		if (ranks_device_clock(&w->s->ranks, i) != clock)
 			continue;
 		earlier(&zero, d->begin_ns);
 		for (size_t k = 0; k < d->n_ops; k++) {
@@ -163,7 +154,7 @@ static void walk_free(struct walk *w)
 	free(w->trace_pid);
 	free(w->device_pid);
 	free(w->first_correlation);
-	intervals_free(&w->around);
+	choice_free(&w->choice);
 	tracks_free(&w->tracks);
 }
 
@@ -178,18 +169,29 @@ static void each_process(struct walk *w, void (*write)(struct walk *w, size_t pr
 static void each_device(struct walk *w, void (*write)(struct walk *w, size_t device))
 {
 	for (size_t i = 0; i < w->s->n_devices; i++) {
-		w->clock = walk_device_clock(w, i);
+		w->clock = ranks_device_clock(&w->s->ranks, i);
 		write(w, i);
 	}
+}
+
+static bool is_short(const struct summary *s)
+{
+	uint64_t events = 0;
+
+	for (size_t i = 0; i < s->run->n_traces; i++)
+		events += s->run->traces[i]->n_calls + s->run->traces[i]->n_nccl + s->run->traces[i]->n_ranges;
+	for (size_t i = 0; i < s->n_devices; i++)
+		events += 3 * s->devices[i].timeline->n_ops + s->devices[i].attribution.n_gaps; /* work and its arrow */
+	return events < FEW_EVENTS;
 }
 
 /* Calls come before the work that they gave to a device: where both are drawn at one instant, viewers find an arrow's begin first. */
 enum err_kind export_walk(const struct sink *sink, void *to, const struct summary *s, bool all, uint64_t *left_out,
 			  struct error *e)
 {
-	struct walk w = { .sink = sink, .to = to, .s = s, .all = all, .tracks.next_tid = TID_LANES };
+	struct walk w = { .sink = sink, .to = to, .s = s, .tracks.next_tid = TID_LANES };
 
-	if (!walk_choose(&w) || !set_ids(&w))
+	if (!choice_make(&w.choice, s, all || is_short(s)) || !set_ids(&w))
 		w.failed = true;
 	if (!w.failed) {
 		set_zero(&w);

@@ -3,9 +3,9 @@
  * Times are nanoseconds of the clock that w->clock says; a sink gets them from the first event, all hosts on one clock. */
 #pragma once
 
+#include "export_choice.h"
 #include "export_sink.h"
 #include "export_tracks.h"
-#include "interval.h"
 #include "summary.h"
 
 /* Threads have ids below 2^22, streams small numbers; what is ours lies above. */
@@ -30,8 +30,8 @@ struct walk {
 	const struct summary *s;
 	int64_t zero_ns;
 	uint32_t clock; /* of the times that are written: one of s->ranks.clocks */
-	bool all, failed;
-	struct intervals around;
+	struct choice choice; /* what is written */
+	bool failed;
 	uint8_t **calls;             /* per trace and call: CALL_ */
 	uint32_t *device_pid;        /* per device */
 	uint32_t *trace_pid;         /* per trace */
@@ -67,13 +67,11 @@ uint32_t place(struct walk *w, const void *owner, uint64_t id, uint32_t pid, uin
 /* The number of a trace in the run. */
 size_t walk_process(struct walk *w, const struct trace *t);
 
-/* Of the first process that has work on it: those of one device are on one host. */
-uint32_t walk_device_clock(const struct walk *w, size_t device);
-
-/* export_walk_choose.c: what is to be written: sets w->all or w->around. False: no memory. */
-bool walk_choose(struct walk *w);
-/* Is what happened then? */
-bool wanted(const struct walk *w, int64_t begin_ns, int64_t end_ns);
+/* Is what happened then to be written? */
+static inline bool wanted(const struct walk *w, int64_t begin_ns, int64_t end_ns)
+{
+	return choice_wants(&w->choice, w->clock, begin_ns, end_ns);
+}
 
 /* export_walk_calls.c: a process's driver calls. */
 void driver_calls(struct walk *w, size_t process);

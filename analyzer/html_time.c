@@ -12,15 +12,9 @@ uint32_t html_clock_of_trace(const struct html *h, const struct trace *t)
 	return 0;
 }
 
-/* Of the first process that has work on it: those of one device are on one host. */
 uint32_t html_clock_of_device(const struct html *h, size_t device)
 {
-	const struct ranks *r = &h->s->ranks;
-
-	for (size_t i = 0; i < r->n_members; i++)
-		if (r->members[i].device == device)
-			return r->members[i].clock;
-	return 0;
+	return ranks_device_clock(&h->s->ranks, device);
 }
 
 struct span {

@@ -92,3 +92,11 @@ void ranks_free(struct ranks *r)
 	free(r->devices);
 	*r = (struct ranks){ 0 };
 }
+
+uint32_t ranks_device_clock(const struct ranks *r, size_t device)
+{
+	for (size_t i = 0; i < r->n_members; i++)
+		if (r->members[i].device == device)
+			return r->members[i].clock;
+	return 0;
+}

@@ -114,6 +114,9 @@ int64_t rank_clock_reference(const struct rank_clock *c, int64_t ns);
 /* The same for who draws all hosts in one picture: a clock that is not aligned goes by its host's wall clock, some milliseconds off. */
 int64_t ranks_drawn_ns(const struct ranks *r, uint32_t clock, int64_t ns);
 
+/* The clock of a device: of the first process that has work on it; those of one device are on one host. */
+uint32_t ranks_device_clock(const struct ranks *r, size_t device);
+
 /* A process on a device that has a number in some communicator, or communicates. */
 static inline bool rank_is_one(const struct rank_member *m)
 {
