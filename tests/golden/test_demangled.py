@@ -2,6 +2,7 @@
 """C++ kernels bear the names that people know them by, wherever people see them; where a program reads, the symbol's own name stays."""
 
 import json
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -39,3 +40,10 @@ def test_chrome(run, gpushim):
 def test_json_has_both(run, gpushim):
     report = json.loads(subprocess.run([gpushim, "report", "--json", run], capture_output=True, check=True).stdout)
     assert {(s["kernel"], s["demangled"]) for s in report["launch_sites"]} == {(SYMBOL, WHOLE)}
+
+
+def test_sqlite(run, gpushim, tmp_path):
+    subprocess.run([gpushim, "export", run, "--sqlite", tmp_path / "x.db"], check=True)
+    with sqlite3.connect(tmp_path / "x.db") as db:
+        assert db.execute("SELECT DISTINCT n.text FROM operations o JOIN strings n ON n.string = o.name").fetchall() == [(WHOLE,)]
+        assert db.execute("SELECT count(*) FROM strings WHERE text LIKE '\\_ZN%' ESCAPE '\\'").fetchone() == (0,)
