@@ -156,6 +156,7 @@ gpushim.short = n => gpushim.data.short[n] || gpushim.data.strings[n];
 		forward: g => { for (const x of [-SIZE, 0, SIZE]) line(g, x, SIZE, x + SIZE, 0); },
 		back: g => { for (const x of [-SIZE, 0, SIZE]) line(g, x, 0, x + SIZE, SIZE); },
 		cross: g => { draw.forward(g); draw.back(g); },
+		horizontal: g => line(g, 0, SIZE / 2, SIZE, SIZE / 2),
 		vertical: g => line(g, SIZE / 2, 0, SIZE / 2, SIZE),
 		dots: g => { for (const [x, y] of [[2, 2], [6, 6]]) { g.beginPath(); g.arc(x, y, 1.1, 0, 7); g.fill(); } },
 	};

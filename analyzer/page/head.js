@@ -66,7 +66,7 @@
 		const t = gpushim.total(devices), list = parts(t).filter(p => p.ns >= t.span_ns / 1000 || p.id === "compute");
 		const name = { unresolved: "of it not to be told" }, whole = { compute: t.compute_ns };
 
-		return make("ul", { class: "legend" }, list.map(p => make("li", { "data-id": p.id }, gpushim.swatch(p.id), make("b", null, name[p.id] || p.id), " ",
+		return make("ul", { class: "legend" }, list.map(p => make("li", { "data-id": p.id }, gpushim.swatch(p.id), make("b", null, name[p.id] || (p.idle ? p.id : gpushim.class(p.id).title)), " ",
 			make("span", { class: "dim" }, gpushim.percent(whole[p.id] || p.ns, t.span_ns)))));
 	}
 
