@@ -277,7 +277,7 @@ static bool slots_room(struct rows *r)
 	return true;
 }
 
-static uint32_t number_of(struct rows *r, const char *text)
+static uint32_t number_of(struct rows *r, const char *text, const char *symbol)
 {
 	sqlite3_stmt *insert = r->insert[TABLE_strings];
 	size_t slot;
@@ -295,6 +295,10 @@ static uint32_t number_of(struct rows *r, const char *text)
 	r->slots[slot] = (uint32_t)++r->n_names;
 	note(r, sqlite3_bind_int64(insert, 1, r->slots[slot] - 1));
 	bind_text(r, insert, 2, text);
+	if (symbol)
+		bind_text(r, insert, 3, symbol);
+	else
+		note(r, sqlite3_bind_null(insert, 3));
 	if (r->trouble == SQLITE_OK)
 		note(r, sqlite3_step(insert));
 	sqlite3_reset(insert);
@@ -303,8 +307,13 @@ static uint32_t number_of(struct rows *r, const char *text)
 
 void row_name(struct rows *r, const char *text)
 {
+	row_kernel(r, text, text);
+}
+
+void row_kernel(struct rows *r, const char *text, const char *symbol)
+{
 	if (text && *text)
-		row_int(r, number_of(r, text));
+		row_int(r, number_of(r, text, strcmp(text, symbol) == 0 ? NULL : symbol));
 	else
 		row_null(r);
 }

@@ -51,6 +51,8 @@ void row_text(struct rows *r, const char *text); /* NULL is NULL. As JSON has it
 void row_null(struct rows *r);
 void row_int_or_null(struct rows *r, bool known, int64_t v);
 void row_name(struct rows *r, const char *text); /* its number in `strings`; NULL and "" are NULL. Borrowed until rows_close */
+/* … of a kernel, and what its module calls it. */
+void row_kernel(struct rows *r, const char *text, const char *symbol);
 void row_end(struct rows *r);
 
 /* Indexes, views, documentation; then all is in the file, or the error says why it is not. name: what the user calls it. */

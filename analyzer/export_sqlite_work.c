@@ -46,7 +46,7 @@ static void operation(struct tables *t, size_t device, size_t number)
 	row_int(r, (int64_t)process);
 	tables_stream(t, op->trace, op->stream);
 	row_int(r, kind_of(op));
-	row_name(r, op_title(op));
+	row_kernel(r, op_title(op), op->trace->kernels[op_kernel_index(op)]);
 	row_int(r, op->begin_ns);
 	row_int(r, op->end_ns);
 	row_int_or_null(r, !op->exact, max64(0, op->begin_ns - op->stretch_begin_ns));
@@ -115,7 +115,7 @@ static void call(struct tables *t, size_t process, const struct call *c)
 	row_int(r, c->begin_ns);
 	row_int(r, c->end_ns);
 	tables_stream(t, trace, c->stream);
-	row_name(r, kernel_title(trace, c->name));
+	row_kernel(r, kernel_title(trace, c->name), trace->kernels[c->name]);
 	launch(r, c);
 	bytes(r, c);
 	row_int(r, c->result);

@@ -245,6 +245,17 @@ def test_operations_are_those_of_the_timeline(recorded):
     assert [o for o, c in zip(ours, chrome) if o != c] == []
 
 
+def test_kernels_bear_the_names_that_people_know(build, gpushim, tmp_path):
+    symbol = "_ZN2at6native4copyIfEEvPKT_PS2_l"
+    (tmp_path / "events").write_text((GOLDEN / "cause-allocator/trace.txt").read_text().replace("kernel=step", f"kernel={symbol}"))
+    subprocess.run([build / "tools/gst_write", tmp_path / "events", tmp_path / "run"], check=True)
+    run = Run(gpushim, tmp_path / "run", tmp_path / "db")
+    whole = "void at::native::copy<float>(float const*, float*, long)"
+    assert run.rows("SELECT text, symbol FROM strings WHERE symbol IS NOT NULL") == [{"text": whole, "symbol": symbol}]
+    assert run.one("SELECT times FROM kernels WHERE name = ?", whole) == 2
+    assert run.one("SELECT count(*) FROM calls c JOIN strings s ON s.string = c.kernel WHERE s.text = ?", whole) == 2
+
+
 # ---- the file ----------------------------------------------------------------------------------------------------------------
 
 
