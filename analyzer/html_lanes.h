@@ -20,6 +20,8 @@
 
 enum lane_kind { LANE_STEPS, LANE_IDLE, LANE_UNRESOLVED, LANE_NCCL, LANE_STREAM, LANE_RANGES, LANE_THREAD, LANE_STATE, LANE_WORKER, LANE_IO };
 
+_Static_assert((int)HTML_CLASSES <= LANE_CLASSES, "lane_merge adds up each class");
+
 struct lanes;
 struct lane_track;
 
