@@ -65,6 +65,7 @@
 			this.colours = lane.order.map(w => looks.get(lane.classes[w]).colour);
 			this.rows = new Float64Array(lane.width); /* of the column that is open, by place in order */
 			this.now = new Float64Array(lane.width);
+			this.rects = lane.order.concat(lane.order).map(() => []); /* x, y, width, height of each class; then of each, dimmed */
 			this.from = this.to = -1;
 		}
 
@@ -100,18 +101,28 @@
 			const x = this.scale.left + this.from * this.unit, width = (this.to - this.from) * this.unit;
 			let y = this.y + this.height;
 
-			this.g.globalAlpha = this.dim ? 0.25 : 1;
 			for (let i = 0; this.from >= 0 && i < this.order.length; i++) {
 				const h = this.rows[i];
 
 				if (h <= 0)
 					continue;
 				y -= h;
-				this.g.fillStyle = this.colours[i];
-				this.g.fillRect(x, y, width, h);
+				this.rects[this.dim ? this.order.length + i : i].push(x, y, width, h);
 			}
-			this.g.globalAlpha = 1;
 			this.from = this.to = -1;
+		}
+
+		/* All that was flushed, one colour after the other: to change it is what costs. */
+		paint() {
+			const n = this.order.length, g = this.g;
+
+			this.rects.forEach((all, i) => {
+				g.fillStyle = this.colours[i % n];
+				g.globalAlpha = i < n ? 1 : 0.25;
+				for (let k = 0; k < all.length; k += 4)
+					g.fillRect(all[k], all[k + 1], all[k + 2], all[k + 3]);
+			});
+			g.globalAlpha = 1;
 		}
 	}
 
@@ -209,11 +220,11 @@
 				continue;
 			}
 			if (known !== column)
-				lane.run_before(t0, before);
+				lane.run_before(t0, before, i);
 			next = lane.after(t1, i);
 			if (next < lane.n && lane.b[next] < t1 && lane.d[next] >= wide)
 				t1 = Math.max(t0, lane.b[next]); /* that one is a box, from there on */
-			lane.run_before(t1, behind);
+			lane.run_before(t1, behind, next);
 			let any = false;
 			for (let w = 0; w < lane.width; w++) {
 				shares[w] = Math.max(0, behind[w] - before[w]) / scale.per_column;
@@ -227,6 +238,7 @@
 			column++;
 		}
 		columns.flush();
+		columns.paint();
 	};
 
 	gpushim.timeline_parts = { Looks, Scale, fit };

@@ -6,10 +6,11 @@
 "use strict";
 
 (function () {
-	const STRIDE = 32;
+	const STRIDE = 16;
 
 	/* The first of n for which is(i); n none. from: none before it is; the nearer that one is, the faster. */
 	function first(n, is, from = 0) {
+		const all = n;
 		let low = from;
 
 		for (let step = 1; from && low < n; step *= 2) {
@@ -27,7 +28,7 @@
 			else
 				low = middle + 1;
 		}
-		return low;
+		return Math.min(low, all);
 	}
 
 	class Lane {
@@ -86,6 +87,8 @@
 					this.sums.set(running, i / STRIDE * this.width);
 				running[this.slot[this.k[i]]] += this.weight(i);
 			}
+			if (this.n % STRIDE === 0)
+				this.sums.set(running, this.n / STRIDE * this.width);
 			this.totals = running;
 			this.order = this.classes.map((_, w) => w).sort((p, q) => running[q] - running[p] || p - q); /* the one that runs longest first */
 		}
@@ -108,9 +111,8 @@
 		/* The first item that ends after t; it is not before from. */
 		after(t, from) { return first(this.n, i => this.end(i) > t, from); }
 
-		/* How long each class had run before t, into out[this.width]. Returns the first item that ends after t. */
-		run_before(t, out) {
-			const at = this.after(t);
+		/* How long each class had run before t, into out[this.width]. at: the first item that ends after t, where that is known. */
+		run_before(t, out, at = this.after(t)) {
 			let i = at - at % STRIDE;
 
 			for (let w = 0, from = i / STRIDE * this.width; w < this.width; w++)
@@ -119,7 +121,6 @@
 				out[this.slot[this.k[i]]] += this.weight(i);
 			if (at < this.n && this.b[at] < t)
 				out[this.slot[this.k[at]]] += this.weight(at) * (t - this.b[at]) / (this.end(at) - this.b[at]);
-			return at;
 		}
 
 		/* [[class, ns], …] that ran in [begin, end), the longest first. */

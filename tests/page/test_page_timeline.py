@@ -183,6 +183,38 @@ def test_pixels_hold_all_of_the_time(ranks):
         assert pixels == pytest.approx(whole, rel=1e-4, abs=2), kind
 
 
+def test_sums_of_any_number_of_items(ranks):
+    """Against adding up one by one, at any two instants; and what looks from a place on finds what looks at all."""
+    wrong = ranks.js("""
+        const { Lane, first } = gpushim.timeline_model, wrong = [];
+        let seed = 1;
+        const random = n => (seed = seed * 16807 % 2147483647) % n;
+        for (const n of [1, 2, 15, 16, 17, 31, 32, 33, 48, 64, 100, 160]) {
+            const lane = Object.create(Lane.prototype), b = new Float64Array(n), d = new Float64Array(n), k = new Uint8Array(n);
+            let at = 0;
+            for (let i = 0; i < n; i++) {
+                b[i] = at += random(20);
+                at += d[i] = random(3) ? random(30) : 0;
+                k[i] = random(3);
+            }
+            Object.assign(lane, { b, d, k, n, e: null, v: null });
+            lane.sum_up();
+            for (let round = 0; round < 60; round++) {
+                const t0 = random(at + 20) - 10, t1 = t0 + random(at + 20);
+                const naive = [0, 0, 0];
+                for (let i = 0; i < n; i++)
+                    naive[k[i]] += Math.max(0, Math.min(t1, b[i] + d[i]) - Math.max(t0, b[i]));
+                const found = [0, 0, 0];
+                for (const [c, ns] of lane.within(t0, t1)) found[c] = ns;
+                if (naive.some((v, c) => Math.abs(v - found[c]) > 1e-6)) wrong.push([n, t0, t1, naive, found]);
+                const whole = lane.after(t1), low = lane.after(t0);
+                if (lane.after(t1, low) !== whole || whole > n) wrong.push([n, t0, t1, low, whole]);
+            }
+        }
+        return wrong;""")
+    assert wrong == []
+
+
 def test_a_search_finds_what_was_merged(open_page):
     """A name that no item has any more, as others ran longer around it: its longest one's place."""
     page = open_page("many")
