@@ -8,7 +8,8 @@
 #include "summary.h"
 
 /* Chrome trace JSON, for Perfetto, chrome://tracing and tools that read Kineto's. all: every event, however many; else all if
- * they are few, and of many the idle time and what is around the longest gaps and in the worst steps. *left_out: events that were not written. */
+ * they are few, and of many the idle time with its causes, and evidence and all else around the longest gaps and in the worst steps.
+ * *left_out: events that were not written. */
 enum err_kind export_chrome(FILE *out, const struct summary *s, bool all, uint64_t *left_out, struct error *e);
 
 /* Perfetto's own trace (https://perfetto.dev/docs/reference/trace-packet-proto), of the same events. */

@@ -251,6 +251,7 @@ void device_work(struct walk *w, size_t device)
 
 /* ---- idle time ---- */
 
+/* The evidence is most of the bytes: of a long run it is there where everything else is. */
 static void idle_slice(struct walk *w, size_t device, size_t number, const struct gap_story *g,
 		       const struct gap_cause *c)
 {
@@ -261,11 +262,13 @@ static void idle_slice(struct walk *w, size_t device, size_t number, const struc
 	arg_int(w, "gap", (int64_t)number);
 	arg_text(w, "cause", cause_name(c->cause));
 	arg_text(w, "confidence", confidence_name(c->confidence));
-	w->sink->arg_texts(w->to, "evidence", (const char *const *)c->evidence, c->n_evidence);
-	arg_text(w, "because", cause_title(c->cause));
-	arg_ns(w, "gap", g->gap->end_ns - g->gap->begin_ns);
-	arg_ns(w, "begin_error", g->gap->begin_error_ns);
-	arg_ns(w, "end_error", g->gap->end_error_ns);
+	if (wanted(w, g->gap->begin_ns, g->gap->end_ns)) {
+		w->sink->arg_texts(w->to, "evidence", (const char *const *)c->evidence, c->n_evidence);
+		arg_text(w, "because", cause_title(c->cause));
+		arg_ns(w, "gap", g->gap->end_ns - g->gap->begin_ns);
+		arg_ns(w, "begin_error", g->gap->begin_error_ns);
+		arg_ns(w, "end_error", g->gap->end_error_ns);
+	}
 	slice_end(w);
 }
 

@@ -87,6 +87,8 @@ def same(decoded, chrome):
     counted = Counter((decoded.parent_name(c.track), c.track.name, c.at_ns, c.value) for c in decoded.counters)
     assert counted == Counter((chrome.process[e["pid"]], f"{e['name']}: {key}", ns(e["ts"]), value)
                               for e in chrome.events if e["ph"] == "C" for key, value in e["args"].items())
+    places = {flow: i for i, s in enumerate(decoded.slices) for flow in s.flow_from}
+    assert all(places[flow] < i for i, s in enumerate(decoded.slices) for flow in s.flow_to), "or a viewer drops what begins at one time"
     return len(ours), len(arrows), len(counted)
 
 
@@ -264,6 +266,14 @@ def test_of_a_long_run_it_is_what_is_near_the_longest_gaps(build, gpushim, tmp_p
     work = [s for s in whole.slices if s.category in DEVICE]
     near = [s for begin, end in longest for s in work if s.begin_ns <= end + 1_999_000 and s.end_ns >= begin - 1_999_000]
     assert len({s.track.parent_uuid for s in near}) == 2 and not [s for s in near if key(s) not in kept]
+    idle = [[(key(s), s.args) for s in form.slices if s.category == "idle"] for form in (whole, some)]
+    brief = 0
+    for (name, args), (name_here, args_here) in zip(*idle, strict=True):
+        assert name == name_here
+        brief += args_here.keys() == {"gap", "cause", "confidence"}
+        assert args_here == args or args_here == {key: args[key] for key in ("gap", "cause", "confidence")}
+        assert "evidence" in args_here or gaps[args["gap"]] not in longest
+    assert brief > len(idle[0]) / 4
     left_out = sorted(s.begin_ns for s in work if key(s) not in kept)
     assert len(left_out) > len(work) / 3
     steps = [s for s in whole.slices if s.name.startswith("ProfilerStep#")]
