@@ -27,7 +27,7 @@
 
 		if (w.why === "out-of-memory")
 			return "Where everything lay when the device was out of memory, at " + when + ": " + b(w.asked) + " were asked for." + pieces;
-		return "Where everything lay when most was reserved" + (free ? " and what was free lay most scattered" : "") + ", at " + when + ":" + pieces + (free ? " Fragmentation " + gpushim.fixed(w.fragmentation, 2) + ": 1 - largest free piece / all that is free." : "");
+		return "Where everything lay when most was reserved" + (free ? " and what was free lay most scattered" : "") + ", at " + when + ":" + pieces + (free ? " Fragmentation " + gpushim.fixed(w.fragmentation, 2) + " (1 − the largest piece / all that is free)." : "");
 	}
 
 	function left_out(w) {

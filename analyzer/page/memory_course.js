@@ -116,9 +116,11 @@
 
 			if (!w)
 				return;
-			const right = x + g.measureText(text).width + 14 > this.width;
+			const wide = g.measureText(text).width, right = x + wide + 14 > this.width;
 
 			this.line(g, w.t, gpushim.css("text"), [5, 3], TOP);
+			g.fillStyle = gpushim.css("card"); /* a mark may be there */
+			g.fillRect(right ? x - wide - 13 : x + 7, TOP - 16, wide + 6, 15);
 			g.fillStyle = gpushim.css("text");
 			g.textAlign = right ? "right" : "left";
 			g.fillText(text, x + (right ? -10 : 10), TOP - 8);
