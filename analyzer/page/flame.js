@@ -113,6 +113,14 @@
 		/* ---- in words ---- */
 
 		lines(i) {
+			if (this.told !== i) { /* the pointer moves within one for a while */
+				this.told = i;
+				this.told_lines = this.tell(i);
+			}
+			return this.told_lines;
+		}
+
+		tell(i) {
 			const t = this.t, cause = t.cause_of(i), lines = [];
 			const parts = t.causes(i);
 
