@@ -10,11 +10,16 @@
 		constructor(tree, idle) {
 			this.t = tree;
 			this.idle = idle;
-			this.root = 0;
 			this.focus = -1;
-			this.boxes = []; /* of the last drawing: { i, x, y, w } */
-			this.rows = 1 + tree.deepest(0);
+			this.boxes = []; /* of the last drawing: { i, x, y, w }; i -1: n frames that are too narrow, of so many ns */
+			this.show(0);
 			this.widths = new Map();
+		}
+
+		/* At full width; the rows that it takes are those of frames that can be seen on a wide screen. */
+		show(i) {
+			this.root = i;
+			this.rows = 1 + this.t.deepest(i, this.t.total[i] * LEAST / 2000);
 		}
 
 		/* ---- drawing ---- */
@@ -41,11 +46,11 @@
 			const wide = Math.max(w - (w > 3 ? 1 : 0), LEAST);
 
 			g.globalAlpha = above ? 0.55 : this.t.hit && !hit ? 0.45 : 1;
-			g.fillStyle = cause >= 0 ? gpushim.fill(g, cause) : gpushim.css(this.t.is_own(i) ? "flame-own" : "flame-other");
+			g.fillStyle = cause >= 0 ? gpushim.fill(g, cause) : this.css[this.t.is_own(i) ? "flame-own" : "flame-other"];
 			g.fillRect(x, y, wide, ROW - 1);
 			g.globalAlpha = 1;
 			if (hit || i === this.focus) {
-				g.strokeStyle = gpushim.css(i === this.focus ? "accent" : "text");
+				g.strokeStyle = this.css[i === this.focus ? "accent" : "text"];
 				g.lineWidth = i === this.focus ? 2 : 1.5;
 				g.strokeRect(x + 1, y + 1, Math.max(wide - 2, 0.5), ROW - 3);
 			}
@@ -61,12 +66,12 @@
 			if (!text)
 				return;
 			if (on_pattern) {
-				g.fillStyle = gpushim.css("card");
+				g.fillStyle = this.css.card;
 				g.globalAlpha = 0.9;
 				g.fillRect(x + 3, y + 2, Math.min(g.measureText(text).width + 6, w - 5), ROW - 5);
 				g.globalAlpha = 1;
 			}
-			g.fillStyle = gpushim.css(on_pattern ? "text" : "flame-text");
+			g.fillStyle = this.css[on_pattern ? "text" : "flame-text"];
 			g.fillText(text, x + 5.5, y + ROW / 2);
 		}
 
@@ -79,6 +84,7 @@
 			const way = this.t.way(this.root);
 
 			this.boxes = [];
+			this.css = Object.fromEntries(["flame-own", "flame-other", "flame-text", "text", "card", "line", "dim", "accent"].map(name => [name, gpushim.css(name)])); /* each asks for a style */
 			g.font = "12px " + getComputedStyle(document.body).fontFamily;
 			g.textBaseline = "middle";
 			way.slice(0, -1).forEach(i => this.box(g, i, 0, this.t.depth[i] * ROW, width, true));
@@ -93,21 +99,37 @@
 				let at = from;
 
 				this.box(g, i, from, this.t.depth[i] * ROW, this.t.total[i] * scale, false);
-				for (const child of this.t.children[i]) {
-					const w = this.t.total[child] * scale;
+				const children = this.t.children[i];
 
-					if (w < LEAST)
-						break; /* the rest has even less */
-					left.push([child, at]);
+				for (let k = 0; k < children.length; k++) {
+					const w = this.t.total[children[k]] * scale;
+
+					if (w < LEAST) { /* the rest has even less */
+						this.narrow(g, children.slice(k), at, (this.t.depth[i] + 1) * ROW, scale);
+						break;
+					}
+					left.push([children[k], at]);
 					at += w;
 				}
 			}
 		}
 
-		at(x, y) {
-			const box = this.boxes.find(b => y >= b.y && y < b.y + ROW && x >= b.x && x < b.x + b.w);
+		/* Each would be less than a line. */
+		narrow(g, rest, x, y, scale) {
+			const ns = rest.reduce((sum, i) => sum + this.t.total[i], 0), w = ns * scale;
 
-			return box ? box.i : -1;
+			if (w < 1)
+				return;
+			g.fillStyle = this.css.line;
+			g.fillRect(x, y, Math.max(w - 1, 1), ROW - 1);
+			this.boxes.push({ i: -1, x, y, w, n: rest.length, ns });
+			g.fillStyle = this.css.dim;
+			if (w > TEXT)
+				g.fillText(this.fit(g, "… " + gpushim.count(rest.length) + " more", w - 10), x + 5.5, y + ROW / 2);
+		}
+
+		at(x, y) {
+			return this.boxes.find(b => y >= b.y && y < b.y + ROW && x >= b.x && x < b.x + b.w) || null;
 		}
 
 		/* ---- in words ---- */
@@ -146,17 +168,17 @@
 		const under = event => f.at(event.offsetX, event.offsetY);
 
 		canvas.addEventListener("mousemove", event => {
-			const i = under(event);
+			const box = under(event);
 
-			canvas.style.cursor = i < 0 ? "default" : "pointer";
-			gpushim.tip(event, i < 0 ? null : f.lines(i));
+			canvas.style.cursor = box && box.i >= 0 ? "pointer" : "default";
+			gpushim.tip(event, !box ? null : box.i >= 0 ? f.lines(box.i) : [gpushim.count(box.n) + " frames more", gpushim.duration(box.ns) + ", " + gpushim.percent(box.ns, f.idle) + " of all idle time: each is too narrow to be drawn"]);
 		});
 		canvas.addEventListener("mouseleave", event => gpushim.tip(event, null));
 		canvas.addEventListener("click", event => {
-			const i = under(event);
+			const box = under(event);
 
-			if (i >= 0)
-				zoom(i);
+			if (box && box.i >= 0)
+				zoom(box.i);
 		});
 		canvas.addEventListener("keydown", event => {
 			const next = key(f, event.key);
@@ -239,8 +261,7 @@
 			redraw();
 		};
 		const zoom = i => {
-			f.root = i;
-			f.rows = 1 + f.t.deepest(i);
+			f.show(i);
 			trail.replaceChildren(...f.t.way(i).flatMap((k, n) => [n ? " › " : "", make("button", { type: "button", class: "link", disabled: k === i, onclick: () => zoom(k) }, k ? f.t.text(k) : "all")]));
 			trail.hidden = !i;
 			const l = i ? longest(f.t, i) : null;
@@ -261,7 +282,7 @@
 			make("div", { class: "flame-bar" }, trail, where, found), place, said, legend(f.t));
 		focus(-1);
 		zoom(0);
-		gpushim.flame = { zoom, redraw, boxes: () => f.boxes.map(b => ({ name: f.says(b.i), ns: f.t.total[b.i], ...b })), root: () => f.says(f.root) }; /* for tests */
+		gpushim.flame = { zoom, redraw, boxes: () => f.boxes.filter(b => b.i >= 0).map(b => ({ name: f.says(b.i), ns: f.t.total[b.i], ...b })), root: () => f.says(f.root) }; /* for tests */
 	}
 
 	gpushim.panel({

@@ -79,7 +79,8 @@
 			return [...sums].sort((a, b) => b[1] - a[1]);
 		}
 
-		deepest(i) {
+		/* The depth of what is below it and has at least so much time. */
+		deepest(i, least) {
 			let most = this.depth[i];
 			const left = [i];
 
@@ -88,7 +89,8 @@
 
 				most = Math.max(most, this.depth[at]);
 				for (const child of this.children[at])
-					left.push(child);
+					if (this.total[child] >= least)
+						left.push(child);
 			}
 			return most;
 		}

@@ -78,11 +78,12 @@
 		draw(g, width) {
 			if (width !== this.width)
 				this.layout(width);
+			this.css = Object.fromEntries(["dim", "text", "card", "accent"].map(name => [name, gpushim.css(name)])); /* each asks for a style */
 			g.font = "12px " + getComputedStyle(document.body).fontFamily;
 			g.textBaseline = "middle";
 			for (const b of this.boxes)
 				this.box(g, b);
-			g.fillStyle = gpushim.css("dim");
+			g.fillStyle = this.css.dim;
 			g.textAlign = "left";
 			for (const l of this.labels)
 				g.fillText(l.text, 0, l.line * ROW + ROW / 2 - 2);
@@ -93,7 +94,7 @@
 
 			g.fillStyle = gpushim.fill(g, KINDS[kind]);
 			g.fillRect(b.x, b.y, Math.max(b.w - (b.w > 4 ? 0.8 : 0), 0.5), h);
-			g.strokeStyle = gpushim.css("dim");
+			g.strokeStyle = this.css.dim;
 			g.lineWidth = 1;
 			g.beginPath();
 			for (const [at, side] of [[b.x, b.begins], [b.x + b.w, b.ends]])
@@ -103,7 +104,7 @@
 				}
 			g.stroke();
 			if (focus || kind === 4) {
-				g.strokeStyle = gpushim.css(focus ? "accent" : "text");
+				g.strokeStyle = this.css[focus ? "accent" : "text"];
 				g.lineWidth = 2;
 				g.strokeRect(b.x, b.y, Math.max(b.w, 2), h);
 			}
@@ -116,11 +117,11 @@
 
 			if (w + 12 > b.w)
 				return;
-			g.fillStyle = gpushim.css("card");
+			g.fillStyle = this.css.card;
 			g.globalAlpha = 0.88;
 			g.fillRect(b.x + 4, b.y + 2, w + 6, h - 4);
 			g.globalAlpha = 1;
-			g.fillStyle = gpushim.css("text");
+			g.fillStyle = this.css.text;
 			g.textAlign = "left";
 			g.fillText(text, b.x + 7, b.y + h / 2 + 0.5);
 		}
