@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# demo.sh: records tests/workloads/train.py under the shim, prints the report and writes a timeline. Run by `make demo`.
+# demo.sh: records tests/workloads/train.py under the shim, prints the report, writes its page and a timeline. Run by `make demo`.
 # It runs on the simulated driver. GPU=1 takes the machine's own libcuda. STEPS=N (30) sets the length.
 # As root, on the simulated driver, it also shows a loader that waits for a slow disk, by host probes.
 # The script is given a slow loader, some host work, a value read back after each layer and checkpoints: what real ones suffer from.
@@ -11,6 +11,7 @@ build=$(realpath "${BUILD:-build}")
 demo=$build/demo
 out=$demo/gpushim-out
 trace=$demo/trace.json
+page=$demo/report.html
 train=tests/workloads/train.py
 
 for file in "$build/libgpushim.so" "$build/gpushim" "$build/simgpu/libcuda.so.1" "$train"; do
@@ -31,7 +32,7 @@ fi
 
 # Only what an earlier demo left.
 mkdir -p "$demo"
-rm -rf "$out" "$trace"
+rm -rf "$out" "$trace" "$page"
 
 echo "demo: recording $train on the $device"
 LD_PRELOAD=$build/libgpushim.so LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+${libraries:+:}$LD_LIBRARY_PATH} \
@@ -40,11 +41,13 @@ LD_PRELOAD=$build/libgpushim.so LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+${l
 
 echo
 "$build/gpushim" report "$out"
+"$build/gpushim" report "$out" --html "$page"
 "$build/gpushim" export "$out" --chrome "$trace"
 
 cat <<END
 
 demo: the trace     $out
+demo: the page      $page (open it in a browser)
 demo: the timeline  $trace
 demo: open the timeline in https://ui.perfetto.dev or chrome://tracing; the report again: $build/gpushim report $out
 END

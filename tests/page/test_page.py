@@ -297,3 +297,11 @@ def test_the_button_changes_the_scheme(open_page):
     assert page.js("return document.documentElement.dataset.theme") == "dark" and ground() != light
     page.find("#theme").click()
     assert page.js("return document.documentElement.dataset.theme") == "light" and ground() == light
+
+
+def test_the_demo_is_that_of_make_demo(root):
+    """scripts/demo.sh records the same, and makes its page."""
+    script = (root / "scripts/demo.sh").read_text().replace("\\\n", " ")
+    (options,) = re.findall(r'python3 "\$train" --steps "\$\{STEPS:-30\}" (.*)', script)
+    assert options.split() == [str(word) for word in page_traces.DEMO]
+    assert '"$build/gpushim" report "$out" --html "$page"\n' in script
