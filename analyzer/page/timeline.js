@@ -11,6 +11,7 @@
 	const make = gpushim.make;
 	const GUTTER = 190, HEAD = 22, AXIS = 26, SPACE = 3;
 	const LEAST_SPAN_NS = 20;
+	const LEAST_SHOWN = 5, LEAST_SHOWN_NS = 1000; /* of what is to be seen: pixels; of the view then */
 	const TALLEST = 0.62; /* of the window */
 	const ROWS_OPEN = 34; /* beyond, only the first of each kind of group is open at first */
 	const HEIGHTS = { idle: 28, unresolved: 10, steps: 16, stream: 18, nccl: 16, ranges: 15, thread: 16, state: 12, worker: 14, io: 30 };
@@ -363,13 +364,14 @@
 			this.view(this.begin + by, this.end + by);
 		}
 
-		/* Brings that into what is shown: as it is, where it can be seen; else with as much again on either side. */
-		show(begin, end, lane, always) {
-			const seen = begin >= this.begin && end <= this.end && (end - begin) / (this.end - this.begin) * (this.scale ? this.scale.width : 1000) >= 6;
-			const room = Math.max((end - begin) * 1.5, 500);
+		/* Brings that into what is shown: by moving, where it has a few pixels then; else, or always, it gets that share of the width. */
+		show(begin, end, lane, share = 0.25, always = false) {
+			const span = this.end - this.begin, pixels = (end - begin) / span * (this.scale ? this.scale.width : 1000), middle = (begin + end) / 2;
 
-			if (!seen || always)
-				this.view(begin - room, end + room);
+			if (always || pixels < LEAST_SHOWN || end - begin > span)
+				this.view(middle - Math.max((end - begin) / share, LEAST_SHOWN_NS) / 2, middle + Math.max((end - begin) / share, LEAST_SHOWN_NS) / 2);
+			else if (begin < this.begin || end > this.end)
+				this.view(middle - span / 2, middle + span / 2);
 			if (lane)
 				this.scroll_to(lane);
 		}

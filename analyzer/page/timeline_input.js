@@ -221,7 +221,7 @@
 			const hit = under(t, event);
 
 			if (hit.item >= 0)
-				t.show(hit.row.lane.b[hit.item], hit.row.lane.end(hit.item), null, true);
+				t.show(hit.row.lane.b[hit.item], hit.row.lane.end(hit.item), null, 0.8, true);
 		});
 	}
 

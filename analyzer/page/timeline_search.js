@@ -124,7 +124,7 @@
 			if (!best)
 				return;
 			this.at = best;
-			t.show(best.lane.b[best.item], best.lane.end(best.item), best.lane);
+			t.show(best.lane.b[best.item], best.lane.end(best.item), best.lane, 0.06);
 			t.select_item(best.lane, best.item);
 			this.say();
 		}
