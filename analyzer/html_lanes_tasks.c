@@ -251,7 +251,7 @@ static void add_chain(struct worker *workers, const struct host_trace *h, const 
 	for (size_t i = 0; i < c->n_chain; i++) {
 		const struct chain_link *link = &c->chain[i];
 
-		if (link->task >= h->tasks && link->task < h->tasks + h->n_tasks)
+		if (h->n_tasks && link->task >= h->tasks && link->task < h->tasks + h->n_tasks)
 			workers[link->task - h->tasks].waited_ns =
 				sum64(workers[link->task - h->tasks].waited_ns, link->end_ns - link->begin_ns);
 	}
