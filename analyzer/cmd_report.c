@@ -31,7 +31,7 @@ static const struct option_row rows[] = {
 	{ "why", 'w', OPT_COUNT, offsetof(struct report_opts, why), "N", "the whole story of gap N", 0, OPTION_ANY },
 	{ "steps", 's', OPT_FLAG, offsetof(struct report_opts, steps), NULL, "every step of the training loop", 0, 0 },
 	{ "top", 'n', OPT_COUNT, offsetof(struct report_opts, top), "N",
-	  "list the N longest gaps (5; with --full 8, with --json all)", 0, OPTION_ANY },
+	  "list the N longest gaps (5, of many devices 3; with --full 8, with --json all)", 0, OPTION_ANY },
 	{ "symbols", 'S', OPT_TEXT, offsetof(struct report_opts, symbols.folder), "DIR",
 	  "look for debug files there before /usr/lib/debug: DIR/.build-id/ab/cdef.debug", 0, 0 },
 	{ "debuginfod", 'd', OPT_FLAG, offsetof(struct report_opts, symbols.debuginfod), NULL,
@@ -65,7 +65,6 @@ static bool only_page(const struct report_opts *o)
 static int print_text(const struct summary *s, const struct report_opts *o)
 {
 	struct report_style style = cmd_style(STDOUT_FILENO);
-	size_t usual = o->full ? REPORT_GAPS_FULL : REPORT_GAPS;
 	struct error e;
 	enum err_kind kind;
 
@@ -81,7 +80,7 @@ static int print_text(const struct summary *s, const struct report_opts *o)
 	else if (o->advice)
 		kind = report_advice_page(stdout, s, &style, &e);
 	else
-		kind = report_text(stdout, s, &style, o->top == NO_NUMBER ? usual : o->top, &e);
+		kind = report_text(stdout, s, &style, o->top == NO_NUMBER ? REPORT_GAPS : o->top, &e);
 	return kind ? cmd_fail(&e, NULL) : 0;
 }
 

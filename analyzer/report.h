@@ -8,8 +8,7 @@
 #include "summary.h"
 
 #define REPORT_ALL SIZE_MAX
-#define REPORT_GAPS 5 /* the longest gaps that fit one screen with the rest */
-#define REPORT_GAPS_FULL 8
+#define REPORT_GAPS (SIZE_MAX - 1) /* those that fit one screen with the rest */
 
 struct report_style {
 	unsigned columns; /* at least 80 */

@@ -8,7 +8,8 @@
 #include "ns.h"
 #include "text.h"
 
-#define ADVICE_ROWS 4  /* of one screen … */
+#define ADVICE_ROWS 4 /* of one screen, of many devices one less … */
+#define FEW_DEVICES 2
 #define ADVICE_LINES 2 /* … in so many lines each */
 #define EVIDENCE_ROWS 1
 
@@ -118,7 +119,7 @@ static enum err_kind list(const struct page *p, const struct summary *s, struct 
 	for (size_t i = 0; i < all.n; i++) {
 		if (was_said(&all, i))
 			continue;
-		if (shown == ADVICE_ROWS && !p->style->full) {
+		if (!p->style->full && shown == ADVICE_ROWS - (s->n_devices > FEW_DEVICES)) {
 			left++;
 			continue;
 		}

@@ -12,6 +12,7 @@
 #define GAP_LEFT 39    /* columns before a gap's causes */
 #define CAUSE 24       /* … of the longest cause with its share, at most */
 #define CHAIN_LEAST 40 /* … of a chain, before its row also says the place */
+#define FEW_DEVICES 2  /* of more, which take lines themselves, fewer gaps are listed */
 #define WIDE 100       /* from so many columns on a row also says when, and how sure its length is */
 
 /* "input-wait 98 %, sync-bubble 2 %" */
@@ -102,6 +103,22 @@ static void main_cause(const struct gap_story *g, char *buf, size_t size)
 		snprintf(buf, size, "%s %.0f %%", cause_name(order[0]), share);
 }
 
+/* "18 samples: pread64 path=/data/set/a.tar" without its folders, where it would not fit. */
+static void evidence(const char *text, char *buf, size_t size, unsigned room)
+{
+	const char *path = strstr(text, "path=/");
+	size_t n = path ? strcspn(path, " ") : 0;
+	char whole[1024], name[512];
+
+	if (!path || text_columns(text) <= room) {
+		text_clean(buf, size, text, room);
+		return;
+	}
+	snprintf(name, sizeof(name), "%.*s", (int)n, path);
+	snprintf(whole, sizeof(whole), "%.*s%s%s", (int)(path - text), text, text_base(name), path + n);
+	text_clean(buf, size, whole, room);
+}
+
 /* The chain, or where the thread was, or what proves it; of a wide page the place as well. */
 static void proof(const struct page *p, const struct gap_cause *c, char *buf, size_t size, unsigned room)
 {
@@ -110,7 +127,7 @@ static void proof(const struct page *p, const struct gap_cause *c, char *buf, si
 	char line[1024];
 
 	if (!chain) {
-		text_clean(buf, size, place ? c->place : c->evidence[0], room);
+		evidence(place ? c->place : c->evidence[0], buf, size, room);
 		return;
 	}
 	if (for_place + CHAIN_LEAST > room)
@@ -166,9 +183,16 @@ static void gap_line(const struct page *p, const struct summary *s, size_t numbe
 		fprintf(p->out, "%s\n", why);
 }
 
+static size_t usual(const struct page *p, const struct summary *s)
+{
+	if (p->style->full)
+		return 8;
+	return s->n_devices > FEW_DEVICES ? 3 : 5;
+}
+
 enum err_kind report_gaps(const struct page *p, const struct summary *s, size_t top, struct error *e)
 {
-	size_t n = top;
+	size_t n = top == REPORT_GAPS ? usual(p, s) : top;
 	size_t *numbers = summary_longest(s, &n);
 	unsigned width;
 

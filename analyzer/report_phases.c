@@ -220,7 +220,7 @@ static void phase_row(const struct page *p, const struct summary *s, const struc
 	fprintf(p->out, "  %-*s", NAME, text_clean(clean, sizeof(clean), path, NAME - 1));
 	fprintf(p->out, " %9s %8s  ", text_duration(time, phase->idle_ns),
 		text_percent(share, phase->idle_ns, idle_ns));
-	page_wrap(p, INK_DIM, NAME + 23, NAME + 23, why);
+	page_wrap_lines(p, INK_DIM, NAME + 23, NAME + 23, p->style->full ? 2 : 1, why);
 }
 
 static bool only_outside(const struct all *all)

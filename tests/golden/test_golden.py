@@ -3,7 +3,7 @@
 
 A folder here: trace.txt (the events, tests/support/gst_text.h), why.md (what it is about, three lines), and, where the report is
 checked, expected.json: the part of `report --json` that must be so. A number or text there equals ours; a list has ours' length; the
-strings of `evidence` are each found within one of ours. info-80.txt, info-120.txt: the page that `info` prints at this width, but for its first line.
+strings of `evidence` are each found within one of ours. info-80.txt, info-120.txt: the page that `info` prints at this width, but for its first line; report-80.txt: that of `report`, all of it.
 """
 
 import json
@@ -15,6 +15,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 CASES = sorted(path.parent.name for path in HERE.glob("*/trace.txt"))
 PAGES = sorted((path.parent.name, int(path.stem[5:])) for path in HERE.glob("*/info-*.txt"))
+SCREENS = sorted((path.parent.name, int(path.stem[7:])) for path in HERE.glob("*/report-*.txt"))
 EXPECTED = sorted(path.parent.name for path in HERE.glob("*/expected.json"))
 
 
@@ -184,3 +185,10 @@ def test_info(name, columns, build, gpushim, tmp_path):
     page = done.stdout.split("\n", 1)[1]
     assert page == (HERE / name / f"info-{columns}.txt").read_text()
     assert max(map(len, page.split("\n"))) <= columns
+
+
+@pytest.mark.parametrize("name, columns", SCREENS)
+def test_screen(name, columns, build, gpushim, tmp_path):
+    subprocess.run([build / "tools/gst_write", HERE / name / "trace.txt", tmp_path], check=True)
+    done = subprocess.run([gpushim, "report", tmp_path], capture_output=True, text=True, env={"LC_ALL": "C.UTF-8", "COLUMNS": str(columns)})
+    assert done.stdout == (HERE / name / f"report-{columns}.txt").read_text()
