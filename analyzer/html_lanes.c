@@ -8,10 +8,22 @@
 
 /* ---- tracks and rows ---- */
 
-static void row_new(struct lanes *x, size_t track, uint32_t place)
+static bool full(const struct lanes *x)
 {
+	return x->shown >= x->limit;
+}
+
+/* Rows have the number of their lane. One that finds no room has its number, too, and takes nothing. */
+static void row_new(struct lanes *x, size_t track, size_t place)
+{
+	bool hidden = full(x) || place >= LANE_TRACK_ROWS;
+
+	x->shown += !hidden;
+	if (x->keep)
+		return; /* it is there from the first time */
 	if (array_room(x->rows, x->n_rows, x->cap_rows))
-		x->rows[x->n_rows++] = (struct lane_row){ .track = (uint32_t)track, .place = place };
+		x->rows[x->n_rows++] =
+			(struct lane_row){ .track = (uint32_t)track, .place = (uint32_t)place, .hidden = hidden };
 	else
 		x->failed = true;
 }
@@ -33,7 +45,7 @@ size_t lanes_track(struct lanes *x, const void *owner, uint64_t id, const struct
 	bool is_new;
 	size_t index;
 
-	if (x->failed || tid >= LANE_ROWS)
+	if (x->failed || full(x))
 		return x->failed ? NO_TRACK : known_track(x, owner, id);
 	track = tracks_find(&x->places, owner, id, tid, &is_new);
 	if (!track || (is_new && !x->keep && !array_room(x->tracks, x->n_tracks, x->cap_tracks))) {
@@ -43,10 +55,9 @@ size_t lanes_track(struct lanes *x, const void *owner, uint64_t id, const struct
 	index = (size_t)(track - x->places.at);
 	if (is_new) {
 		x->places.next_tid++;
-		if (!x->keep) {
+		if (!x->keep)
 			x->tracks[x->n_tracks++] = *like;
-			row_new(x, index, 0);
-		}
+		row_new(x, index, 0);
 	}
 	return index;
 }
@@ -104,9 +115,11 @@ void lanes_put(struct lanes *x, size_t track, int64_t begin_ns, int64_t end_ns, 
 		x->failed = true;
 		return;
 	}
-	if (is_new && !x->keep && lane->tid < LANE_ROWS)
-		row_new(x, track, (uint32_t)(places->n - 1));
-	if (lane->tid >= LANE_ROWS || lane - places->lanes >= LANE_TRACK_ROWS) {
+	if (is_new)
+		row_new(x, track, places->n - 1);
+	if (x->failed)
+		return;
+	if (x->rows[lane->tid].hidden) {
 		x->left_out += !x->keep;
 		return;
 	}
@@ -121,17 +134,34 @@ void lanes_put(struct lanes *x, size_t track, int64_t begin_ns, int64_t end_ns, 
 
 /* ---- all of it, twice ---- */
 
+/* The next of so many gets its part of the rows up to that one; what it leaves is the others'. */
+static void share(struct lanes *x, uint32_t until, size_t of)
+{
+	uint32_t part = x->shown < until ? (uint32_t)((until - x->shown) / of) : 0;
+
+	x->limit = x->shown + (part ? part : x->shown < until);
+}
+
 static void put_all(struct lanes *x)
 {
+	const struct summary *s = x->h->s;
+
 	tracks_free(&x->places);
+	x->shown = 0;
 	for (size_t i = 0; i < x->n_rows; i++)
 		x->rows[i].window = 0;
-	for (size_t i = 0; i < x->h->s->n_devices; i++)
+	for (size_t i = 0; i < s->n_devices; i++) {
+		share(x, LANE_ROWS_DEVICES, s->n_devices - i);
 		lanes_device(x, i);
-	for (size_t i = 0; i < x->h->s->run->n_traces; i++)
+	}
+	for (size_t i = 0; i < s->run->n_traces; i++) {
+		share(x, LANE_ROWS_PROCESSES, s->run->n_traces - i);
 		lanes_process(x, i);
-	for (size_t i = 0; i < x->h->s->run->n_hosts; i++)
+	}
+	for (size_t i = 0; i < s->run->n_hosts; i++) {
+		share(x, LANE_ROWS, s->run->n_hosts - i);
 		lanes_host(x, i);
+	}
 }
 
 static bool of_idle(const struct lanes *x, const struct lane_row *row)

@@ -15,8 +15,10 @@
 #define LANE_BUSY_ITEMS 1000000 /* of all other rows; LANE_LEAST_ITEMS where idle time has many */
 #define LANE_LEAST_ITEMS 300000
 #define LANE_WHOLE_ITEMS 150000 /* besides: around the gaps that are told */
-#define LANE_ROWS 600           /* what comes then is counted, and not drawn */
-#define LANE_TRACK_ROWS 12      /* … likewise, of one track */
+#define LANE_TRACK_ROWS 12 /* what comes then is counted, and not drawn; of all tracks: */
+#define LANE_ROWS_DEVICES 700
+#define LANE_ROWS_PROCESSES 1100
+#define LANE_ROWS 1200
 
 enum lane_kind { LANE_STEPS, LANE_IDLE, LANE_UNRESOLVED, LANE_NCCL, LANE_STREAM, LANE_RANGES, LANE_THREAD, LANE_STATE, LANE_WORKER, LANE_IO };
 
@@ -52,6 +54,7 @@ struct lane_row {
 	struct lane_merge merge;
 	struct lane_names names; /* where it is merged */
 	size_t window;           /* the last one met */
+	bool hidden;             /* there is no room for it */
 };
 
 struct lanes {
@@ -60,6 +63,7 @@ struct lanes {
 	struct lane_track *tracks; size_t n_tracks, cap_tracks;
 	struct lane_row *rows; size_t n_rows, cap_rows;
 	struct lane_windows windows;
+	uint32_t shown, limit; /* rows so far; and at most, until somebody else's turn */
 	bool keep, failed;
 	uint64_t left_out; /* slices: there was no row for them */
 };

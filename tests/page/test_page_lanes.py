@@ -156,12 +156,30 @@ def test_slices_that_overlap_have_rows_of_their_own(golden):
     assert len({lane["name"] for lane in ranges}) == 1
 
 
+def page_of(build, gpushim, folder, text):
+    page_traces.written(build, folder / "run", text)
+    subprocess.run([gpushim, "report", folder / "run", "--html", folder / "page.html"], check=True, capture_output=True)
+    return Lanes(folder / "page.html")
+
+
+def test_there_are_lanes_enough_for_a_page_and_no_more(build, gpushim, tmp_path):
+    """Eight hundred streams, and ranges twenty deep: what finds no row is counted, and takes none from who comes later."""
+    lines = ["process 100 level=cupti exited=1 end=30ms", "thread 100 main", "device 0"] + [f"stream {n}" for n in range(1, 801)]
+    lines += [f"range depth_{n} t={1000 + n}us..{9000 - n}us level={n}" for n in range(1, 21)]
+    for n in range(1, 801):
+        at = 1000 + 10 * n
+        lines += [f"launch t={at}us..{at + 2}us stream={n} seq=1 kernel=k", f"activity t={at + 3}us..{at + 8}us stream={n} seq=1 kernel=k"]
+    lanes = page_of(build, gpushim, tmp_path, "\n".join(lines) + "\n")
+    ranges = lanes.of("ranges")
+    assert [lane["row"] for lane in ranges] == list(range(12))
+    streams, (calls,) = lanes.of("stream"), lanes.of("thread")
+    assert 600 < len(streams) < 700 and len(lanes.all) <= 1200 and calls["slices"] == 800
+    assert lanes.data["lanes_left_out"] == 800 - len(streams) + 20 - 12
+
+
 def test_looks_end_where_calls_begin(build, gpushim, tmp_path):
     """What a sample found between two calls says nothing of the calls."""
-    text = (GOLDEN / "cause-input-wait/trace.txt").read_text()
-    page_traces.written(build, tmp_path / "run", text)
-    subprocess.run([gpushim, "report", tmp_path / "run", "--html", tmp_path / "page.html"], check=True, capture_output=True)
-    lanes = Lanes(tmp_path / "page.html")
+    lanes = page_of(build, gpushim, tmp_path, (GOLDEN / "cause-input-wait/trace.txt").read_text())
     (looks,), (calls,) = lanes.of("state"), lanes.of("thread")
     assert looks["items"]["n"]
     for begin, length in zip(looks["items"]["b"], looks["items"]["d"]):
