@@ -3,7 +3,7 @@
 "use strict";
 
 (function () {
-	const make = gpushim.make, MOST_BARS = 16, BAR = 30;
+	const make = gpushim.make, FEW = 8, MOST_ROWS = 512, BAR = 30;
 
 	/* What a device's time went to: { id, ns, words }, work first. */
 	function parts(d) {
@@ -85,9 +85,9 @@
 
 	/* What others waited for is busy time, and no less lost. */
 	function wait_words(t) {
-		const wait = t.comm["comm-wait"];
+		const wait = t.comm["comm-wait"], late = gpushim.data.report.ranks.stragglers[0];
 
-		return wait >= t.span_ns / 20 ? [", and for ", make("strong", null, gpushim.percent(wait, t.span_ns)), " they waited for the last rank of a collective"] : [];
+		return wait >= t.span_ns / 20 ? [", and for ", make("strong", null, gpushim.percent(wait, t.span_ns)), " they waited for the last rank of a collective" + (late && late.rank >= 0 ? ", mostly rank " + late.rank : "")] : [];
 	}
 
 	function answer(devices) {
@@ -126,16 +126,71 @@
 		return make("div", { class: "first" }, make("b", null, "Do first" + (gpushim.several() ? ", for device " + a.device : "") + ": "), a.text, ". ", make("span", { class: "gain" }, gain.faster), make("span", { class: "dim" }, "; " + gain.then + "."), proof(a, bus));
 	}
 
-	function rows(devices, bus) {
-		const shown = devices.slice(0, MOST_BARS);
-		const several = devices.length > 1;
+	const device_name = d => "device " + d.device + (d.rank >= 0 && gpushim.several() ? " · rank " + d.rank : "");
 
-		return make("div", { class: several ? "bars several" : "bars" }, shown.map(d => make("div", { class: "bar-row" },
-			make("div", { class: "bar-name" }, "device " + d.device + (d.rank >= 0 && several ? " · rank " + d.rank : ""), make("span", { class: "dim" }, " " + d.name)),
+	function rows(devices, bus) {
+		return make("div", { class: devices.length > 1 ? "bars several" : "bars" }, devices.map(d => make("div", { class: "bar-row" },
+			make("div", { class: "bar-name" }, device_name(d), make("span", { class: "dim" }, " " + d.name)),
 			make("div", { class: "bar-place" }, bar(d, bus)),
-			make("div", { class: "bar-idle" }, "idle " + gpushim.percent(d.idle_ns, d.span_ns)))),
-		devices.length > MOST_BARS ? make("p", { class: "dim" }, "and " + (devices.length - MOST_BARS) + " more devices") : null);
+			make("div", { class: "bar-idle" }, "idle " + gpushim.percent(d.idle_ns, d.span_ns)))));
 	}
+
+	/* ---- many devices: a thin row each ------------------------------------------------------------------------ */
+
+	const LABEL = 84;
+
+	function thin_row(g, d, y, w, high) {
+		let at = LABEL;
+
+		for (const p of parts(d)) {
+			const wide = p.ns / d.span_ns * (w - LABEL);
+
+			g.fillStyle = high >= 8 ? gpushim.fill(g, p.id) : gpushim.colour(p.id);
+			g.fillRect(at, y, wide, high - (high > 4 ? 1 : 0));
+			at += wide;
+		}
+	}
+
+	function thin(devices, bus) {
+		const canvas = make("canvas", { class: "bar", role: "img", "aria-label": "what the time of each device went to" }), shown = devices.slice(0, MOST_ROWS);
+		const high = Math.max(2, Math.min(14, Math.floor(280 / shown.length))), every = Math.ceil(13 / high);
+		let width = 1;
+
+		gpushim.canvas(canvas, shown.length * high + 4, (g, w) => {
+			width = w;
+			g.font = "11px system-ui, sans-serif";
+			g.textBaseline = "middle";
+			shown.forEach((d, i) => {
+				thin_row(g, d, 2 + i * high, w, high);
+				g.fillStyle = gpushim.css("dim");
+				if (i % every === 0)
+					g.fillText(d.rank >= 0 ? "rank " + d.rank : "device " + d.device, 0, Math.max(8, 2 + (i + 0.5) * high), LABEL - 8);
+			});
+		});
+		const at = event => {
+			const d = shown[Math.floor((event.offsetY - 2) / high)], share = (event.offsetX * width / canvas.clientWidth - LABEL) / (width - LABEL);
+			let sum = 0;
+
+			return d && share >= 0 ? { d, p: parts(d).find(p => (sum += p.ns / d.span_ns) >= share) } : null;
+		};
+
+		canvas.addEventListener("mousemove", event => {
+			const hit = at(event);
+
+			gpushim.tip(event, hit && [device_name(hit.d) + ": idle " + gpushim.percent(hit.d.idle_ns, hit.d.span_ns)].concat(hit.p ? [(hit.p.idle ? "idle: " + hit.p.id : gpushim.class(hit.p.id).title) + ", " + gpushim.duration(hit.p.ns) + ", " + gpushim.percent(hit.p.ns, hit.d.span_ns)] : []));
+		});
+		canvas.addEventListener("mouseleave", event => gpushim.tip(event, null));
+		canvas.addEventListener("click", event => {
+			const hit = at(event);
+
+			if (hit && hit.p && hit.p.idle)
+				bus.emit("cause", hit.p.id);
+		});
+		return make("div", { class: "bars thin" }, canvas, devices.length > shown.length ? make("p", { class: "dim" }, "and " + (devices.length - shown.length) + " more devices") : null);
+	}
+
+	/* The one that matters most as wide as one alone would be, then all. */
+	const bars = (devices, bus) => devices.length <= FEW ? [rows(devices, bus)] : [rows(gpushim.by_trouble(devices).slice(0, 1), bus), thin(devices, bus)];
 
 	gpushim.panel({
 		id: "answer", order: 0, place: "head",
@@ -147,7 +202,7 @@
 				       make("p", { class: "dim subtitle" }, data.subtitle), answer(devices));
 			if (!devices.length)
 				return;
-			section.append(rows(devices, bus), legend(devices));
+			section.append(...bars(devices, bus), legend(devices));
 			section.append(...[first_advice(bus)].filter(Boolean));
 		},
 	});

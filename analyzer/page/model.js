@@ -22,6 +22,14 @@
 
 	gpushim.device = number => gpushim.data.report.devices.find(d => d.device === number);
 
+	/* Devices by how much they matter: those of ranks that the others wait for, then those that are idle most. */
+	gpushim.by_trouble = function (devices) {
+		const late = gpushim.data.report.ranks.stragglers.map(f => f.device), place = d => late.includes(d.device) ? late.indexOf(d.device) : late.length;
+		const idle = d => d.span_ns > 0 ? d.idle_ns / d.span_ns : 0;
+
+		return devices.slice().sort((a, b) => place(a) - place(b) || idle(b) - idle(a) || a.device - b.device);
+	};
+
 	gpushim.several = () => gpushim.data.report.devices.length > 1;
 
 	/* "at most 93.6 % faster (inferred); then compute bounds it, 1.44 s", as the text report has it. */

@@ -102,7 +102,7 @@
 			g.fillStyle = gpushim.css("text");
 			g.textAlign = "left";
 			if (k % every === 0)
-				g.fillText(row_name(r), 0, (k + 0.5) * high, LABEL - 8);
+				g.fillText(row_name(r), 0, Math.max(8, (k + 0.5) * high), LABEL - 8);
 			for (let x = 0; x < ranks.columns; x += Math.max(1, Math.floor(1 / wide))) { /* of more columns than pixels the greatest */
 				let v = 0;
 
@@ -154,18 +154,24 @@
 			told ? make("button", { type: "button", class: "link", onclick: () => bus.emit("select", { device: f.device, gap: f.gap }) }, "its longest gap") : null);
 	}
 
+	const FEW = 10, MOST = 512;
+
+	function rank_row(r) {
+		const d = gpushim.device(r.device), number = text => make("td", { class: "number" }, text);
+
+		return make("tr", null, make("td", null, (r.rank >= 0 ? r.rank : "?") + " ", make("span", { class: "dim" }, r.host)), number(String(r.device)), number(gpushim.percent(r.compute_ns, d.span_ns)),
+			number(gpushim.percent(r.wait_ns, d.span_ns)), number(gpushim.percent(r.transfer_ns, d.span_ns)), number(gpushim.percent(d.idle_ns, d.span_ns)),
+			number(gpushim.percent(r.last, r.timed)), number(gpushim.duration(r.cost_ns)));
+	}
+
+	/* Of many those that cost the others most. */
 	function table(data) {
-		const list = data.report.ranks.ranks, number = text => make("td", { class: "number" }, text);
+		const all = data.report.ranks.ranks, few = all.length > FEW + 2 ? all.slice().sort((a, b) => b.cost_ns - a.cost_ns || a.rank - b.rank).slice(0, FEW) : all;
+		const body = make("tbody", null, few.map(rank_row));
 
 		return make("div", { class: "scroll" }, make("table", null,
 			make("thead", null, make("tr", null, ["rank", "device", "compute", "waits", "moves data", "idle", "came last", "cost the others"].map((h, i) => make("th", { class: i ? "number" : "" }, h)))),
-			make("tbody", null, list.slice(0, 64).map(r => {
-				const d = gpushim.device(r.device);
-
-				return make("tr", null, make("td", null, (r.rank >= 0 ? r.rank : "?") + " ", make("span", { class: "dim" }, r.host)), number(String(r.device)), number(gpushim.percent(r.compute_ns, d.span_ns)),
-					number(gpushim.percent(r.wait_ns, d.span_ns)), number(gpushim.percent(r.transfer_ns, d.span_ns)), number(gpushim.percent(d.idle_ns, d.span_ns)),
-					number(gpushim.percent(r.last, r.timed)), number(gpushim.duration(r.cost_ns)));
-			}))), list.length > 64 ? make("p", { class: "dim" }, "and " + (list.length - 64) + " more") : null);
+			body), few.length < all.length ? gpushim.more("all " + Math.min(MOST, all.length) + " ranks", () => body.replaceChildren(...all.slice(0, MOST).map(rank_row))) : null);
 	}
 
 	gpushim.panel({

@@ -3,7 +3,7 @@
 "use strict";
 
 (function () {
-	const make = gpushim.make, FOOT = 16, TOP = 12;
+	const make = gpushim.make, FOOT = 16, TOP = 12, FEW = 8, MOST = 64;
 	const height = () => gpushim.data.steps.length > 2 ? 96 : 150, outliers_shown = () => gpushim.data.steps.length > 2 ? 2 : 5;
 
 	/* ---- one device's steps ------------------------------------------------------------------------------------ */
@@ -364,12 +364,14 @@
 		wants: data => data.steps.length > 0,
 		async make(section, data, bus) {
 			const by = data.report.steps_usual[0] && data.report.steps_usual[0].by === "ranges" ? "by the program's own ranges" : "by what repeats in its launches";
-			const most = data.steps.slice(0, 8);
+			const order = gpushim.by_trouble(data.report.devices).map(d => d.device), place = make("div");
+			const steps = data.steps.slice().sort((a, b) => order.indexOf(a.device) - order.indexOf(b.device)), first = steps.length > FEW ? steps.slice(0, FEW / 2) : steps;
+			const show = async list => place.append(...await Promise.all(list.map(p => device(p, data, bus))));
 
-			section.append(make("p", { class: "dim note" }, by + "; height is length: ", gpushim.swatch("compute"), "the device at work, above it idle time by cause. ▾ is an outlier. Drag to zoom, double click for all, click for its story."));
-			section.append(...await Promise.all(most.map(p => device(p, data, bus))));
-			if (data.steps.length > most.length)
-				section.append(make("p", { class: "dim" }, "and " + (data.steps.length - most.length) + " more devices"));
+			section.append(make("p", { class: "dim note" }, by + "; height is length: ", gpushim.swatch("compute"), "the device at work, above it idle time by cause. ▾ is an outlier. Drag to zoom, double click for all, click for its story."), place);
+			await show(first.length < steps.length ? first : data.steps); /* of many the one that matters first */
+			if (first.length < steps.length)
+				section.append(gpushim.more("of " + Math.min(MOST, steps.length - first.length) + " more devices", () => show(steps.slice(first.length, first.length + MOST))));
 			section.append(...[phases(data)].filter(Boolean));
 		},
 	});
