@@ -63,6 +63,30 @@ static void test_read(void **state)
 	arena_free(&arena);
 }
 
+/* CUTLASS's kernels have names of several thousand bytes, more than the library's own limit. */
+static void test_long(void **state)
+{
+	enum { PARTS = 250, PART = 24 };
+	static char name[PARTS * PART + 16], expected[PARTS * PART + 16];
+	struct demangled one = { .mangled = name };
+	struct arena arena = { 0 };
+	struct error e;
+
+	(void)state;
+	strcpy(name, "_ZN");
+	for (int i = 0; i < PARTS; i++) {
+		sprintf(name + strlen(name), "20a_namespace__%07d", i);
+		sprintf(expected + strlen(expected), "%sa_namespace__%07d", i ? "::" : "", i);
+	}
+	strcat(name, "Ev");
+	strcat(expected, "()");
+	assert_true(strlen(name) > 5000);
+	assert_int_equal(demangle_all(&one, 1, &arena, &e), ERR_NONE);
+	assert_non_null(one.readable);
+	assert_string_equal(one.readable, expected);
+	arena_free(&arena);
+}
+
 /* Each "N" more doubles what it stands for: pair<pair<…>, pair<…>>, 2^depth of them in some 6 bytes each. */
 static char *doubling(unsigned depth)
 {
@@ -263,9 +287,9 @@ static void test_short_random(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read),         cmocka_unit_test(test_hostile), cmocka_unit_test(test_deadly),
-		cmocka_unit_test(test_random),       cmocka_unit_test(test_kernels), cmocka_unit_test(test_short),
-		cmocka_unit_test(test_short_random),
+		cmocka_unit_test(test_read),   cmocka_unit_test(test_long),         cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_deadly), cmocka_unit_test(test_random),       cmocka_unit_test(test_kernels),
+		cmocka_unit_test(test_short),  cmocka_unit_test(test_short_random),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
