@@ -92,6 +92,20 @@ def test_slurm(recipe, status):
     assert (out / "report.html").exists()
 
 
+def test_the_two_commands_of_the_readme(root, build, recipe):
+    """The second one, as it stands there; the first is `make`."""
+    lines = re.search(r"in two commands:\n\n((?: {4}.*\n)+)", (root / "README.md").read_text())[1].splitlines()
+    make, run = (line.split("#")[0].strip() for line in lines)
+    assert make == "make" and run.startswith("build/gpushim run ")
+    (recipe.folder / "build").symlink_to(build)
+    (recipe.folder / "path/python").symlink_to(sys.executable)
+    (recipe.folder / "two.sh").write_text(run + "\n")
+    done = recipe(recipe.folder / "two.sh")
+    assert done.returncode == 0 and "\ntrust   idle" in done.stderr, done.stderr
+    (page,) = re.findall(r"--html (\S+)", run)
+    assert (recipe.folder / page).read_text().startswith("<!DOCTYPE html>") and f"gpushim: page {page}\n" in done.stderr
+
+
 def options(gpushim, command):
     text = subprocess.run([gpushim, command, "--help"], capture_output=True, text=True, check=True).stdout
     return {"--" + name for name in re.findall(r"--([\w-]+)", text)} | {"-o"}
