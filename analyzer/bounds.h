@@ -53,6 +53,12 @@ struct held { /* a wait for an event: what comes behind it in the stream stands 
 	int64_t max_until_ns, max_away_ns;
 };
 
+struct bound { /* the first so many of a stream's ops were over by then */
+	size_t covers;
+	int64_t by_ns;
+	uint8_t known_by;
+};
+
 struct stream_work {
 	const struct trace *trace;
 	const struct facts *facts;
@@ -67,6 +73,8 @@ struct stream_work {
 	bool elsewhere;          /* launches in a stream of another device (elsewhere.h), or carried; stream is GST_NONE then */
 	bool loose;              /* measured work that is in no order: without a call, or of a graph in another device's stream; stream is GST_NONE */
 	bool carried;            /* work from before the trace's records begin (carried.h): one piece */
+	struct bound *bounds;    /* while links are found */
+	size_t n_bounds, cap_bounds;
 	struct held *held;       /* its waits for events, by at_ns */
 	size_t n_held, cap_held;
 };

@@ -7,6 +7,7 @@
 #include "waits.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* How far back what is waited for is looked for through streams that wait themselves: more only tightens. */
 #define DEPTH 3
@@ -199,35 +200,118 @@ static size_t first_behind(const struct stream_work *w, const struct wait *wait)
 	return array_first(w->ops, w->n, sizeof(*w->ops), work_called_before, &wait->end_ns);
 }
 
-/* What was waited for is over when work behind the wait is. */
-static void tighten(struct link *link)
+/* ---- what was waited for is over when work behind the wait is ---------------------------------------- */
+
+/* A stream that is never waited for by the host is known by these alone, and each wait says something of all its earlier work: so what they say
+ * is kept (stream_work.bounds), of those that say less nothing, and applied in one pass. The first `covers` ops were over by by_ns: both fall
+ * from one bound to the next. */
+static size_t bounds_from(const struct stream_work *w, size_t covers)
+{
+	size_t low = 0, high = w->n_bounds;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->bounds[middle].covers > covers)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low; /* the first about so many or fewer */
+}
+
+static bool add_bound(struct stream_work *w, struct bound bound)
+{
+	size_t at = bounds_from(w, bound.covers), behind;
+
+	/* one that says as much of as many */
+	if ((at && w->bounds[at - 1].by_ns <= bound.by_ns) ||
+	    (at < w->n_bounds && w->bounds[at].covers == bound.covers && w->bounds[at].by_ns <= bound.by_ns))
+		return true;
+	for (behind = at; behind < w->n_bounds && w->bounds[behind].by_ns >= bound.by_ns; behind++)
+		;
+	if (behind == at) {
+		if (!array_room(w->bounds, w->n_bounds, w->cap_bounds))
+			return false;
+		w->n_bounds++;
+		memmove(&w->bounds[at + 1], &w->bounds[at], (w->n_bounds - 1 - at) * sizeof(bound));
+	} else {
+		memmove(&w->bounds[at + 1], &w->bounds[behind], (w->n_bounds - behind) * sizeof(bound));
+		w->n_bounds -= behind - at - 1;
+	}
+	w->bounds[at] = bound;
+	return true;
+}
+
+/* Records that contradict each other must not turn an op around. */
+static bool lower(struct work *op, const struct bound *bound)
+{
+	int64_t by_ns = max64(bound->by_ns, op->earliest_start_ns);
+
+	if (op->measured || op->latest_end_ns <= by_ns)
+		return false;
+	op->latest_end_ns = by_ns;
+	op->known_by = bound->known_by;
+	return true;
+}
+
+/* The op as the bounds so far have it. */
+static struct work bounded(const struct stream_work *w, size_t i)
+{
+	struct work op = w->ops[i];
+	size_t at = bounds_from(w, i);
+
+	if (at)
+		lower(&op, &w->bounds[at - 1]);
+	return op;
+}
+
+/* What was measured is known better, and what stands before it. */
+static void apply_bounds(struct stream_work *w)
+{
+	const struct bound *bound = NULL;
+	size_t next = 0, most = w->n_bounds ? w->bounds[0].covers : 0;
+
+	for (size_t i = most; i-- > 0;) {
+		for (; next < w->n_bounds && w->bounds[next].covers > i; next++)
+			bound = &w->bounds[next];
+		if (bound && !lower(&w->ops[i], bound))
+			bound = NULL;
+	}
+	/* nor must the stream's order be broken, which only what was changed can have done */
+	for (size_t i = 1; i < w->n && most; i++) {
+		if (w->ops[i].latest_end_ns < w->ops[i - 1].latest_end_ns && !w->ops[i].measured)
+			w->ops[i].latest_end_ns = w->ops[i - 1].latest_end_ns;
+		else if (i >= most)
+			break;
+	}
+	free(w->bounds);
+	w->bounds = NULL;
+	w->n_bounds = w->cap_bounds = 0;
+}
+
+static bool tighten(struct link *link)
 {
 	size_t behind = first_behind(link->work, link->wait);
-	const struct work *later = behind < link->work->n ? &link->work->ops[behind] : NULL;
-	struct work *ops;
-	size_t first;
+	struct work later;
 
-	if (!link->producer || !later || later->known_by == BOUNDARY_NONE)
-		return;
-	ops = link->producer->ops;
-	first = link->covers;
-	for (; first > 0; first--) {
-		struct work *op = &ops[first - 1];
-		/* records that contradict each other must not turn an op around */
-		int64_t by_ns = max64(later->latest_end_ns, op->earliest_start_ns);
+	if (!link->producer || behind == link->work->n || !link->covers)
+		return true;
+	later = bounded(link->work, behind);
+	return later.known_by == BOUNDARY_NONE ||
+	       add_bound(link->producer, (struct bound){ link->covers, later.latest_end_ns, later.known_by });
+}
 
-		if (op->latest_end_ns <= by_ns || op->measured)
-			break;
-		op->latest_end_ns = by_ns;
-		op->known_by = later->known_by;
-	}
-	/* nor the stream's order, which only what was changed can have broken */
-	for (size_t i = first ? first : 1; i < link->producer->n; i++) {
-		if (ops[i].latest_end_ns < ops[i - 1].latest_end_ns && !ops[i].measured)
-			ops[i].latest_end_ns = ops[i - 1].latest_end_ns;
-		else if (i >= link->covers)
-			break;
-	}
+/* From the last wait to the first: what is behind a wait may be known by later ones. */
+static bool tighten_all(struct links *l)
+{
+	bool ok = true;
+
+	for (size_t i = l->n; i-- > 0 && ok;)
+		ok = tighten(&l->at[i]);
+	for (size_t i = 0; i < l->n_places; i++)
+		apply_bounds(l->places[i].work);
+	return ok;
 }
 
 /* When the producer's first `covers` ops had finished at the latest. */
@@ -357,10 +441,8 @@ static void spread_opaque(struct device_work *devices, size_t n)
 bool links_find(struct device_work *devices, size_t n)
 {
 	struct links l = { 0 };
-	bool ok = link_waits(&l, devices, n);
+	bool ok = link_waits(&l, devices, n) && tighten_all(&l);
 
-	for (size_t i = ok ? l.n : 0; i-- > 0;)
-		tighten(&l.at[i]);
 	for (size_t i = 0; i < n && ok; i++)
 		ok = waits_note_hostfns(&devices[i]);
 	ok = ok && find_waits(&l, devices, n);
