@@ -31,7 +31,29 @@ gpushim.bus = (function () {
 	let chosen = null; /* by the button; not kept: a page from a file has nowhere to keep it */
 
 	gpushim.theme = () => chosen || (dark.matches ? "dark" : "light");
-	gpushim.on_theme = fn => gpushim.bus.on("theme", fn);
+
+	/* What paints an element again goes with it: stories make many, and nobody says when one is gone. */
+	const painters = new WeakMap();
+	let painted = [];
+
+	gpushim.on_theme = function (fn, element) {
+		if (!element) {
+			gpushim.bus.on("theme", fn);
+			return;
+		}
+		painters.set(element, fn);
+		painted.push(new WeakRef(element));
+	};
+
+	gpushim.bus.on("theme", () => {
+		painted = painted.filter(reference => reference.deref());
+		for (const reference of painted) {
+			const element = reference.deref();
+
+			if (element)
+				painters.get(element)();
+		}
+	});
 
 	function changed() {
 		document.documentElement.dataset.theme = gpushim.theme();

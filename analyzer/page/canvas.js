@@ -40,7 +40,7 @@ gpushim.canvas = function (canvas, height, draw) {
 			ask();
 		}
 	}).observe(canvas);
-	gpushim.on_theme(ask);
+	gpushim.on_theme(ask, canvas);
 	return ask;
 };
 

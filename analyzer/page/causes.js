@@ -22,7 +22,7 @@
 		};
 
 		paint();
-		gpushim.on_theme(paint);
+		gpushim.on_theme(paint, canvas);
 		return canvas;
 	}
 

@@ -206,7 +206,7 @@ gpushim.short = n => gpushim.data.short[n] || gpushim.data.strings[n];
 			g.fillRect(0, 0, 2 * SIZE, 2 * SIZE);
 		};
 		paint();
-		gpushim.on_theme(paint);
+		gpushim.on_theme(paint, canvas);
 		return canvas;
 	};
 })();

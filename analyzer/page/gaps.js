@@ -38,7 +38,7 @@
 		};
 
 		paint();
-		gpushim.on_theme(paint);
+		gpushim.on_theme(paint, canvas);
 		return canvas;
 	};
 
