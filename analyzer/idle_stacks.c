@@ -93,14 +93,23 @@ static size_t merge(struct idle_stack *at, size_t n)
 	return kept;
 }
 
+/* Millions of gaps have few stacks: they are merged now and then, whenever there are twice as many as were left the last time. */
+#define UNMERGED ((size_t)1 << 17)
+
 struct idle_stack *idle_stacks_build(const struct summary *s, size_t *n)
 {
 	struct list l = { 0 };
+	size_t limit = UNMERGED;
 	bool ok = array_room(l.at, l.n, l.cap);
 
 	for (size_t i = 0; ok && i < s->n_devices; i++)
-		for (size_t k = 0; ok && k < s->devices[i].attribution.n_gaps; k++)
+		for (size_t k = 0; ok && k < s->devices[i].attribution.n_gaps; k++) {
 			ok = add_gap(&l, s, i, k);
+			if (l.n < limit)
+				continue;
+			l.n = merge(l.at, l.n);
+			limit = 2 * l.n > UNMERGED ? 2 * l.n : UNMERGED;
+		}
 	if (!ok) {
 		free(l.at);
 		return NULL;
