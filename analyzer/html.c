@@ -11,13 +11,7 @@
 
 /* In this order: what gaps' stories name, the report has to bring. */
 static enum err_kind (*const parts[])(struct html *h, struct error *e) = {
-	html_gaps,
-	html_report,
-	html_steps,
-	html_ranks,
-	html_lanes,
-	html_flame,
-	html_memory,
+	html_gaps, html_report, html_steps, html_ranks, html_lanes, html_flame, html_memory,
 };
 
 /* ---- what cannot end a script element ---- */

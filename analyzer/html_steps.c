@@ -75,7 +75,8 @@ static uint64_t outliers(const struct column *c, size_t first, size_t end, int w
 	return n;
 }
 
-/* "ProfilerStep#57" is "ProfilerStep#" and 57: a hundred thousand steps have few names. Returns the number, or -1: the name has none at its end. */
+/* "ProfilerStep#57" is "ProfilerStep#" and 57: a hundred thousand steps have few names. Returns the number, or -1 where the name has none
+ * at its end. */
 static int64_t split_name(char *name)
 {
 	size_t n = strlen(name), digits = 0;

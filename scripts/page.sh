@@ -36,6 +36,15 @@ files() { # pattern of what goes with $1
 	return 0
 }
 
+# None is forgotten.
+for name in *.js; do
+	for listed in "${scripts[@]}"; do
+		case $name in "$listed" | "${listed%.js}"_*.js) continue 2 ;; esac
+	done
+	echo "page.sh: analyzer/page/$name is not in the list of scripts" >&2
+	exit 1
+done
+
 hash_of() { # as a Content-Security-Policy names it
 	local hex
 	hex=$(sha256sum "$1")

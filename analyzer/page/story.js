@@ -125,7 +125,7 @@
 
 		return make("article", { class: "piece" },
 			make("h4", null, gpushim.swatch(c.id), make("span", { class: "id" }, c.id), make("span", { class: "dim" }, " " + c.confidence), make("span", { class: "length" }, gpushim.duration(gpushim.length(c)) + " · " + gpushim.percent(gpushim.length(c), gpushim.length(gap)))),
-			make("p", null, gpushim.class(c.id).title, gap.causes.length > 1 ? make("span", { class: "dim" }, ", from " + offset(c.begin_ns - gap.begin_ns) + " on") : null),
+			make("p", null, gpushim.class(c.id).title, c.begin_ns > gap.begin_ns ? make("span", { class: "dim" }, ", from " + offset(c.begin_ns - gap.begin_ns) + " on") : null),
 			c.chain.length ? make("ol", { class: "chain" }, c.chain.map((l, i) => link_line(l, i, c.chain.length, gap))) : null,
 			c.evidence.length ? make("ul", { class: "evidence dim" }, c.evidence.filter(e => !told || !/^(at|in the call at|seen at) /.test(e)).map(e => make("li", null, e))) : null,
 			stacks(c));
