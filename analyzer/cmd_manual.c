@@ -199,6 +199,12 @@ static void all_commands(struct writer *w)
 	item(w, "help [COMMAND]", "this list, or a command's page");
 }
 
+static void all_causes(struct writer *w)
+{
+	for (int i = 0; i < CAUSE_COUNT; i++)
+		item(w, cause_name((enum cause_id)i), cause_title((enum cause_id)i));
+}
+
 static void see_also(struct writer *w, const struct command *c)
 {
 	char text[256] = "";
@@ -218,6 +224,8 @@ static void list(struct writer *w, const struct command *c, const char *name)
 		options(w, c);
 	else if (strcmp(name, "commands") == 0)
 		all_commands(w);
+	else if (strcmp(name, "causes") == 0)
+		all_causes(w);
 }
 
 /* ---- a page ------------------------------------------------------------------------------------------- */

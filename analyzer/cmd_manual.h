@@ -2,7 +2,7 @@
 /* cmd_manual.h: the manual's pages: analyzer/man/NAME.txt and the option rows, for man and for a terminal.
  *
  * A page's lines:   # SECTION      = TERM (its text follows, up to an empty line)       four blanks: as it stands
- *                   @options  @commands  @variables: the lists that stand elsewhere       else text; an empty line ends a paragraph
+ *                   @options  @commands  @causes: the lists that stand elsewhere          else text; an empty line ends a paragraph
  * `name` in text is bold. */
 #pragma once
 

@@ -67,6 +67,12 @@ def test_examples_are_of_options_that_there_are(output, page):
         assert set(re.findall(r" --([\w-]+)", re.split(r" -- | \| ", rest)[0])) <= known, line
 
 
+def test_every_cause_is_explained(output, root):
+    rows = re.findall(r"^CAUSE(?:_RULE)?\((\w+)", (root / "analyzer/causes.def").read_text(), re.M)
+    told = re.findall(r"^    ([a-z][a-z-]+)\n {12}\S", output("help", "report").split("\nCAUSES\n")[1].split("\n\n")[0], re.M)
+    assert told == [row.replace("_", "-") for row in rows] and len(told) > 20
+
+
 def test_the_variables_are_those_of_the_readme(output, root):
     rows = re.findall(r"^\| `(GPUSHIM\w*)` \|", (root / "README.md").read_text(), re.M)
     assert re.findall(r"^    (GPUSHIM\w*)$", output("help", "gpushim"), re.M) == rows and len(rows) > 8
