@@ -10,7 +10,6 @@
 
 #include "cmd.h"
 #include "cmd_manual.h"
-#include "cmd_secure.h"
 #include "text.h"
 
 void cmd_usage(FILE *out)
@@ -81,7 +80,6 @@ int cmd_help(int argc, char *argv[])
 	const struct report_style style = cmd_style(STDOUT_FILENO);
 	char name[64];
 
-	secure_drop_all();
 	if (!c && about && strcmp(about, "gpushim") != 0)
 		return cmd_unknown(about);
 	if (!about && !source) {
