@@ -21,12 +21,12 @@
 	}
 
 	/* What the map is of, in a sentence. */
-	function about(w) {
-		const free = w.reserved - w.allocated, when = gpushim.duration(w.t);
+	function about(w, marks) {
+		const last = marks.filter(m => m.failed).at(-1), free = w.reserved - w.allocated, when = gpushim.duration(w.t);
 		const pieces = " " + b(w.allocated) + " allocated, " + b(free) + " reserved and free" + (free ? ", the largest piece " + b(w.largest_free) : "") + ".";
 
 		if (w.why === "out-of-memory")
-			return "Where everything lay when the device was out of memory, at " + when + ": " + b(w.asked) + " were asked for." + pieces;
+			return "Where everything lay when the device was out of memory, at " + when + ": " + b(w.asked) + " were asked for." + pieces + (last ? last.enough ? " In one piece what was free would have been enough." : " Wherever it lay, what was free was too little." : "");
 		return "Where everything lay when most was reserved" + (free ? " and what was free lay most scattered" : "") + ", at " + when + ":" + pieces + (free ? " Fragmentation " + gpushim.fixed(w.fragmentation, 2) + " (1 − the largest piece / all that is free)." : "");
 	}
 
@@ -49,7 +49,7 @@
 			return [];
 		const map = gpushim.memory_map(d, cells, said), kinds = [...new Set(cells.k)].sort();
 
-		return [make("p", null, about(d.worst)), map.frame, make("div", { class: "flame-legend" }, kinds.map(k => key(map.kinds[k]))), left_out(d.worst)];
+		return [make("p", null, about(d.worst, d.marks)), map.frame, make("div", { class: "flame-legend" }, kinds.map(k => key(map.kinds[k]))), left_out(d.worst)];
 	}
 
 	async function device(d, at, data, bus) {

@@ -130,19 +130,29 @@
 			this.width = width;
 			g.font = "12px " + getComputedStyle(document.body).fontFamily;
 			g.textBaseline = "middle";
-			if (this.view && this.view.end - this.view.begin < this.span * 0.98) {
-				g.fillStyle = gpushim.css("hover");
-				g.fillRect(this.x(this.view.begin), TOP, Math.max(this.x(this.view.end) - this.x(this.view.begin), 1), HEIGHT - TOP - BOTTOM);
-			}
 			this.axes(g);
 			if (this.c.n)
 				this.curves(g);
+			if (this.view && this.view.end - this.view.begin < this.span * 0.98)
+				this.shown(g);
 			if (this.d.total && this.d.total <= this.most)
 				this.limit(g);
 			this.marks(g);
 			this.worst(g);
 			if (this.cursor !== null)
 				this.line(g, this.cursor, gpushim.css("accent"), [], TOP);
+		}
+
+		/* What the timeline shows. */
+		shown(g) {
+			const x = this.x(this.view.begin), w = Math.max(this.x(this.view.end) - x, 1);
+
+			g.fillStyle = g.strokeStyle = gpushim.css("accent");
+			g.globalAlpha = 0.12;
+			g.fillRect(x, TOP, w, HEIGHT - TOP - BOTTOM);
+			g.globalAlpha = 0.8;
+			g.strokeRect(x, TOP, w, HEIGHT - TOP - BOTTOM);
+			g.globalAlpha = 1;
 		}
 
 		curves(g) {

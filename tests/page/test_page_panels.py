@@ -137,6 +137,7 @@ def test_memory_over_time(memory):
     figures = {e.get_attribute("data-figure"): int(e.get_attribute("data-value")) for e in page.all("#memory [data-figure]")}
     assert figures == {"memory.0.peak_allocated_bytes": device["peak_allocated"], "memory.0.peak_reserved_bytes": device["peak_reserved"]}
     assert "Out of memory once." in page.text("#memory")
+    assert "160.0 MiB were asked for." in page.text("#memory") and "In one piece what was free would have been enough." in page.text("#memory")
     left, top, width, _ = place(page, "canvas.memory-course")
     (mark,) = device["marks"]
     move(page, left + 74 + mark["until"] / data["span_ns"] * (width - 84), top + 100)
