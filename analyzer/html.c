@@ -126,6 +126,7 @@ enum err_kind report_html(FILE *out, const struct summary *s, struct error *e)
 		if (inside)
 			fclose(inside);
 		free(h.told);
+		free(h.stories);
 		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
 	}
 	html_set_time(&h);
@@ -135,6 +136,7 @@ enum err_kind report_html(FILE *out, const struct summary *s, struct error *e)
 	fclose(inside); /* what could not be written shows in out */
 	html_strings_free(&h.strings);
 	free(h.told);
+	free(h.stories);
 	if (!kind)
 		asset(out, html_tail());
 	return kind;

@@ -31,7 +31,8 @@ struct html { /* being written */
 	struct html_strings strings;
 	int64_t zero_ns;  /* the page's time 0, on the clock that all hosts are drawn on (ranks_drawn_ns) */
 	uint64_t span_ns; /* all that is drawn lies within [0, span] */
-	bool *told;       /* gaps whose whole story is in the page, by number */
+	bool *told;       /* gaps whose whole story is in the page, by number; */
+	size_t *stories; size_t n_stories; /* their numbers, the most important first */
 	struct html_out { /* what stands behind json.file */
 		FILE *out;
 		uint64_t bytes; /* so far */

@@ -139,6 +139,13 @@ static bool story(struct html *h, size_t number, struct gap_view *v)
 	return true;
 }
 
+static bool tell(struct html *h, size_t number, struct gap_view *v)
+{
+	h->told[number] = true;
+	h->stories[h->n_stories++] = number;
+	return story(h, number, v);
+}
+
 /* ---- which ---- */
 
 /* The longest that each cause owns a part of, device by device: the first numbers of the list. */
@@ -175,15 +182,13 @@ static bool stories(struct html *h, const bool *first, const size_t *longest, si
 	for (size_t i = 0; ok && i < h->s->n_gaps && left; i++) {
 		if (!first[i] || html_written(h) - begin > STORIES_BYTES)
 			continue;
-		ok = story(h, i, &view);
-		h->told[i] = true;
+		ok = tell(h, i, &view);
 		left--;
 	}
 	for (size_t i = 0; ok && i < n && left && html_written(h) - begin <= STORIES_BYTES; i++) {
 		if (h->told[longest[i]])
 			continue;
-		ok = story(h, longest[i], &view);
-		h->told[longest[i]] = true;
+		ok = tell(h, longest[i], &view);
 		left--;
 	}
 	gap_view_free(&view);
@@ -194,8 +199,10 @@ enum err_kind html_gaps(struct html *h, struct error *e)
 {
 	size_t n = STORIES;
 	size_t *longest = summary_longest(h->s, &n);
-	bool *first = array_new(h->s->n_gaps, sizeof(*first)), ok = longest && first;
+	bool *first = array_new(h->s->n_gaps, sizeof(*first)), ok;
 
+	h->stories = array_new(STORIES, sizeof(*h->stories));
+	ok = longest && first && h->stories;
 	if (ok) {
 		longest_of_causes(h->s, first);
 		json_key_int(&h->json, "gaps_all", (int64_t)h->s->n_gaps);

@@ -7,11 +7,12 @@
 
 struct report_scope {
 	const bool *gaps;   /* by number: those that `devices` lists; NULL all */
-	const bool *stacks; /* … and those whose stacks are told; NULL all */
+	const size_t *stacks; size_t n_stacks; /* … and, of a page, those whose stacks are told, the most important first, as far as there is room */
 	bool page;          /* for a page with lists of its own: no `steps`, and of each list that has no end the first rows */
 };
 
 #define REPORT_PAGE_ROWS 500 /* … so many of each */
+#define REPORT_PAGE_FRAMES 20000 /* … of all stacks: some 4 MB */
 
 /* The object. */
 enum err_kind report_json_object(struct json *j, const struct summary *s, const struct report_scope *scope, struct error *e);

@@ -113,23 +113,41 @@ static void site_json(struct json *j, const struct summary *s, const struct call
 	json_map_end(j);
 }
 
-static void mark(bool *used, const struct run *run, const struct held *h)
+struct marks {
+	bool *used; /* by number of the stack */
+	const struct run *run;
+	size_t frames_left;
+};
+
+static void mark_stack(struct marks *m, const struct trace *t, uint32_t stack)
 {
-	if (h->trace && h->stack != GST_NONE)
-		used[stack_number(run, h->trace, h->stack)] = true;
+	bool *used = &m->used[stack_number(m->run, t, stack)];
+
+	if (*used || t->stacks.all[stack].n_frames > m->frames_left)
+		return;
+	*used = true;
+	m->frames_left -= t->stacks.all[stack].n_frames;
 }
 
-static void mark_gaps(bool *used, const struct summary *s, const struct report_scope *scope)
+static void mark(struct marks *m, const struct held *h)
 {
-	for (size_t i = 0; i < s->n_devices; i++) {
-		const struct attribution *a = &s->devices[i].attribution;
+	if (h->trace && h->stack != GST_NONE)
+		mark_stack(m, h->trace, h->stack);
+}
 
-		for (size_t g = 0; g < a->n_gaps; g++)
-			for (size_t c = 0; c < a->gaps[g].n_causes; c++)
-				for (size_t k = 0; k < a->gaps[g].causes[c].n_held; k++)
-					if (!scope->stacks || scope->stacks[s->devices[i].first_gap + g])
-						mark(used, s->run, &a->gaps[g].causes[c].held[k]);
-	}
+static void mark_gap(struct marks *m, const struct gap_story *g)
+{
+	for (size_t c = 0; c < g->n_causes; c++)
+		for (size_t k = 0; k < g->causes[c].n_held; k++)
+			mark(m, &g->causes[c].held[k]);
+}
+
+static void mark_gaps(struct marks *m, const struct summary *s, const struct report_scope *scope)
+{
+	for (size_t i = 0; scope->page && i < scope->n_stacks; i++)
+		mark_gap(m, summary_gap(s, scope->stacks[i], NULL));
+	for (size_t i = 0; !scope->page && i < s->n_gaps; i++)
+		mark_gap(m, summary_gap(s, i, NULL));
 }
 
 static bool is_launch_site(const struct stack_at *a)
@@ -137,7 +155,7 @@ static bool is_launch_site(const struct stack_at *a)
 	return a->why == GST_STACK_SITE && a->kernel;
 }
 
-static void mark_launch_sites(bool *used, const struct run *run, const struct report_scope *scope)
+static void mark_launch_sites(struct marks *m, const struct run *run, const struct report_scope *scope)
 {
 	size_t left = report_rows(scope, SIZE_MAX);
 
@@ -146,7 +164,7 @@ static void mark_launch_sites(bool *used, const struct run *run, const struct re
 
 		for (size_t k = 0; k < t->stacks.n_taken; k++)
 			if (is_launch_site(&t->stacks.taken[k]) && left && left--)
-				used[stack_number(run, t, t->stacks.taken[k].stack)] = true;
+				mark_stack(m, t, t->stacks.taken[k].stack);
 	}
 }
 
@@ -203,6 +221,7 @@ static bool stacks_json(struct json *j, const struct summary *s, const struct ca
 			const struct report_scope *scope)
 {
 	size_t n = 0, at = 0;
+	struct marks marks;
 	bool *used;
 
 	for (size_t i = 0; i < s->run->n_traces; i++)
@@ -210,10 +229,11 @@ static bool stacks_json(struct json *j, const struct summary *s, const struct ca
 	used = array_new(n, sizeof(*used));
 	if (!used)
 		return false;
-	mark_gaps(used, s, scope);
+	marks = (struct marks){ used, s->run, scope->page ? REPORT_PAGE_FRAMES : SIZE_MAX };
 	for (size_t i = 0; i < n_sites; i++)
-		mark(used, s->run, sites[i].held);
-	mark_launch_sites(used, s->run, scope);
+		mark(&marks, sites[i].held);
+	mark_gaps(&marks, s, scope);
+	mark_launch_sites(&marks, s->run, scope);
 	json_key_array(j, "stacks");
 	for (size_t i = 0; i < s->run->n_traces; i++)
 		for (size_t k = 0; k < s->run->traces[i]->stacks.n; k++, at++)

@@ -127,3 +127,18 @@ def hostile_text():
             at += 800
         lines.append(b"range step<b>~ t=%dus..%dus number=%d level=1" % (begin, at - 20, step))
     return b"\n".join(lines) + b"\n"
+
+
+def stacks_text(n, depth):
+    """n gaps, each with a stack of its own."""
+    lines = [f"process 100 exited=1 end={11 + 10 * n}ms", "thread 100 main", "device 0", "stream 1", "edge 1 t=997us..998us stream=1 covers=0 fired=1004us done=1005us kind=start"]
+    lines += [f"code {i} file=/srv/me/f.py name=f{i}" for i in range(1, depth + 1)]
+    for i in range(n):
+        at = 1000 + 10000 * i
+        lines += ["segment"] if i % 200 == 199 else []  # a segment holds no more
+        lines += [f"stack {i + 1} frames=" + ",".join(f"python:{k + 1}:{i + 1}" for k in range(depth)),
+                  f"launch t={at}us..{at + 2}us stream=1 seq={i + 1} kernel=step",
+                  f"edge {i + 2} base=1 t={at + 3}us..{at + 4}us stream=1 covers={i + 1} fired={at + 3000}us done={at + 3010}us",
+                  f"sync-stream t={at + 5}us..{at + 3010}us stream=1 seq={i + 1}",
+                  f"sample t={at + 3500}us syscall=230", f"taken look t={at + 3010}us..{at + 3500}us stack={i + 1}"]
+    return "\n".join(lines) + "\n"

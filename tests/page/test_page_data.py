@@ -117,6 +117,18 @@ def test_stories_have_a_budget(build, gpushim, tmp_path):
         assert not ns or -max(pieces)[1] in told
 
 
+def test_stacks_have_a_budget(build, gpushim, tmp_path):
+    """Each of 1,000 gaps has one of 40 frames: 20,000 frames are told, those of statements and of gaps with stories; of the others the statement."""
+    trace = page_traces.written(build, tmp_path / "trace", page_traces.stacks_text(1000, 40))
+    data = page(gpushim, trace, tmp_path / "page.html")
+    told = {stack["stack"]: len(stack["frames"]) for stack in data["report"]["stacks"]}
+    assert len(report(gpushim, trace)["stacks"]) > len(told)
+    assert 20_000 - 41 < sum(told.values()) <= 20_000
+    assert all(site["stack"] in told for site in data["report"]["call_sites"] if "stack" in site)
+    named = [held for gap in data["gaps"] for cause in gap["causes"] for held in cause.get("held", []) if held["by"] != "none"]
+    assert all(held["function"] and held["line"] for held in named) and any(held["stack"] not in told for held in named)
+
+
 # ---- ranks ------------------------------------------------------------------------------------------------------------------------
 
 

@@ -66,18 +66,7 @@ def test_the_longest_gap(build, gpushim, root, tmp_path):
 
 def test_more_stacks_than_are_shown(build, gpushim, root, tmp_path):
     """Thousands of ways of many frames: those with the least time are one, and not a nanosecond is lost."""
-    depth, n = 40, 2500
-    lines = [f"process 100 exited=1 end={11 + 10 * n}ms", "thread 100 main", "device 0", "stream 1", "edge 1 t=997us..998us stream=1 covers=0 fired=1004us done=1005us kind=start"]
-    lines += [f"code {i} file=/srv/me/f.py name=f{i}" for i in range(1, depth + 1)]
-    for i in range(n):
-        at = 1000 + 10000 * i
-        lines += ["segment"] if i % 200 == 199 else []  # a segment holds no more
-        lines += [f"stack {i + 1} frames=" + ",".join(f"python:{k + 1}:{i + 1}" for k in range(depth)),
-                  f"launch t={at}us..{at + 2}us stream=1 seq={i + 1} kernel=step",
-                  f"edge {i + 2} base=1 t={at + 3}us..{at + 4}us stream=1 covers={i + 1} fired={at + 3000}us done={at + 3010}us",
-                  f"sync-stream t={at + 5}us..{at + 3010}us stream=1 seq={i + 1}",
-                  f"sample t={at + 3500}us syscall=230", f"taken look t={at + 3010}us..{at + 3500}us stack={i + 1}"]
-    run = page_traces.written(build, tmp_path / "trace", "\n".join(lines) + "\n")
+    run = page_traces.written(build, tmp_path / "trace", page_traces.stacks_text(2500, 40))
     subprocess.run([gpushim, "report", run, "--html", tmp_path / "page.html"], check=True)
     data = page_data.of_page(tmp_path / "page.html")
     found = tree_of(data)
