@@ -14,6 +14,7 @@
 	const LEAST_SHOWN = 5, LEAST_SHOWN_NS = 1000; /* of what is to be seen: pixels; of the view then */
 	const TALLEST = 0.62; /* of the window */
 	const ROWS_OPEN = 34; /* beyond, only the first of each kind of group is open at first */
+	const DEVICES_OPEN = 8;
 	const HEIGHTS = { idle: 28, unresolved: 10, steps: 16, stream: 18, nccl: 16, ranges: 15, thread: 16, state: 12, worker: 14, io: 30 };
 
 	class Timeline {
@@ -35,17 +36,41 @@
 			gpushim.timeline_input.listen(this);
 		}
 
-		/* A run of many processes would be a long way down: of those, the first is open. */
+		/* A run of many processes would be a long way down: of those, the first is open. Of many devices that for which the others wait, or the one that is
+		 * idle longest, and its process. */
 		fold() {
+			const devices = new Set(this.groups.filter(g => g.device !== null).map(g => g.device)), seen = new Set();
 			let rows = 0;
-			const seen = new Set();
 
+			this.first = null;
+			if (devices.size > DEVICES_OPEN) {
+				this.fold_but(this.most_of_interest());
+				return;
+			}
 			for (const group of this.groups) {
 				const kind = group.device === null ? group.name.split(" ")[0] : "device";
 
 				rows += group.lanes.length;
 				group.open = rows <= ROWS_OPEN || !seen.has(kind);
 				seen.add(kind);
+			}
+		}
+
+		most_of_interest() {
+			const report = this.data.report, stragglers = report.ranks && report.ranks.stragglers || [];
+
+			if (stragglers.length)
+				return stragglers[0].device;
+			return report.devices.reduce((best, d) => !best || d.idle_ns > best.idle_ns ? d : best, null).device;
+		}
+
+		fold_but(device) {
+			const ranks = this.data.report.ranks && this.data.report.ranks.ranks || [], rank = ranks.find(r => r.device === device);
+
+			for (const group of this.groups) {
+				group.open = group.device === device || (rank !== undefined && group.name.startsWith("process " + rank.pid + " "));
+				if (group.device === device)
+					this.first = group.lanes.find(l => l.kind === "idle") || group.lanes[0];
 			}
 		}
 
@@ -218,7 +243,7 @@
 			g.fill();
 			g.font = "600 12px system-ui, sans-serif";
 			g.fillStyle = this.css.text;
-			g.fillText(gpushim.timeline_parts.fit(g, group.name, strip ? GUTTER - 28 : this.width - 230), 22, y + row.height / 2 + 0.5);
+			g.fillText(gpushim.timeline_parts.fit(g, strip && group.device !== null ? gpushim.timeline_overview.short(group.name) : group.name, strip ? GUTTER - 28 : this.width - 230), 22, y + row.height / 2 + 0.5);
 			if (strip && strip.n) {
 				g.font = "11px system-ui, sans-serif";
 				gpushim.timeline_lane(g, looks, strip, this.scale, y + 3, row.height - 6, this.css.hover, null);
@@ -502,6 +527,8 @@
 				t.show_legend();
 				t.overview.changed();
 				t.redraw();
+				if (t.first && t.width)
+					t.scroll_to(t.first);
 			});
 
 			gpushim.timeline = handle(t, ready);

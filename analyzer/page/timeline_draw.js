@@ -77,8 +77,11 @@
 				whole += shares[i];
 			if (!(whole > 0))
 				return;
-			const high = Math.min(this.height, Math.max(1, Math.round(Math.min(1, whole) * this.height / this.unit) * this.unit));
+			const least = this.height > 4 ? 1 : 0; /* on a thin line every little thing would look like all of it */
+			const high = Math.min(this.height, Math.max(least, Math.round(Math.min(1, whole) * this.height / this.unit) * this.unit));
 			let sum = 0, last = 0;
+			if (high <= 0)
+				return;
 			for (let i = 0; i < n; i++) { /* ends of parts are rounded, not parts: they always fill the whole */
 				const end = Math.round(high * (sum += shares[this.order[i]]) / whole / this.unit) * this.unit;
 

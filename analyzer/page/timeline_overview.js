@@ -3,7 +3,7 @@
 "use strict";
 
 (function () {
-	const STRIP = 22, MOST_DEVICES = 8, GAP = 2, GUTTER = 190;
+	const MOST_DEVICES = 64, LABELLED = 8, GUTTER = 190;
 
 	/* "device 3 · NVIDIA H200 · rank 3 · node-b": of several the model is the least of news. */
 	const short = name => name.split(" · ").filter((_, i) => i !== 1).join(" · ");
@@ -21,13 +21,30 @@
 
 		lanes() { return this.t.lanes.filter(l => l.kind === "idle" && l.n).slice(0, MOST_DEVICES); }
 
+		/* Of many devices each has a thin line: where one is not like the others it stands out. */
+		strip_height() {
+			const n = this.lanes().length;
+
+			return n <= 2 ? 22 : n <= LABELLED ? 14 : Math.max(2, Math.floor(128 / n));
+		}
+
+		gap() { return this.lanes().length <= LABELLED ? 2 : 0; }
+
 		height() {
 			const n = Math.max(1, this.lanes().length);
 
-			return n * (n > 2 ? 14 : STRIP) + (n - 1) * GAP + 12;
+			return n * (this.strip_height() + this.gap()) - this.gap() + 12;
 		}
 
-		strip_height() { return this.lanes().length > 2 ? 14 : STRIP; }
+		label(lanes, i) {
+			const total = lane => lane.totals.reduce((a, b) => a + b, 0);
+
+			if (lanes.length === 1)
+				return "the whole run";
+			if (lanes.length <= LABELLED)
+				return short(lanes[i].group);
+			return lanes.every(l => total(l) <= total(lanes[i])) ? "most idle: " + short(lanes[i].group) : "";
+		}
 
 		paint(width, height, key) {
 			const t = this.t, ratio = devicePixelRatio || 1, canvas = document.createElement("canvas"), g = canvas.getContext("2d");
@@ -40,10 +57,10 @@
 			g.font = "11px system-ui, sans-serif";
 			g.textBaseline = "middle";
 			lanes.forEach((lane, i) => {
-				const y = 4 + i * (strip + GAP);
+				const y = 4 + i * (strip + this.gap());
 
 				g.fillStyle = t.css.dim;
-				g.fillText(gpushim.timeline_parts.fit(g, lanes.length > 1 ? short(lane.group) : "the whole run", GUTTER - 30), 22, y + strip / 2);
+				g.fillText(gpushim.timeline_parts.fit(g, this.label(lanes, i), GUTTER - 30), 22, y + strip / 2);
 				g.fillStyle = gpushim.colour("compute");
 				g.globalAlpha = 0.28;
 				g.fillRect(GUTTER, y, scale.width, strip);
@@ -86,5 +103,5 @@
 		}
 	}
 
-	gpushim.timeline_overview = { Overview };
+	gpushim.timeline_overview = { Overview, short };
 })();

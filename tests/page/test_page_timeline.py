@@ -129,6 +129,25 @@ def test_groups_fold(ranks):
     assert min(lanes()) > 0
 
 
+def test_of_many_devices_the_one_that_matters_is_open(ranks):
+    """With more devices than can be looked at together: the straggler's lanes and its process's, all others folded."""
+    open_groups = "return gpushim.timeline.lanes().filter(l => l.y >= 0).map(l => l.group.split(' · ')[0]).filter((g, i, all) => all.indexOf(g) === i)"
+    assert len(ranks.js(open_groups)) > 4
+    straggler = ranks.js("return gpushim.data.report.ranks.stragglers[0].device")
+    pid = next(rank["pid"] for rank in ranks.js("return gpushim.data.report.ranks.ranks") if rank["device"] == straggler)
+    ranks.js("""
+        const data = gpushim.data, section = document.createElement("section");
+        for (let n = 10; n < 16; n++) { /* more devices than are open together */
+            const strings = data.strings.push("device " + n + " · H200 · rank " + n) - 1;
+            data.lanes.push(Object.assign({}, data.lanes.find(l => l.kind === "idle"), { group: strings, device: n }));
+        }
+        document.querySelector("#timeline").replaceWith(section);
+        return gpushim.panels.find(p => p.id === "timeline").make(section, data, gpushim.bus);""")
+    ranks.until("return gpushim.timeline.lanes().every(l => l.n > 0)")
+    ranks.js("gpushim.timeline.redraw()")
+    assert ranks.js(open_groups) == [f"device {straggler}", f"process {pid}"]
+
+
 def test_arrows_go_from_lane_to_lane_and_stops_from_item_to_item(ranks):
     ranks.find(".timeline-lanes").click()
     ranks.press("ESCAPE", "ARROW_DOWN")
