@@ -132,6 +132,7 @@ enum err_kind report_html(FILE *out, const struct summary *s, struct error *e)
 	html_set_time(&h);
 	asset(out, html_head());
 	json_open(&h.json, inside);
+	h.json.shown = true;
 	kind = object(&h, e);
 	fclose(inside); /* what could not be written shows in out */
 	html_strings_free(&h.strings);

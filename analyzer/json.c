@@ -44,6 +44,7 @@ void json_open(struct json *j, FILE *file)
 
 	j->file = file;
 	j->used = 0;
+	j->shown = false;
 	j->gen = yajl_gen_alloc(&memory);
 	yajl_gen_config(j->gen, yajl_gen_print_callback, print, j);
 }
@@ -77,7 +78,10 @@ void json_text(struct json *j, const char *s)
 {
 	char buf[TEXT_MOST];
 
-	text_utf8_only(buf, sizeof(buf), s);
+	if (j->shown)
+		text_clean(buf, sizeof(buf), s, sizeof(buf));
+	else
+		text_utf8_only(buf, sizeof(buf), s);
 	yajl_gen_string(j->gen, (const unsigned char *)buf, strlen(buf));
 }
 

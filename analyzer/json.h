@@ -12,6 +12,7 @@ struct json {
 	FILE *file;
 	yajl_gen gen;
 	size_t used;
+	bool shown; /* its texts will stand before people: what steers a terminal, or turns the direction of writing, is a "?" in them */
 	_Alignas(16) char pool[4096]; /* the generator's own memory: it never asks the heap, so it never fails */
 };
 

@@ -113,16 +113,22 @@ def ranks_text():
 
 
 def hostile_text():
-    """A step of kernels whose names are HOSTILE, with a wait before each; ranges, a file, the command and a device have such names as well."""
-    lines = [b"process 100 level=cupti exited=1 end=60ms command=" + HOSTILE[0], b"thread 100 main", b"device 0 name=" + HOSTILE[1], b"stream 1"]
+    """A step of kernels whose names are HOSTILE, with a wait before each; ranges, a file, functions, the host, a thread, a communicator, the command and a
+    device have such names as well."""
+    lines = [b"process 100 host=<u>host level=cupti exited=1 end=60ms command=" + HOSTILE[0], b"thread 100 <i>main</i>", b"device 0 name=" + HOSTILE[1], b"stream 1",
+             b"comm 1 t=10us hash=0x5a rank=0 size=1 device=0 name=" + HOSTILE[2]]
+    lines += [b"code %d file=/srv/%s/train.py name=%s" % (number + 1, name, name) for number, name in enumerate(HOSTILE)]
+    lines += [b"stack %d frames=python:%d:7" % (number + 1, number + 1) for number in range(len(HOSTILE))]
     at = 1000
     for step in range(3):
         begin = at
         for number, name in enumerate(HOSTILE):
-            lines.append(b"launch t=%dus..%dus stream=1 seq=%d kernel=%s" % (at, at + 3, step * len(HOSTILE) + number + 1, name))
-            lines.append(b"activity t=%dus..%dus stream=1 seq=%d kernel=%s" % (at + 8, at + 108, step * len(HOSTILE) + number + 1, name))
-            lines.append(b"sync-stream t=%dus..%dus stream=1 seq=%d" % (at + 4, at + 112, step * len(HOSTILE) + number + 1))
+            seq = step * len(HOSTILE) + number + 1
+            lines.append(b"launch t=%dus..%dus stream=1 seq=%d kernel=%s" % (at, at + 3, seq, name))
+            lines.append(b"activity t=%dus..%dus stream=1 seq=%d kernel=%s" % (at + 8, at + 108, seq, name))
+            lines.append(b"sync-stream t=%dus..%dus stream=1 seq=%d" % (at + 4, at + 112, seq))
             lines += [b"sample t=%dus syscall=17 fd=file file=/data/%s" % (at + us, name) for us in (200, 400, 600)]
+            lines += [b"taken look t=%dus..%dus stack=%d" % (at + us, at + us + 2, number + 1) for us in (210, 410, 610)]
             lines.append(b"range %s t=%dus..%dus level=2" % (name, at, at + 700))
             at += 800
         lines.append(b"range step<b>~ t=%dus..%dus number=%d level=1" % (begin, at - 20, step))

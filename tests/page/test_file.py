@@ -44,7 +44,7 @@ def test_sources(root, pattern):
 @pytest.mark.parametrize("kind", ["ranks", "hostile"])
 def test_the_data_cannot_end_its_element(pages, kind):
     (data,) = figures.DATA.findall(pages(kind))
-    assert not re.search("[<>&\u2028\u2029\\x00-\\x08\\x0b-\\x1f\\x7f\ufffe\uffff]", data)
+    assert not re.search("[<>&\u2028-\u202e\u2066-\u2069\u200e\u200f\\x00-\\x08\\x0b-\\x1f\\x7f\ufffe\uffff]", data)
     assert pages(kind).count("<script") == pages(kind).count("</script") >= 2
 
 
