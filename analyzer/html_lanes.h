@@ -80,9 +80,14 @@ void lanes_put(struct lanes *x, size_t track, int64_t begin_ns, int64_t end_ns, 
 
 void lanes_device(struct lanes *x, size_t device);   /* html_lanes_device.c */
 void lanes_process(struct lanes *x, size_t process); /* html_lanes_process.c: what its threads called, and said */
-void lanes_host(struct lanes *x, size_t host);       /* html_lanes_tasks.c: workers, requests */
+void lanes_host(struct lanes *x, size_t host);       /* html_lanes_tasks.c: workers; */
+void lanes_disks(struct lanes *x, size_t host);      /* html_lanes_disks.c */
 /* … what a recorded thread was found doing, by probes or, without, by the recorder's own looks; on a track like that. */
 void lanes_doing(struct lanes *x, size_t process, const struct thread_records *r, const struct lane_track *like);
+
+/* Of a file of probes: index in ranks.clocks; a group's name, with the host's where there are several. */
+uint32_t lanes_host_clock(const struct lanes *x, size_t host);
+void lanes_host_group(char *buf, size_t size, const struct lanes *x, size_t host, const char *what);
 
 /* Order on the page: devices, processes, workers, requests. */
 #define LANE_ORDER_PROCESS (UINT64_C(1) << 60)

@@ -3,13 +3,15 @@
  *
  *   timeline_model     the items, and sums over them        timeline_overview  the whole run in one strip
  *   timeline_draw      one lane as pixels                   timeline_search    names
- *   timeline_axis      marks of the time axis               timeline_say       what is said of an item
- *   timeline_input     pointer and keyboard */
+ *   timeline_paint     all lanes, axis, what is marked      timeline_say       what is said of an item
+ *   timeline_axis      marks of the time axis               timeline_input     pointer and keyboard */
 "use strict";
+
+gpushim.timeline_gutter = 190; /* pixels, left of all lanes: their names */
 
 (function () {
 	const make = gpushim.make;
-	const GUTTER = 190, HEAD = 22, AXIS = 26, SPACE = 3;
+	const GUTTER = gpushim.timeline_gutter, HEAD = 22, SPACE = 3;
 	const LEAST_SPAN_NS = 20;
 	const LEAST_SHOWN = 5, LEAST_SHOWN_NS = 1000; /* of what is to be seen: pixels; of the view then */
 	const TALLEST = 0.62; /* of the window */
@@ -177,189 +179,11 @@
 			for (const name of ["card", "text", "dim", "line", "hover", "accent", "warn", "select"])
 				this.css[name] = gpushim.css(name);
 			this.scale = new gpushim.timeline_parts.Scale(this.begin, this.end, GUTTER, Math.max(10, this.width - GUTTER - 6), devicePixelRatio || 1);
-			this.draw_axis();
-			this.draw_lanes();
+			gpushim.timeline_paint(this);
 			this.overview.draw();
 		}
 
-		draw_axis() {
-			const g = this.size(this.axis, this.width, AXIS), s = this.scale, axis = gpushim.timeline_marks(this.begin, this.end, s.width, 92);
-
-			this.marks = axis;
-			g.font = "11px system-ui, sans-serif";
-			g.textBaseline = "middle";
-			g.fillStyle = this.css.dim;
-			g.fillText(axis.base_text ? axis.base_text + " and" : "", 8, AXIS / 2);
-			g.textAlign = "right";
-			g.fillText(gpushim.duration(this.end - this.begin) + " shown", GUTTER - 10, AXIS / 2);
-			g.textAlign = "left";
-			for (const mark of axis.marks) {
-				const x = Math.round(s.x(mark.ns)) + 0.5;
-
-				g.fillStyle = this.css.line;
-				g.fillRect(x - 0.5, AXIS - 7, 1, 7);
-				g.fillStyle = this.css.dim;
-				if (x + g.measureText(mark.text).width < this.width)
-					g.fillText(mark.text, x + 4, AXIS / 2);
-			}
-			g.fillStyle = this.css.line;
-			g.fillRect(0, AXIS - 1, this.width, 1);
-		}
-
-		draw_lanes() {
-			const g = this.size(this.canvas, this.width, this.height), top = this.scroll.scrollTop;
-			const looks = new gpushim.timeline_parts.Looks(g), visible = this.rows.filter(r => r.y + r.height > top && r.y < top + this.height);
-
-			g.textBaseline = "middle";
-			g.fillStyle = this.css.line;
-			for (const mark of this.marks.marks) {
-				g.globalAlpha = 0.6;
-				g.fillRect(Math.round(this.scale.x(mark.ns)), 0, 1, this.height);
-			}
-			g.globalAlpha = 1;
-			for (const row of visible) {
-				if (row.group)
-					this.draw_head(g, looks, row, row.y - top);
-				else
-					this.draw_lane(g, looks, row, row.y - top);
-			}
-			this.draw_range(g);
-			this.draw_selected(g, top);
-			this.draw_flows(g, top);
-		}
-
-		draw_head(g, looks, row, y) {
-			const group = row.group, strip = group.open ? null : group.lanes.find(l => l.kind === "idle") || group.lanes[0];
-
-			g.fillStyle = this.css.hover;
-			g.fillRect(0, y, this.width, row.height);
-			g.fillStyle = this.css.dim;
-			g.beginPath();
-			if (group.open) {
-				g.moveTo(8, y + 8); g.lineTo(16, y + 8); g.lineTo(12, y + 14);
-			} else {
-				g.moveTo(9, y + 7); g.lineTo(15, y + 11); g.lineTo(9, y + 15);
-			}
-			g.fill();
-			g.font = "600 12px system-ui, sans-serif";
-			g.fillStyle = this.css.text;
-			g.fillText(gpushim.timeline_parts.fit(g, strip && group.device !== null ? gpushim.timeline_overview.short(group.name) : group.name, strip ? GUTTER - 28 : this.width - 230), 22, y + row.height / 2 + 0.5);
-			if (strip && strip.n) {
-				g.font = "11px system-ui, sans-serif";
-				gpushim.timeline_lane(g, looks, strip, this.scale, y + 3, row.height - 6, this.css.hover, null);
-				return;
-			}
-			g.font = "11px system-ui, sans-serif";
-			g.fillStyle = this.css.dim;
-			g.textAlign = "right";
-			g.fillText(this.shown_idle(group), this.width - 10, y + row.height / 2 + 0.5);
-			g.textAlign = "left";
-		}
-
-		/* Of what is shown of a device: how much of it is idle. */
-		shown_idle(group) {
-			const lane = group.lanes.find(l => l.kind === "idle" && l.n);
-
-			if (!lane)
-				return "";
-			const causes = lane.within(this.begin, this.end), idle = causes.reduce((sum, c) => sum + c[1], 0);
-			const most = causes.length ? ", most " + gpushim.class(causes[0][0]).id : "";
-
-			return "here idle " + gpushim.duration(Math.round(idle)) + ", " + gpushim.percent(idle, this.end - this.begin) + most;
-		}
-
-		draw_lane(g, looks, row, y) {
-			const lane = row.lane, chosen = this.selected && this.selected.lane === lane;
-
-			g.font = "11px system-ui, sans-serif";
-			if (!lane.row) {
-				g.fillStyle = chosen ? this.css.text : this.css.dim;
-				g.fillText(gpushim.timeline_parts.fit(g, lane.name, GUTTER - 30), 22, y + row.height / 2 + 0.5);
-			}
-			g.fillStyle = this.css.hover;
-			g.globalAlpha = 0.5;
-			g.fillRect(GUTTER, y, this.scale.width, row.height);
-			g.globalAlpha = 1;
-			if (lane.n)
-				gpushim.timeline_lane(g, looks, lane, this.scale, y, row.height, this.css.card, this.search.hits_of(lane));
-		}
-
-		draw_range(g) {
-			if (!this.range)
-				return;
-			const x0 = Math.max(GUTTER, this.scale.x(this.range.begin)), x1 = Math.min(this.width, this.scale.x(this.range.end));
-
-			if (x1 <= GUTTER || x0 >= this.width)
-				return;
-			g.fillStyle = this.css.accent;
-			g.globalAlpha = 0.14;
-			g.fillRect(x0, 0, x1 - x0, this.height);
-			g.globalAlpha = 1;
-			g.fillRect(x0, 0, 1, this.height);
-			g.fillRect(x1 - 1, 0, 1, this.height);
-		}
-
 		row_of(lane) { return this.rows.find(r => r.lane === lane) || this.rows.find(r => r.group && r.group.lanes.includes(lane)); }
-
-		/* A frame around what is selected; a gap's also marks its time in all lanes. */
-		draw_selected(g, top) {
-			const s = this.selected;
-
-			if (!s)
-				return;
-			const row = this.row_of(s.lane), x0 = this.scale.x(s.begin), x1 = Math.max(this.scale.x(s.end), x0 + 2);
-
-			if (x1 < GUTTER || x0 > this.width)
-				return;
-			g.save();
-			g.beginPath();
-			g.rect(GUTTER, 0, this.width - GUTTER, this.height);
-			g.clip();
-			if (s.gap !== undefined) {
-				g.fillStyle = this.css.warn;
-				g.globalAlpha = 0.1;
-				g.fillRect(x0, 0, x1 - x0, this.height);
-				g.globalAlpha = 0.9;
-				g.fillRect(x0 - 0.5, 0, 1, this.height);
-				g.fillRect(x1 - 0.5, 0, 1, this.height);
-				g.globalAlpha = 1;
-			}
-			g.lineWidth = 2;
-			g.strokeStyle = this.css.text;
-			g.strokeRect(x0 - 1, row.y - top - 1, x1 - x0 + 2, row.height + 2);
-			g.restore();
-		}
-
-		/* From the call that launched it to the work. */
-		draw_flows(g, top) {
-			const row_middle = row => row.y - top + row.height / 2;
-
-			for (const f of this.selected ? this.selected.flows || [] : []) {
-				const from = this.row_of(f.from), to = this.row_of(f.to), inside = x => Math.max(GUTTER - 20, Math.min(this.width + 20, x));
-				const x0 = inside(this.scale.x(f.begin)), x1 = inside(this.scale.x(f.end)); /* from far away it comes in at the side, on its lane */
-				const y0 = row_middle(from), y1 = row_middle(to), bend = Math.min(60, Math.abs(x1 - x0) / 2 + 12);
-
-				if (Math.max(x0, x1) < GUTTER || Math.min(x0, x1) > this.width)
-					continue;
-				g.save();
-				g.beginPath();
-				g.rect(GUTTER, 0, this.width - GUTTER, this.height);
-				g.clip();
-				g.strokeStyle = g.fillStyle = this.css.accent;
-				g.lineWidth = 1.6;
-				g.beginPath();
-				g.moveTo(x0, y0);
-				g.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
-				g.stroke();
-				g.beginPath();
-				g.arc(x0, y0, 3, 0, 7);
-				g.fill();
-				g.beginPath();
-				g.moveTo(x1, y1); g.lineTo(x1 - 7, y1 - 4); g.lineTo(x1 - 7, y1 + 4);
-				g.fill();
-				g.restore();
-			}
-		}
 
 		/* ---- what is shown ---- */
 

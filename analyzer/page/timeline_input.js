@@ -3,7 +3,7 @@
 "use strict";
 
 (function () {
-	const make = gpushim.make, GUTTER = 190, CLICK = 4, REACH = 3;
+	const make = gpushim.make, GUTTER = gpushim.timeline_gutter, CLICK = 4, REACH = 3;
 	const KEYS = [
 		["w, +", "zoom in"], ["s, −", "zoom out"], ["a, ←", "move left"], ["d, →", "move right"],
 		["f", "show the marked stretch or what is selected, then everything"], ["n, p", "next and previous gap that can be seen at this zoom"],

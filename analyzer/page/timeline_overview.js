@@ -3,7 +3,7 @@
 "use strict";
 
 (function () {
-	const MOST_DEVICES = 64, LABELLED = 8, GUTTER = 190;
+	const MOST_DEVICES = 64, LABELLED = 8, GUTTER = gpushim.timeline_gutter;
 
 	/* "device 3 · NVIDIA H200 · rank 3 · node-b": of several the model is the least of news. */
 	const short = name => name.split(" · ").filter((_, i) => i !== 1).join(" · ");
