@@ -47,6 +47,8 @@ void cmd_progress_start(void);
 void cmd_progress_read_only(void);
 /* … or it writes tables in the end. */
 void cmd_progress_tables(void);
+/* It writes a page when all is known. */
+void cmd_progress_page(void);
 /* Takes the line back: something else is printed. */
 void cmd_progress_clear(void);
 

@@ -108,6 +108,11 @@ void cmd_progress_tables(void)
 	line.progress.last = PROGRESS_TABLES;
 }
 
+void cmd_progress_page(void)
+{
+	line.progress.last = PROGRESS_PAGE;
+}
+
 void cmd_progress_clear(void)
 {
 	if (!line.shown)

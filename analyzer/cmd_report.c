@@ -92,6 +92,7 @@ static int print(const struct summary *s, const void *arg)
 
 	if (!status && job->o->html) {
 		status = report_html(job->page.file, s, &e) ? cmd_fail(&e, NULL) : 0;
+		cmd_progress_clear();
 		status = output_close(&job->page, status);
 	}
 	return status;
@@ -141,6 +142,8 @@ int cmd_report(int argc, char *argv[])
 	status = check(&o);
 	if (status)
 		return status;
+	if (o.html)
+		cmd_progress_page();
 	if (run_open(&run, argv + first, (size_t)(argc - first), o.run, &e))
 		return cmd_fail(&e, NULL);
 	cmd_say_run(&run, o.run);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "progress.h"
 #include "report.h"
 #include "report_head.h"
 
@@ -96,8 +97,11 @@ static enum err_kind object(struct html *h, struct error *e)
 
 	json_map(&h->json);
 	head(h);
-	for (size_t i = 0; !kind && i < sizeof(parts) / sizeof(parts[0]); i++)
+	progress_begin(PROGRESS_PAGE, sizeof(parts) / sizeof(parts[0]) + 2 * LANES_PASS);
+	for (size_t i = 0; !kind && i < sizeof(parts) / sizeof(parts[0]); i++) {
 		kind = parts[i](h, e);
+		progress_add(1);
+	}
 	if (kind)
 		return kind;
 	json_key(&h->json, "strings");

@@ -53,6 +53,7 @@ uint32_t html_clock_of_device(const struct html *h, size_t device); /* index in 
 /* ---- the parts: each writes its keys into the object; what they name they add to strings ---- */
 
 enum err_kind html_lanes(struct html *h, struct error *e);   /* lanes, lanes_left_out: the timeline */
+#define LANES_PASS 3 /* how long each of the lanes' two passes takes, as a part takes 1 */
 enum err_kind html_report(struct html *h, struct error *e);  /* report: the figures */
 enum err_kind html_gaps(struct html *h, struct error *e);    /* gaps: stories, bounded */
 enum err_kind html_steps(struct html *h, struct error *e);   /* steps */

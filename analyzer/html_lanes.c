@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "ns.h"
+#include "progress.h"
 
 /* ---- tracks and rows ---- */
 
@@ -232,17 +233,28 @@ static void list_names(struct lanes *x)
 	}
 }
 
+/* Of all rows: what the page has room for besides what is in it already, and what comes behind. */
+static uint64_t room_for(struct html *h)
+{
+	uint64_t written = html_written(h) + LANE_REST_BYTES;
+	uint64_t items = written < LANE_PAGE_BYTES ? (LANE_PAGE_BYTES - written) / LANE_ITEM_BYTES : 0;
+
+	return items < LANE_LEAST_ITEMS ? LANE_LEAST_ITEMS : items < LANE_ITEMS ? items : LANE_ITEMS;
+}
+
 enum err_kind html_lanes(struct html *h, struct error *e)
 {
 	struct lanes x = { .h = h };
 	enum err_kind kind = ERR_NONE;
-	uint64_t left;
+	uint64_t room = room_for(h), most_idle = room - room / 5, left, used;
 
 	x.failed = !lane_windows_build(&x.windows, h);
 	put_all(&x);
+	progress_add(LANES_PASS);
 	x.failed = x.failed || !lane_windows_choose(&x.windows, LANE_WHOLE_ITEMS);
 	if (!x.failed) {
-		left = LANE_ITEMS - choose_levels(&x, true, LANE_IDLE_ITEMS);
+		used = choose_levels(&x, true, most_idle < LANE_IDLE_ITEMS ? most_idle : LANE_IDLE_ITEMS);
+		left = used < room ? room - used : 0;
 		choose_levels(&x, false,
 			      left < LANE_LEAST_ITEMS  ? LANE_LEAST_ITEMS
 			      : left > LANE_BUSY_ITEMS ? LANE_BUSY_ITEMS
@@ -250,6 +262,7 @@ enum err_kind html_lanes(struct html *h, struct error *e)
 		list_names(&x);
 		x.keep = true;
 		put_all(&x);
+		progress_add(LANES_PASS);
 	}
 	for (size_t i = 0; i < x.n_rows; i++)
 		lane_merge_end(&x.rows[i].merge);

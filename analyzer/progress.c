@@ -68,13 +68,19 @@ double progress_part(const struct progress *p)
 	return p->done < p->of ? (double)p->done / (double)p->of : p->of ? 1 : 0;
 }
 
+/* What comes behind the causes is done by one command or another, never both. */
+static int counts(const struct progress *p, int stage)
+{
+	return stage <= PROGRESS_CAUSES ? stage <= (int)p->last : stage == (int)p->last;
+}
+
 double progress_whole(const struct progress *p)
 {
 	double before = 0, all = 0;
 
 	for (int i = 0; i < PROGRESS_STAGES; i++) {
-		before += i < (int)p->stage ? stages[i].share : 0;
-		all += i <= (int)p->last ? stages[i].share : 0;
+		before += counts(p, i) && i < (int)p->stage ? stages[i].share : 0;
+		all += counts(p, i) ? stages[i].share : 0;
 	}
-	return p->stage <= p->last ? (before + stages[p->stage].share * progress_part(p)) / all : 1;
+	return counts(p, (int)p->stage) ? (before + stages[p->stage].share * progress_part(p)) / all : 1;
 }

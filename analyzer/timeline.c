@@ -46,13 +46,13 @@ static enum err_kind no_memory(struct error *e)
 
 /* The shares of the stage's time that its parts take, of which there is one for each process or device. */
 enum part {
-	PART_FACTS = 5,
-	PART_WORK = 20,
-	PART_BOUNDS = 20,
-	PART_GAPS = 5,
-	PART_PLACES = 40,
-	PART_DEPENDS = 5,
-	PART_ESTIMATE = 5
+	PART_FACTS = 15,
+	PART_WORK = 32,
+	PART_BOUNDS = 8,
+	PART_GAPS = 2,
+	PART_PLACES = 38,
+	PART_DEPENDS = 4,
+	PART_ESTIMATE = 1
 };
 
 static uint64_t calls_of(const struct run *run)

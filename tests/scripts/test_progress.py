@@ -26,7 +26,7 @@ int clock_gettime(clockid_t which, struct timespec *t)
 	return rc;
 }
 """
-LINE = re.compile(rb"\r(reading|placing the device's work|following threads, memory and steps|explaining gaps|writing tables) (\d+) %( \d+ MB/s)?, about (\d+) (s|min) left\033\[K")
+LINE = re.compile(rb"\r(reading|placing the device's work|following threads, memory and steps|explaining gaps|writing the page|writing tables) (\d+) %( \d+ MB/s)?(?:, about (\d+) (s|min) left)?\033\[K")
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +84,14 @@ def test_tables_take_time_too(gpushim, trace, fast, tmp_path):
     parts = [part for stage, part in shown if stage == b"writing tables"]
     assert shown[-1][0] == b"writing tables" and parts == sorted(parts) and parts[0] < 20 < 80 < parts[-1] <= 100
     assert said.endswith(b"\r\033[K") and not LINE.sub(b"", said).replace(b"\r\033[K", b"")
+
+
+def test_the_page_is_told_of_too(gpushim, trace, fast, tmp_path):
+    said = on_terminal(gpushim, "report", trace, "--html", tmp_path / "page.html", TERM="xterm", LD_PRELOAD=fast)[1]
+    shown = LINE.findall(said)
+    assert shown[-1][0] == b"writing the page" and said.endswith(b"\r\033[K")
+    left = [int(left) * (60 if unit == b"min" else 1) for stage, _, _, left, unit in shown if stage in (b"explaining gaps", b"writing the page")]
+    assert left[0] > left[-1], "the page was counted in from the beginning"
 
 
 def test_a_small_window_is_not_overrun(gpushim, trace, fast):
