@@ -69,7 +69,8 @@
 		id: "memory", title: "Device memory", order: 60,
 		wants: data => data.memory && data.memory.length,
 		async make(section, data, bus) {
-			const at = d => data.report.memory.findIndex(m => m.device === d.device), list = data.memory;
+			const at = d => data.report.memory.findIndex(m => m.device === d.device), trouble = d => d.marks.filter(m => m.failed).length || d.marks.length / 1e6;
+			const list = data.memory.length > FEW ? data.memory.slice().sort((a, b) => trouble(b) - trouble(a) || b.peak_reserved - a.peak_reserved || a.device - b.device) : data.memory;
 			const show = async some => { section.append(...await Promise.all(some.map(d => device(d, at(d), data, bus)))); };
 
 			await show(list.slice(0, FEW));

@@ -168,3 +168,14 @@ def test_memory_map_by_mouse_and_keyboard(memory):
     move(page, left + 130, top + 9)
     tip = page.until("const t = document.querySelector('#tip'); return !t.hidden && t.textContent.includes('in a range of') && t.textContent")
     assert f"at {worst['rows'][0]['address']}, 100.0 % of it allocated" in tip or worst["rows"][0]["used"] < worst["rows"][0]["bytes"]
+
+
+def test_of_many_devices_those_in_trouble_come_first(python_page):
+    lines = ["process 100 exited=1 end=90ms", "thread 100 main", *(f"device {k} uuid={k + 1}" for k in range(12)), "stream 1",
+             "launch t=1000us..1002us stream=1 seq=1 kernel=step", "sync-stream t=1005us..4010us stream=1 seq=1"]
+    lines += [f"alloc t={5000 + 10 * k}us..{5005 + 10 * k}us pointer={0x10000000 * (k + 1):#x} bytes={(k + 1) << 20} device={k}" for k in range(12)]
+    page, _ = python_page("\n".join([*lines, "alloc t=7000us..7005us bytes=40M result=2 device=3"]) + "\n")
+    shown = "return [...document.querySelectorAll('.memory-device')].map(e => Number(e.dataset.device))"
+    assert page.js(shown) == [3, 11, 10, 9, 8, 7, 6, 5]
+    page.find("#memory button.more").click()
+    assert page.until(shown.replace("return ", "const list = ") + "; return list.length === 12 && list") == [3, 11, 10, 9, 8, 7, 6, 5, 4, 2, 1, 0]
