@@ -77,10 +77,11 @@ static bool same_step(const struct chain_step *a, const struct chain_step *b)
 
 bool cause_is_elsewhere(const struct gap_cause *c)
 {
-	const struct chain_link *first = c->chain, *leaf = c->chain + (c->n_chain ? c->n_chain - 1 : 0);
+	const struct chain_link *first = c->chain, *leaf;
 
 	if (c->n_chain < 2)
 		return false;
+	leaf = c->chain + c->n_chain - 1;
 	if (first->task && leaf->task)
 		return !host_same_process(first->task, leaf->task);
 	return leaf->pid != first->pid;
