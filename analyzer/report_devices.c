@@ -11,7 +11,7 @@
 #define NUMBERS 31
 #define WIDEST 110    /* columns of a bar of everything */
 #define EACH_DEVICE 2 /* up to so many devices, each gets its own table */
-#define ROWS 16       /* of one screen: devices … */
+#define ROWS 8        /* of one screen: devices, of more the idlest … */
 #define CAUSES 5      /* … and causes of a device that is alone, */
 #define CAUSES_EACH 4 /* or of each */
 
@@ -228,6 +228,25 @@ static void few_devices(const struct page *p, const struct summary *s)
 	}
 }
 
+static double idle_share(const struct summary_device *d)
+{
+	return d->span_ns > 0 ? (double)d->timeline->idle_ns / (double)d->span_ns : 0;
+}
+
+/* Are fewer than ROWS idler? Of equal ones the first. */
+static bool is_idlest(const struct summary *s, size_t device)
+{
+	double own = idle_share(&s->devices[device]);
+	size_t idler = 0;
+
+	for (size_t i = 0; i < s->n_devices; i++) {
+		double share = idle_share(&s->devices[i]);
+
+		idler += share > own || (share >= own && i < device);
+	}
+	return idler < ROWS;
+}
+
 static void many_devices(const struct page *p, const struct summary *s, const struct totals *all)
 {
 	struct guess guess = { 0 };
@@ -238,10 +257,10 @@ static void many_devices(const struct page *p, const struct summary *s, const st
 	page_ink(p, INK_TITLE, "  %-*s", (int)(LABEL + bar_width(p)), "devices");
 	page_ink(p, INK_DIM, " %10s %9s%s\n", "span", "idle", guess.measured ? "    likely" : "");
 	for (size_t i = 0; i < s->n_devices; i++)
-		if (p->style->full || s->n_devices <= ROWS + 1 || i < ROWS)
+		if (p->style->full || s->n_devices <= ROWS + 1 || is_idlest(s, i))
 			device_row(p, &s->devices[i], guess.measured);
 	if (!p->style->full && s->n_devices > ROWS + 1)
-		page_ink(p, INK_DIM, "  and %zu more: --full\n", s->n_devices - ROWS);
+		page_ink(p, INK_DIM, "  and %zu more that were idle less: --full\n", s->n_devices - ROWS);
 	page_ink(p, INK_TITLE, "\nall %zu devices\n", s->n_devices);
 	partition(p, all);
 	cause_rows(p, all, CAUSES);

@@ -12,7 +12,8 @@
 #define HOST 12
 #define RANK 16 /* bytes */
 #define ROWS 16 /* ranks that are listed; of more, those that cost most */
-#define FEW 8   /* … of one screen */
+#define FEW 8   /* … of one screen, where that is all of them; else */
+#define WORST 4
 
 /* ---- the table ---------------------------------------------------------------------------------------- */
 
@@ -67,7 +68,7 @@ static void row(const struct page *p, const struct summary *s, const struct rank
 static bool table(const struct page *p, const struct summary *s, size_t n)
 {
 	const struct rank_member **order = array_new(n, sizeof(const struct rank_member *));
-	size_t at = 0, rows = p->style->full ? ROWS : FEW;
+	size_t at = 0, rows = p->style->full ? ROWS : n <= FEW ? FEW : WORST;
 
 	if (!order)
 		return false;

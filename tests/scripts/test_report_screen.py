@@ -96,6 +96,24 @@ def test_causes_that_are_cut_are_summed_up(build, gpushim, tmp_path):
     assert [row.split()[0] for row in rows[:len(some)]] == [c for c, ns in sorted(causes.items(), key=lambda c: -c[1]) if ns]
 
 
+def test_of_many_devices_the_idlest(build, gpushim, tmp_path):
+    """Twelve, of which the n-th is idle n times as long: the last eight, in their order, and one line for the others."""
+    for number in range(12):
+        until = 2000 + 1000 * number
+        (tmp_path / "trace.txt").write_text(
+            f"process {100 + number} exited=1 end=90ms run=one\nthread 100 main\ndevice 0 uuid={number + 1}\nstream 1\n"
+            "launch t=1000us..1002us stream=1 seq=1 kernel=step\nsync-stream t=1005us..1990us stream=1 seq=1\n"
+            f"launch t={until}us..{until}.5us stream=1 seq=2 kernel=step\nsync-stream t={until + 1}us..{until + 900}us stream=1 seq=2\n")
+        subprocess.run([build / "tools/gst_write", tmp_path / "trace.txt", tmp_path / "out"], check=True)
+    short, full, made = (subprocess.run([gpushim, "report", tmp_path / "out", option], capture_output=True, text=True, check=True).stdout
+                         for option in ("--top=3", "--full", "--json"))
+    share = {device["device"]: device["idle_ns"] / device["span_ns"] for device in json.loads(made)["devices"]}
+    rows = after(short.splitlines(), "  devices ")
+    idlest = sorted(sorted(share, key=share.get)[-8:])
+    assert [int(row.split()[0]) for row in rows[:8]] == idlest and rows[8:] == ["  and 4 more that were idle less: --full"]
+    assert [int(row.split()[0]) for row in after(full.splitlines(), "  devices ")] == list(range(12))
+
+
 def test_advice_in_full_and_alone(page):
     lines, alone = page("chain-input-storage"), page("chain-input-storage", "--advice")
     short = after(lines, "what to do")
