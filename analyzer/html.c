@@ -10,9 +10,9 @@
 #include "report.h"
 #include "report_head.h"
 
-/* In this order: what gaps' stories name, the report has to bring. */
+/* In this order: what gaps' stories name, the report has to bring; and lanes take the room that the others leave. */
 static enum err_kind (*const parts[])(struct html *h, struct error *e) = {
-	html_gaps, html_report, html_steps, html_ranks, html_lanes, html_flame, html_memory,
+	html_gaps, html_report, html_steps, html_ranks, html_flame, html_memory, html_lanes,
 };
 
 /* ---- what cannot end a script element ---- */

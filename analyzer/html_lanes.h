@@ -12,7 +12,7 @@
 
 #define LANE_ITEMS 1600000      /* of all rows, at most: so many are some 12 MB. Fewer where the page has much else: */
 #define LANE_PAGE_BYTES 19000000 /* so large it may become */
-#define LANE_REST_BYTES 3500000  /* of them what comes behind the lanes: texts, stacks, memory, and what is around the gaps that are told */
+#define LANE_REST_BYTES 3500000  /* of them what comes behind the lanes: texts, and what is around the gaps that are told */
 #define LANE_ITEM_BYTES 8
 #define LANE_IDLE_ITEMS 1300000 /* of idle time, which comes first: a million gaps, most of one cause, are there one by one */
 #define LANE_BUSY_ITEMS 1000000 /* of all other rows; LANE_LEAST_ITEMS where idle time has many */
