@@ -4,7 +4,7 @@
  * so the analysis of a recording of any length goes on in bounded memory, only slower. Where there is no such file (a full disk, a folder in
  * memory) they lie in memory all the same.
  *
- * The share is half of what is available when the first large array comes, within the memory limit of the control group too;
+ * The share is two thirds of what is available when the first large array comes, within the memory limit of the control group too;
  * GPUSHIM_MEMORY_MB says another number; 0: even small ones lie in files. */
 #pragma once
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
-#define SHARE 2 /* of what is available, one part in so many */
+#define SHARE(bytes) ((bytes) / 3 * 2) /* of what is available */
 #define MB ((uint64_t)1 << 20)
 #define LEAST (64 * MB)
 
@@ -133,7 +133,7 @@ static void set_budget(void)
 	unsigned long long mb = number ? strtoull(said, NULL, 10) : 0;
 	uint64_t machine = available(), group = group_room(), least = machine < group ? machine : group;
 
-	budget = least / SHARE > LEAST ? least / SHARE : LEAST;
+	budget = SHARE(least) > LEAST ? SHARE(least) : LEAST;
 	if (number)
 		budget = mb < UINT64_MAX / MB ? mb * MB : UINT64_MAX;
 }
