@@ -281,9 +281,10 @@ return low;
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_read(open_page, made, scheme):
-    page = open_page("ranks", dark=scheme == "dark")
-    number, _, _ = longest(made("ranks").report())
+@pytest.mark.parametrize("kind", ["demo", "ranks"])
+def test_text_can_be_read(open_page, made, kind, scheme):
+    page = open_page(kind, dark=scheme == "dark")
+    number, _, _ = longest(made(kind).report())
     page.js("gpushim.bus.emit('select', { device: gpushim.gap(arguments[0]).device, gap: arguments[0] })", number)
     page.until("return !document.getElementById('story').hidden")
     assert page.js(CONTRAST) == []
