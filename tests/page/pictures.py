@@ -125,7 +125,7 @@ def main():
         answer(page_of(build, training, driver, folder))
         ranks(page_of(build, record_ranks(build, scratch), driver, folder, dark=True))
         driver.quit()
-    for path in sorted(folder.glob("*.png")):
+    for path in (folder / f"{name}.png" for name in ("timeline", "answer", "ranks")):
         print(f"{path} {path.stat().st_size // 1000} kB")
 
 
