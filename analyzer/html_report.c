@@ -57,7 +57,9 @@ static enum err_kind trust(struct html *h, struct error *e)
 enum err_kind html_report(struct html *h, struct error *e)
 {
 	bool *none = array_new(h->s->n_gaps, sizeof(*none));
-	const struct report_scope scope = { .gaps = none, .stacks = h->stories, .n_stacks = h->n_stories, .page = true };
+	const struct report_scope scope = {
+		.gaps = none, .stacks = h->stories, .n_stacks = h->n_stories, .page = true
+	};
 	enum err_kind kind;
 
 	if (!none)
