@@ -25,7 +25,11 @@ gpushim.short = n => gpushim.data.short[n] || gpushim.data.strings[n];
 		return bytes;
 	}
 
+	const SHORT = 2000; /* characters: what is longer is quicker by a stream of the browser's */
+
 	async function inflate(base64) {
+		if (base64.length <= SHORT)
+			return gpushim.inflate_short(bytes_of(base64));
 		const stream = new Blob([bytes_of(base64)]).stream().pipeThrough(new DecompressionStream("deflate"));
 
 		return new Uint8Array(await new Response(stream).arrayBuffer());

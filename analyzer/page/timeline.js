@@ -346,7 +346,7 @@ gpushim.timeline_gutter = 190; /* pixels, left of all lanes: their names */
 		id: "timeline", title: "Timeline", order: 10, wants: d => d.lanes && d.lanes.length,
 		make: async (section, data, bus) => {
 			const t = new Timeline(section, data, bus);
-			const load = async lanes => { for (const lane of lanes) await lane.load(); t.ask(); };
+			const load = async lanes => { await Promise.all(lanes.map(lane => lane.load())); t.ask(); };
 			const ready = load(t.lanes.filter(l => l.kind === "idle")).then(() => load(t.lanes.filter(l => l.kind !== "idle"))).then(() => {
 				t.show_legend();
 				t.overview.changed();

@@ -202,6 +202,34 @@ def test_pixels_hold_all_of_the_time(ranks):
         assert pixels == pytest.approx(whole, rel=1e-4, abs=2), kind
 
 
+def test_short_columns_are_read_as_the_browser_reads_them(open_page):
+    """By our own code and by the browser's: every column of a page, whatever its length, and what zlib makes of random and of equal bytes."""
+    import base64
+    import random
+    import zlib
+
+    page, chance = open_page("demo"), random.Random(7)
+    texts = [bytes(chance.randrange(top) for _ in range(n)) for n in (0, 1, 2, 100, 5000) for top in (1, 2, 20, 256)]
+    texts += [bytes(i * i >> 3 & 255 for i in range(n)) for n in (300, 40000)] + [b"abc" * 30000]
+    packed = [base64.b64encode(zlib.compress(text, level)).decode() for text in texts for level in (0, 1, 6, 9)]
+    wrong, looked = page.js("""
+        const found = [], columns = [...arguments[0]];
+        const look = value => {
+            if (value && typeof value === "object") typeof value.z === "string" ? columns.push(value.z) : Object.values(value).forEach(look);
+        };
+        look(gpushim.data);
+        return (async () => {
+            for (const base64 of columns) {
+                const bytes = Uint8Array.from(atob(base64), c => c.charCodeAt(0));
+                const theirs = new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
+                const ours = gpushim.inflate_short(bytes);
+                if (ours.length !== theirs.length || ours.some((v, i) => v !== theirs[i])) found.push([base64.slice(0, 60), ours.length, theirs.length]);
+            }
+            return [found, columns.length];
+        })();""", packed)
+    assert wrong == [] and looked > len(packed) + 20
+
+
 def test_sums_of_any_number_of_items(ranks):
     """Against adding up one by one, at any two instants; and what looks from a place on finds what looks at all."""
     wrong = ranks.js("""
