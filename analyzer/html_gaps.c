@@ -8,26 +8,13 @@
 #include "doubt.h"
 #include "gap_view.h"
 #include "report_json.h"
+#include "report_words.h"
 #include "text.h"
 
 #define STORIES 2000
 #define STORIES_BYTES (3u << 20) /* of all */
 #define CALLS 24                 /* of the submitting thread, the last ones */
 #define AROUND 4                 /* operations before the gap, and behind it */
-
-static const char *known_by(uint8_t by)
-{
-	static const char *const names[] = {
-		[BOUNDARY_NONE] = "nothing exact",
-		[BOUNDARY_EDGE] = "a timing event",
-		[BOUNDARY_BLOCKING_RETURN] = "the return of a blocking call",
-		[BOUNDARY_QUERY] = "the program's own query",
-		[BOUNDARY_POLL] = "a query of the recorder",
-		[BOUNDARY_MEASURED] = "the device's own record of its work",
-	};
-
-	return names[by];
-}
 
 static enum html_class op_class(const struct op *op)
 {
@@ -101,22 +88,11 @@ static void calls(struct html *h, const struct gap_view *v)
 	json_array_end(j);
 }
 
-static const char *thread_name(const struct trace *t, uint32_t tid, char name[17])
-{
-	name[0] = name[16] = 0;
-	for (size_t i = 0; i < t->n_threads; i++)
-		if (t->threads[i].tid == tid)
-			for (size_t k = 0; k < 16; k++)
-				name[k] = t->threads[i].name[k];
-	return name;
-}
-
 static bool story(struct html *h, size_t number, struct gap_view *v)
 {
 	const struct summary_device *d = NULL;
 	const struct gap_story *g = summary_gap(h->s, number, &d);
 	struct json *j = &h->json;
-	char name[17];
 
 	if (!gap_view_set(v, d->timeline, g->gap, &h->s->threads))
 		return false;
@@ -125,13 +101,13 @@ static bool story(struct html *h, size_t number, struct gap_view *v)
 	json_key_int(j, "device", d->number);
 	json_key_uint(j, "at_ns", html_ns(h, html_clock_of_device(h, (size_t)(d - h->s->devices)), g->gap->begin_ns));
 	report_gap_json(j, h->s, g);
-	json_key_text(j, "known_by", known_by(g->gap->begin_known_by));
+	json_key_text(j, "known_by", words_boundary(g->gap->begin_known_by));
 	json_key(j, "doubt");
 	json_bool(j, doubt_about(d->timeline, g->gap, doubt_from(d->timeline, h->s->threads.run)));
 	if (v->trace && v->tid) {
 		json_key_int(j, "pid", v->trace->header.pid);
 		json_key_int(j, "tid", v->tid);
-		json_key_int(j, "thread", html_string(&h->strings, thread_name(v->trace, v->tid, name)));
+		json_key_int(j, "thread", html_string(&h->strings, trace_thread_name(v->trace, v->tid)));
 	}
 	calls(h, v);
 	around(h, d->timeline, g->gap);

@@ -11,21 +11,6 @@
 
 enum order { ORDER_RANGES, ORDER_NCCL, ORDER_CALLS, ORDER_DOING };
 
-static const char *thread_name(const struct trace *t, uint32_t tid)
-{
-	for (size_t low = 0, high = t->n_threads; low < high;) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->threads[middle].tid == tid)
-			return t->threads[middle].name;
-		if (t->threads[middle].tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return "";
-}
-
 static struct lane_track like(const struct lanes *x, size_t process, uint32_t tid, enum order order,
 			      enum lane_kind kind)
 {
@@ -35,7 +20,7 @@ static struct lane_track like(const struct lanes *x, size_t process, uint32_t ti
 					    [ORDER_DOING] = "doing" };
 	const struct summary *s = x->h->s;
 	const struct trace *t = s->run->traces[process];
-	const char *name = thread_name(t, tid), *command = text_command(t->header.cmdline);
+	const char *name = trace_thread_name(t, tid), *command = text_command(t->header.cmdline);
 	bool hosts = s->ranks.n_clocks > 1;
 	struct lane_track like = { .order = LANE_ORDER_PROCESS | (uint64_t)process << 40 | (uint64_t)tid << 8 | order,
 				   .clock = s->ranks.clock_of[process],

@@ -14,30 +14,13 @@
 #include "report_stacks.h"
 #include "report_totals.h"
 #include "report_why_waits.h"
+#include "report_words.h"
 #include "text.h"
 #include "text_symbol.h"
 
 #define CALLS_SHOWN 24
 #define CAUSES_SHOWN 40
 #define TOLD_PART 50 /* what owns less of the gap than one part of so many has no stack */
-
-static const char *boundary_name(uint8_t known_by)
-{
-	switch (known_by) {
-	case BOUNDARY_EDGE:
-		return "a timing event";
-	case BOUNDARY_BLOCKING_RETURN:
-		return "the return of a blocking call";
-	case BOUNDARY_QUERY:
-		return "the program's own query";
-	case BOUNDARY_POLL:
-		return "a query of the recorder";
-	case BOUNDARY_MEASURED:
-		return "the device's own record of its work";
-	default:
-		return "nothing exact";
-	}
-}
 
 static const char *op_name(const struct op *op)
 {
@@ -89,7 +72,7 @@ static void head(const struct page *p, const struct summary *s, const struct sum
 		 text_duration(length, g->end_ns - g->begin_ns));
 	fprintf(p->out, ", %s after the device's first work\n", text_duration(at, g->begin_ns - d->timeline->begin_ns));
 	fprintf(p->out, "  begin    %" PRId64 " ns +- %s, known by %s\n", g->begin_ns,
-		text_duration(begin, g->begin_error_ns), boundary_name(g->begin_known_by));
+		text_duration(begin, g->begin_error_ns), words_boundary(g->begin_known_by));
 	fprintf(p->out, "  end      %" PRId64 " ns +- %s\n", g->end_ns, text_duration(end, g->end_error_ns));
 	op_line(p, "before", g->before);
 	op_line(p, "after", g->after);

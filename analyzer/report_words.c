@@ -102,3 +102,17 @@ uint64_t words_calling_threads(const struct trace *t)
 	free(calls);
 	return n;
 }
+
+const char *words_boundary(uint8_t known_by)
+{
+	static const char *const names[] = {
+		[BOUNDARY_NONE] = "nothing exact",
+		[BOUNDARY_EDGE] = "a timing event",
+		[BOUNDARY_BLOCKING_RETURN] = "the return of a blocking call",
+		[BOUNDARY_QUERY] = "the program's own query",
+		[BOUNDARY_POLL] = "a query of the recorder",
+		[BOUNDARY_MEASURED] = "the device's own record of its work",
+	};
+
+	return names[known_by];
+}

@@ -295,3 +295,18 @@ void trace_free(struct trace *t)
 	free(t->text);
 	free(t);
 }
+
+const char *trace_thread_name(const struct trace *t, uint32_t tid)
+{
+	for (size_t low = 0, high = t->n_threads; low < high;) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->threads[middle].tid == tid)
+			return t->threads[middle].name;
+		if (t->threads[middle].tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return "";
+}

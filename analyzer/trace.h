@@ -212,3 +212,6 @@ static inline const char *kernel_title(const struct trace *t, uint32_t kernel)
 enum err_kind trace_open(struct trace **out, const char *path, int64_t now_ns, struct error *e);
 enum err_kind trace_open_mem(struct trace **out, const void *buf, size_t len, const char *name, struct error *e);
 void trace_free(struct trace *t);
+
+/* The last name it was seen with; "" not known. */
+const char *trace_thread_name(const struct trace *t, uint32_t tid);
