@@ -171,6 +171,7 @@ static void write_page(const struct run *run, const struct summary *s, const cha
 		status = output_open(&page, path);
 	if (!status) {
 		status = report_html(page.file, s, &e) ? cmd_fail(&e, NULL) : 0;
+		cmd_progress_clear();
 		status = output_close(&page, status);
 	}
 	if (!status)
@@ -206,6 +207,8 @@ static void summarise(char *dir, const char *id, const char *program, const char
 	char why[512];
 
 	adopt_traces(dir, id);
+	if (html)
+		cmd_progress_page();
 	if (run_open_id(&run, dir, id, &e)) {
 		cmd_fail(&e, NULL);
 		return;
