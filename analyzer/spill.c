@@ -174,8 +174,11 @@ static void *large_grow(void *array, size_t bytes, bool *known)
 
 void *spill_new(size_t n, size_t size)
 {
-	void *at = n && size && n <= SIZE_MAX / 2 / size && n * size >= large() ? large_new(n * size) : NULL;
+	void *at;
 
+	if (size && n > SIZE_MAX / 2 / size)
+		return NULL;
+	at = n * size >= large() ? large_new(n * size) : NULL;
 	return at ? at : array_new(n, size);
 }
 
