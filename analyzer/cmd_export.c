@@ -29,7 +29,8 @@ static const struct option_row rows[] = {
 #include "cmd_export.def"
 #undef FORMAT
 	{ "all", 'a', OPT_FLAG, offsetof(struct export_opts, all), NULL,
-	  "every event of a long run, not only those around the longest gaps and in the worst steps", 0, 0 },
+	  "every event of a long run; else, beside all idle time, those around the longest gaps and in the worst steps",
+	  0, 0 },
 	{ "symbols", 'S', OPT_TEXT, offsetof(struct export_opts, symbols.folder), "DIR",
 	  "look for debug files there before /usr/lib/debug: DIR/.build-id/ab/cdef.debug", 0, 0 },
 	{ "debuginfod", 'd', OPT_FLAG, offsetof(struct export_opts, symbols.debuginfod), NULL,
@@ -101,6 +102,15 @@ static const struct format {
 
 /* ---- where they go ---- */
 
+static int say_one_place(size_t first, size_t second, const char *place)
+{
+	struct error e;
+
+	err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE, "export: --%s and --%s would be written to one place, %s",
+		formats[first].name, formats[second].name, place);
+	return cmd_fail(&e, "name another for one of them");
+}
+
 /* What the options ask for can be done, as far as they alone tell. */
 static int check(const struct export_opts *o)
 {
@@ -112,12 +122,8 @@ static int check(const struct export_opts *o)
 			continue;
 		any = true;
 		for (size_t k = 0; k < i; k++)
-			if (o->to[k] && strcmp(o->to[i], o->to[k]) == 0) {
-				err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE,
-					"export: --%s and --%s would be written to one place, %s", formats[k].name,
-					formats[i].name, o->to[i]);
-				return cmd_fail(&e, "name another for one of them");
-			}
+			if (o->to[k] && strcmp(o->to[i], o->to[k]) == 0)
+				return say_one_place(k, i, o->to[i]);
 		if (formats[i].binary && strcmp(o->to[i], "-") == 0 && isatty(STDOUT_FILENO)) {
 			err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE, "export: --%s is nothing for a terminal",
 				formats[i].name);
@@ -146,6 +152,9 @@ static int open_all(const struct job *job, const struct run *run)
 		status = path ? cmd_refuse_recording(run, path) : 0;
 		if (path && !status)
 			status = output_open(&job->outputs[i], path);
+		for (size_t k = 0; k < i && path && !status; k++) /* two names of one file */
+			if (output_same(&job->outputs[k], &job->outputs[i]))
+				status = say_one_place(k, i, path);
 	}
 	return status;
 }

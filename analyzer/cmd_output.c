@@ -222,6 +222,25 @@ int output_open(struct output *o, const char *name)
 	return status;
 }
 
+/* The folder is the same, by whichever way, and the name in it. */
+bool output_same(const struct output *a, const struct output *b)
+{
+	const struct output *both[] = { a, b };
+	struct stat folder[2];
+	char path[PATH_MAX];
+
+	if (!a->target || !b->target || strcmp(text_base(a->target), text_base(b->target)) != 0)
+		return false;
+	for (size_t i = 0; i < 2; i++) {
+		int length = (int)(text_base(both[i]->target) - both[i]->target);
+
+		snprintf(path, sizeof(path), "%.*s.", length, both[i]->target);
+		if (stat(path, &folder[i]) != 0)
+			return false;
+	}
+	return folder[0].st_dev == folder[1].st_dev && folder[0].st_ino == folder[1].st_ino;
+}
+
 const char *output_path(struct output *o, struct error *e)
 {
 	const char *folder = getenv("TMPDIR");

@@ -24,6 +24,9 @@ struct output {
 /* name "-": standard output. Returns the exit status; what went wrong is said. */
 int output_open(struct output *o, const char *name);
 
+/* Would both take one place? */
+bool output_same(const struct output *a, const struct output *b);
+
 /* For who cannot write in one go: an empty file, to be filled by its name; its content is what output_close puts into place. Then nothing is to be
  * written to `file`. NULL: it cannot be made. */
 const char *output_path(struct output *o, struct error *e);

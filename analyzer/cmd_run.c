@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -150,6 +151,7 @@ static int choose_id(char id[64])
 struct recorded {
 	char *dir;
 	const char *html;
+	bool *page; /* set once it is written */
 	const struct run_probes *host;
 };
 
@@ -161,7 +163,7 @@ static void say_where(const char *what, const char *path)
 }
 
 /* What the program ended with is its own: this changes nothing of it. The recording is there still. */
-static void write_page(const struct run *run, const struct summary *s, const char *path)
+static bool write_page(const struct run *run, const struct summary *s, const char *path)
 {
 	struct output page = OUTPUT_CLOSED;
 	struct error e;
@@ -176,8 +178,20 @@ static void write_page(const struct run *run, const struct summary *s, const cha
 	}
 	if (!status)
 		say_where("page", path);
+	return !status;
+}
+
+/* A file of that name that is there all the same is another run's. */
+static void say_no_page(const char *path, const char *dir)
+{
+	char page[PATH_MAX], from[PATH_MAX];
+
+	text_clean(page, sizeof(page), path, sizeof(page));
+	if (dir)
+		fprintf(stderr, "gpushim: no page was written to %s; try: gpushim report %s --html FILE\n", page,
+			text_clean(from, sizeof(from), dir, sizeof(from)));
 	else
-		fputs("gpushim: there is no page; try: gpushim report DIR --html FILE\n", stderr);
+		fprintf(stderr, "gpushim: no page was written to %s\n", page);
 }
 
 static int print(const struct summary *s, const void *arg)
@@ -193,7 +207,7 @@ static int print(const struct summary *s, const void *arg)
 	fputc('\n', stderr);
 	run_probes_say(recorded->host);
 	if (recorded->html)
-		write_page(s->run, s, recorded->html);
+		*recorded->page = write_page(s->run, s, recorded->html);
 	say_where("recorded in", recorded->dir);
 	return status;
 }
@@ -201,7 +215,8 @@ static int print(const struct summary *s, const void *arg)
 /* What goes wrong here is said, and changes nothing else. */
 static void summarise(char *dir, const char *id, const char *program, const char *html, const struct run_probes *host)
 {
-	const struct recorded recorded = { dir, html, host };
+	bool page = false;
+	const struct recorded recorded = { dir, html, &page, host };
 	struct error e;
 	struct run run;
 	char why[512];
@@ -211,6 +226,8 @@ static void summarise(char *dir, const char *id, const char *program, const char
 		cmd_progress_page();
 	if (run_open_id(&run, dir, id, &e)) {
 		cmd_fail(&e, NULL);
+		if (html)
+			say_no_page(html, dir);
 		return;
 	}
 	if (run.n_traces) {
@@ -223,16 +240,30 @@ static void summarise(char *dir, const char *id, const char *program, const char
 		why_nothing(why, sizeof(why), program);
 		fprintf(stderr, "gpushim: nothing was recorded: %s\n", why);
 	}
+	if (html && !page)
+		say_no_page(html, run.n_traces ? dir : NULL);
 	run_close(&run);
 }
 
 /* ---- the command ------------------------------------------------------------------------------------ */
 
+/* A page that cannot be written is said before the program has run for hours. */
 static int refuse(const struct run_opts *o)
 {
-	if (o->html && strcmp(o->html, "-") == 0)
+	char folder[PATH_MAX];
+	struct stat there = { .st_mode = 0 };
+
+	if (!o->html)
+		return 0;
+	if (strcmp(o->html, "-") == 0)
 		return fail(ERR_USAGE, NULL, "run: --html: standard output is the program's", "try: --html FILE");
-	return 0;
+	snprintf(folder, sizeof(folder), "%.*s.", (int)(text_base(o->html) - o->html), o->html);
+	errno = 0;
+	if (stat(o->html, &there) != 0 ? eaccess(folder, W_OK | X_OK) != 0 : eaccess(o->html, W_OK) != 0)
+		return fail(ERR_SYSTEM, o->html, strerror(errno), NULL);
+	if (text_base(o->html)[0] && !S_ISDIR(there.st_mode))
+		return 0;
+	return fail(ERR_SYSTEM, o->html, "is no name of a file", "try: --html report.html");
 }
 
 static int choose_probes(const struct run_opts *o, const char *dir, struct run_probes *h)

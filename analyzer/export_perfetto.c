@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* export_perfetto.c: the timeline as Perfetto's own trace: about a fifth of the bytes of Chrome's form, and half its memory in the viewer.
+/* export_perfetto.c: the timeline as Perfetto's own trace: about a third of the bytes of Chrome's form, and half its memory in the viewer.
  * Times are those of CLOCK_MONOTONIC on the reference host, to the nanosecond. What tracks and arrows say, arguments do not repeat. */
 #include "export.h"
 

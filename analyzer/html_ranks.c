@@ -152,6 +152,12 @@ static void set_steps(const struct rows *x, struct cell *row, const struct devic
 		row[i].begin_ns = row[i].end_ns = row[last].end_ns;
 }
 
+/* The last slice may end a little behind what a time can be. */
+static int64_t behind(int64_t begin_ns, uint64_t ns)
+{
+	return sum64(begin_ns, ns < INT64_MAX ? (int64_t)ns : INT64_MAX);
+}
+
 /* The slice of the page's time, on a rank's clock: as far from the device's begin as it is drawn there. */
 static void set_slices(const struct rows *x, struct cell *row, const struct summary_device *d, uint32_t clock)
 {
@@ -160,8 +166,8 @@ static void set_slices(const struct rows *x, struct cell *row, const struct summ
 	size_t at = 0;
 
 	for (size_t i = 0; i < x->columns; i++)
-		row[i] = (struct cell){ .begin_ns = begin_ns + (int64_t)(i * each),
-					.end_ns = begin_ns + (int64_t)((i + 1) * each) };
+		row[i] = (struct cell){ .begin_ns = behind(begin_ns, i * each),
+					.end_ns = behind(begin_ns, (i + 1) * each) };
 	for (size_t g = 0; g < d->timeline->n_gaps; g++) {
 		const struct gap *gap = &d->timeline->gaps[g];
 

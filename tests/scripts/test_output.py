@@ -160,6 +160,16 @@ def test_several_forms_at_once(export, whole, tmp_path):
     assert done.returncode == 2 and b"export: --chrome and --folded would be written to one place" in done.stderr
 
 
+def test_one_place_by_several_names(export, tmp_path):
+    (tmp_path / "a").write_text("as it was")
+    (tmp_path / "link").symlink_to("a")
+    (tmp_path / "other").symlink_to(tmp_path)
+    for first, second in (("a", "./a"), ("a", "link"), ("other/a", "a"), ("new", "other/new")):
+        done = export("--chrome", f"{tmp_path}/{first}", "--folded", f"{tmp_path}/{second}")
+        assert done.returncode == 2 and b"export: --chrome and --folded would be written to one place" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "link", "other"] and (tmp_path / "a").read_text() == "as it was"
+
+
 def test_the_recording_is_not_overwritten(export, recording, tmp_path):
     (file,) = recording.glob("*.gst")
     before = file.read_bytes()

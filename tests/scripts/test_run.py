@@ -610,13 +610,23 @@ def test_a_page_as_well(run):
 
 
 def test_a_page_that_cannot_be_written_is_said_and_no_more(run):
-    done = run.python(WORK + "sys.exit(7)", options=["--html", "none/page.html"])
+    (run.folder / "gone").mkdir()
+    done = run.python(WORK + "import os; os.rmdir('gone'); sys.exit(7)", options=["--html", "gone/page.html"])
     assert done.returncode == 7
-    assert "gpushim: none/page.html: cannot write: No such file or directory\n" \
-        "gpushim: there is no page; try: gpushim report DIR --html FILE\n" in done.stderr
-    assert last_line(done.stderr) == f"gpushim: recorded in {run.out}" and run.report()["devices"][0]["operations"] == 1
+    assert "gpushim: gone/page.html: cannot write: No such file or directory\n" in done.stderr
+    assert f"gpushim: no page was written to gone/page.html; try: gpushim report {run.out} --html FILE\n" in done.stderr
+    assert f"gpushim: recorded in {run.out}\n" in done.stderr and run.report()["devices"][0]["operations"] == 1
+
+
+@pytest.mark.parametrize("page, why", [("none/page.html", "No such file or directory"), (".", "is no name of a file"), ("./", "is no name of a file"), ("", "is no name of a file")])
+def test_a_page_that_cannot_be_written_is_said_before_the_program_runs(run, page, why):
+    done = run.python("print('it ran')", options=["--html", page])
+    assert done.returncode == 4 and done.stdout == "" and why in done.stderr, done.stderr
 
 
 def test_no_page_of_nothing(run):
+    (run.folder / "page.html").write_text("another run's")
     done = run.python("import sys; sys.exit(3)", options=["--html", "page.html"])
-    assert done.returncode == 3 and "nothing was recorded" in done.stderr and not (run.folder / "page.html").exists()
+    assert done.returncode == 3 and "nothing was recorded" in done.stderr
+    assert done.stderr.endswith("\ngpushim: no page was written to page.html\n")
+    assert (run.folder / "page.html").read_text() == "another run's"
