@@ -12,7 +12,7 @@ struct report_scope {
 };
 
 #define REPORT_PAGE_ROWS 500 /* … so many of each */
-#define REPORT_PAGE_FRAMES 20000 /* … of all stacks: some 4 MB */
+#define REPORT_PAGE_STACKS 4000000 /* … bytes of all stacks at most, whatever is in their names */
 
 /* The object. */
 enum err_kind report_json_object(struct json *j, const struct summary *s, const struct report_scope *scope, struct error *e);

@@ -116,17 +116,43 @@ static void site_json(struct json *j, const struct summary *s, const struct call
 struct marks {
 	bool *used; /* by number of the stack */
 	const struct run *run;
-	size_t frames_left;
+	size_t bytes_left;
 };
+
+#define FRAME_BYTES 160 /* its keys and numbers */
+
+/* In the page <, > and & take six bytes each. */
+static size_t text_bytes(const char *text)
+{
+	size_t bytes = 0;
+
+	for (; text && *text; text++)
+		bytes += strchr("<>&\"\\", *text) ? 6 : 1;
+	return bytes;
+}
+
+static size_t stack_bytes(const struct stack *stack)
+{
+	size_t bytes = FRAME_BYTES;
+
+	for (size_t i = 0; i < stack->n_frames; i++) {
+		const struct frame *f = &stack->frames[i];
+
+		bytes += FRAME_BYTES + text_bytes(f->function) + text_bytes(f->mangled) + text_bytes(f->file) +
+			 (f->object ? text_bytes(f->object->file.path) : 0);
+	}
+	return bytes;
+}
 
 static void mark_stack(struct marks *m, const struct trace *t, uint32_t stack)
 {
 	bool *used = &m->used[stack_number(m->run, t, stack)];
+	size_t bytes = *used || m->bytes_left == SIZE_MAX ? 0 : stack_bytes(&t->stacks.all[stack]);
 
-	if (*used || t->stacks.all[stack].n_frames > m->frames_left)
+	if (*used || bytes > m->bytes_left)
 		return;
 	*used = true;
-	m->frames_left -= t->stacks.all[stack].n_frames;
+	m->bytes_left -= bytes;
 }
 
 static void mark(struct marks *m, const struct held *h)
@@ -229,7 +255,7 @@ static bool stacks_json(struct json *j, const struct summary *s, const struct ca
 	used = array_new(n, sizeof(*used));
 	if (!used)
 		return false;
-	marks = (struct marks){ used, s->run, scope->page ? REPORT_PAGE_FRAMES : SIZE_MAX };
+	marks = (struct marks){ used, s->run, scope->page ? REPORT_PAGE_STACKS : SIZE_MAX };
 	for (size_t i = 0; i < n_sites; i++)
 		mark(&marks, sites[i].held);
 	mark_gaps(&marks, s, scope);

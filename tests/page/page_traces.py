@@ -135,13 +135,13 @@ def hostile_text():
     return b"\n".join(lines) + b"\n"
 
 
-def stacks_text(n, depth):
-    """n gaps, each with a stack of its own."""
+def stacks_text(n, depth, longer=""):
+    """n gaps, each with a stack of its own. longer: of what is in each name and path."""
     lines = [f"process 100 exited=1 end={11 + 10 * n}ms", "thread 100 main", "device 0", "stream 1", "edge 1 t=997us..998us stream=1 covers=0 fired=1004us done=1005us kind=start"]
-    lines += [f"code {i} file=/srv/me/f.py name=f{i}" for i in range(1, depth + 1)]
+    lines += [f"code {i} file=/srv/me{longer}/f.py name=f{longer}{i}" for i in range(1, depth + 1)]
     for i in range(n):
         at = 1000 + 10000 * i
-        lines += ["segment"] if i % 200 == 199 else []  # a segment holds no more
+        lines += ["segment"] if i % 40 == 39 else []  # a segment holds no more than two hundred of 40 frames
         lines += [f"stack {i + 1} frames=" + ",".join(f"python:{k + 1}:{i + 1}" for k in range(depth)),
                   f"launch t={at}us..{at + 2}us stream=1 seq={i + 1} kernel=step",
                   f"edge {i + 2} base=1 t={at + 3}us..{at + 4}us stream=1 covers={i + 1} fired={at + 3000}us done={at + 3010}us",
