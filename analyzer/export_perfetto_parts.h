@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "hash_index.h"
 #include "interned.h"
 #include "protobuf.h"
 
@@ -94,7 +95,7 @@ struct sequences {
 	int64_t base_ns; /* of the first event on the clock MONOTONIC */
 	uint64_t seed;   /* of the tracks' numbers */
 	struct sequence *at; size_t n, cap; /* as they came up */
-	size_t *slots, n_slots;             /* by pid, tid, kind: 1 + index; 0 free */
+	struct hash_index index;            /* by pid, tid, kind */
 	struct pb packet, event, texts;     /* texts: those that the event is the first to have */
 	bool failed;                        /* memory was short */
 };

@@ -14,7 +14,7 @@ void sequences_free(struct sequences *s)
 		interned_clear(&s->at[i].texts);
 	}
 	free(s->at);
-	free(s->slots);
+	hash_free(&s->index);
 	pb_free(&s->packet);
 	pb_free(&s->event);
 	pb_free(&s->texts);
@@ -35,50 +35,32 @@ uint64_t sequence_uuid(const struct sequences *s, uint32_t pid, uint32_t tid, ui
 	return hash ? hash : 1;
 }
 
-static size_t *slot_of(const struct sequences *s, uint32_t pid, uint32_t tid, uint32_t kind)
+static struct sequence *find(const struct sequences *s, uint32_t pid, uint32_t tid, uint32_t kind, uint64_t hash)
 {
-	size_t i = hash_of(FNV_BEGIN, pid, tid, kind) & (s->n_slots - 1);
+	uint32_t i;
 
-	for (; s->slots[i]; i = (i + 1) & (s->n_slots - 1)) {
-		const struct sequence *q = &s->at[s->slots[i] - 1];
-
-		if (q->pid == pid && q->tid == tid && q->kind == kind)
-			break;
-	}
-	return &s->slots[i];
-}
-
-static bool widen(struct sequences *s)
-{
-	size_t *slots = array_new(s->n_slots ? 2 * s->n_slots : 64, sizeof(*slots));
-
-	if (!slots)
-		return false;
-	free(s->slots);
-	s->slots = slots;
-	s->n_slots = s->n_slots ? 2 * s->n_slots : 64;
-	for (size_t i = 0; i < s->n; i++)
-		*slot_of(s, s->at[i].pid, s->at[i].tid, s->at[i].kind) = i + 1;
-	return true;
+	for (size_t at = 0; (i = hash_next(&s->index, hash, &at)) != HASH_NONE;)
+		if (s->at[i].pid == pid && s->at[i].tid == tid && s->at[i].kind == kind)
+			return &s->at[i];
+	return NULL;
 }
 
 struct sequence *sequence_get(struct sequences *s, uint32_t pid, uint32_t tid, uint32_t kind, bool *is_new)
 {
-	size_t *slot;
+	uint64_t hash = hash_of(FNV_BEGIN, pid, tid, kind);
+	struct sequence *known = find(s, pid, tid, kind, hash);
 
 	*is_new = false;
-	if ((2 * s->n >= s->n_slots && !widen(s)) || !array_room(s->at, s->n, s->cap)) {
+	if (known)
+		return known;
+	if (!array_room(s->at, s->n, s->cap) || !hash_add(&s->index, hash, (uint32_t)s->n)) {
 		s->failed = true;
 		return NULL;
 	}
-	slot = slot_of(s, pid, tid, kind);
-	if (!*slot) {
-		*is_new = true;
-		s->at[s->n] = (struct sequence){ .pid = pid, .tid = tid, .kind = kind, .id = (uint32_t)s->n + 2 };
-		s->at[s->n].uuid = sequence_uuid(s, pid, tid, kind);
-		*slot = ++s->n;
-	}
-	return &s->at[*slot - 1];
+	s->at[s->n] = (struct sequence){ .pid = pid, .tid = tid, .kind = kind, .id = (uint32_t)s->n + 2 };
+	s->at[s->n].uuid = sequence_uuid(s, pid, tid, kind);
+	*is_new = true;
+	return &s->at[s->n++];
 }
 
 static uint64_t on_monotonic(const struct sequences *s, int64_t at_ns)

@@ -15,7 +15,6 @@
 #define SQLITE_VERSION_OURS 1
 #define APPLICATION 1735422824 /* "gpsh", for file(1) */
 #define TEXT_MOST 16384        /* as in JSON */
-#define FIRST_SLOTS 1024
 
 #define NUMBER(n) NUMBER_(n)
 #define NUMBER_(n) #n
@@ -159,7 +158,7 @@ enum err_kind rows_close(struct rows *r, const char *name, struct error *e)
 	if (sqlite3_close(r->db) != SQLITE_OK && !kind)
 		kind = err_set(e, ERR_SYSTEM, name, ERR_NO_BYTE, "cannot write: it could not be closed");
 	free(r->names);
-	free(r->slots);
+	hash_free(&r->index);
 	return kind;
 }
 
@@ -247,53 +246,21 @@ void row_text(struct rows *r, const char *text)
 
 /* ---- names ----------------------------------------------------------------------------------------------------------------- */
 
-static size_t slot_of(const struct rows *r, const char *text)
+static uint32_t find(const struct rows *r, const char *text, uint64_t hash)
 {
-	size_t slot = fnv1a(FNV_BEGIN, text, strlen(text)) & (r->n_slots - 1);
+	uint32_t number;
 
-	while (r->slots[slot] && strcmp(r->names[r->slots[slot] - 1], text) != 0)
-		slot = (slot + 1) & (r->n_slots - 1);
-	return slot;
+	for (size_t at = 0; (number = hash_next(&r->index, hash, &at)) != HASH_NONE;)
+		if (strcmp(r->names[number], text) == 0)
+			break;
+	return number;
 }
 
-/* At most half of them are taken. */
-static bool slots_room(struct rows *r)
-{
-	uint32_t *old = r->slots;
-	size_t n_old = r->n_slots;
-
-	if (2 * (r->n_names + 1) <= n_old)
-		return true;
-	r->n_slots = n_old ? 2 * n_old : FIRST_SLOTS;
-	r->slots = array_new(r->n_slots, sizeof(*r->slots));
-	if (!r->slots) {
-		r->slots = old;
-		r->n_slots = n_old;
-		return false;
-	}
-	for (size_t i = 0; i < r->n_names; i++)
-		r->slots[slot_of(r, r->names[i])] = (uint32_t)i + 1;
-	free(old);
-	return true;
-}
-
-static uint32_t number_of(struct rows *r, const char *text, const char *symbol)
+static void write_name(struct rows *r, uint32_t number, const char *text, const char *symbol)
 {
 	sqlite3_stmt *insert = r->insert[TABLE_strings];
-	size_t slot;
 
-	if (r->trouble != SQLITE_OK)
-		return 0;
-	if (!slots_room(r) || !array_room(r->names, r->n_names, r->cap_names)) {
-		note(r, SQLITE_NOMEM);
-		return 0;
-	}
-	slot = slot_of(r, text);
-	if (r->slots[slot])
-		return r->slots[slot] - 1;
-	r->names[r->n_names] = text;
-	r->slots[slot] = (uint32_t)++r->n_names;
-	note(r, sqlite3_bind_int64(insert, 1, r->slots[slot] - 1));
+	note(r, sqlite3_bind_int64(insert, 1, number));
 	bind_text(r, insert, 2, text);
 	if (symbol)
 		bind_text(r, insert, 3, symbol);
@@ -302,7 +269,25 @@ static uint32_t number_of(struct rows *r, const char *text, const char *symbol)
 	if (r->trouble == SQLITE_OK)
 		note(r, sqlite3_step(insert));
 	sqlite3_reset(insert);
-	return r->slots[slot] - 1;
+}
+
+static uint32_t number_of(struct rows *r, const char *text, const char *symbol)
+{
+	uint64_t hash = fnv1a(FNV_BEGIN, text, strlen(text));
+	uint32_t number;
+
+	if (r->trouble != SQLITE_OK)
+		return 0;
+	number = find(r, text, hash);
+	if (number != HASH_NONE)
+		return number;
+	if (!array_room(r->names, r->n_names, r->cap_names) || !hash_add(&r->index, hash, (uint32_t)r->n_names)) {
+		note(r, SQLITE_NOMEM);
+		return 0;
+	}
+	r->names[r->n_names] = text;
+	write_name(r, (uint32_t)r->n_names, text, symbol);
+	return (uint32_t)r->n_names++;
 }
 
 void row_name(struct rows *r, const char *text)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "hash_index.h"
 
 enum table_id {
 #define TABLE(name, what) TABLE_##name,
@@ -35,8 +36,7 @@ struct rows {
 	int trouble;         /* the first error of SQLite, SQLITE_OK */
 	const char **names;  /* that have a number, which is their place; borrowed */
 	size_t n_names, cap_names;
-	uint32_t *slots;     /* 1 + number, by hash; 0 free */
-	size_t n_slots;
+	struct hash_index index; /* of their numbers */
 };
 
 /* path: a file that is there, and empty; what is in it is replaced. */

@@ -8,51 +8,35 @@
 
 #define LANES_MAX 64
 
-/* Where (owner, id) is in the slots, or the free one where it belongs. */
-static size_t *slot_of(const struct tracks *t, const void *owner, uint64_t id)
+static struct track *find(const struct tracks *t, const void *owner, uint64_t id, uint64_t hash)
 {
-	const uint64_t key[] = { (uintptr_t)owner, id };
-	size_t i = fnv1a(FNV_BEGIN, key, sizeof(key)) & (t->n_slots - 1);
+	uint32_t i;
 
-	while (t->slots[i] && (t->at[t->slots[i] - 1].owner != owner || t->at[t->slots[i] - 1].id != id))
-		i = (i + 1) & (t->n_slots - 1);
-	return &t->slots[i];
-}
-
-static bool widen(struct tracks *t)
-{
-	size_t n = t->n_slots ? 2 * t->n_slots : 64;
-	size_t *slots = array_new(n, sizeof(*slots));
-
-	if (!slots)
-		return false;
-	free(t->slots);
-	t->slots = slots;
-	t->n_slots = n;
-	for (size_t i = 0; i < t->n; i++)
-		*slot_of(t, t->at[i].owner, t->at[i].id) = i + 1;
-	return true;
+	for (size_t at = 0; (i = hash_next(&t->index, hash, &at)) != HASH_NONE;)
+		if (t->at[i].owner == owner && t->at[i].id == id)
+			return &t->at[i];
+	return NULL;
 }
 
 struct track *tracks_find(struct tracks *t, const void *owner, uint64_t id, uint32_t tid, bool *is_new)
 {
+	const uint64_t key[] = { (uintptr_t)owner, id };
+	uint64_t hash = fnv1a(FNV_BEGIN, key, sizeof(key));
+	struct track *known = find(t, owner, id, hash);
 	struct lane *lane;
-	size_t *slot;
 
 	*is_new = false;
-	if ((2 * t->n >= t->n_slots && !widen(t)) || !array_room(t->at, t->n, t->cap))
+	if (known)
+		return known;
+	lane = array_room(t->at, t->n, t->cap) ? array_new(1, sizeof(*lane)) : NULL;
+	if (!lane || !hash_add(&t->index, hash, (uint32_t)t->n)) {
+		free(lane);
 		return NULL;
-	slot = slot_of(t, owner, id);
-	if (*slot)
-		return &t->at[*slot - 1];
-	lane = array_new(1, sizeof(*lane));
-	if (!lane)
-		return NULL;
+	}
 	lane->tid = tid;
 	t->at[t->n] = (struct track){ .owner = owner, .id = id, .lanes = lane, .n = 1, .cap = 1 };
-	*slot = ++t->n;
 	*is_new = true;
-	return &t->at[t->n - 1];
+	return &t->at[t->n++];
 }
 
 void tracks_free(struct tracks *t)
@@ -63,7 +47,7 @@ void tracks_free(struct tracks *t)
 		free(t->at[i].lanes);
 	}
 	free(t->at);
-	free(t->slots);
+	hash_free(&t->index);
 	*t = (struct tracks){ 0 };
 }
 

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hash_index.h"
+
 struct lane {
 	uint32_t tid;
 	int64_t *ends; /* of the slices that are still open, the innermost last */
@@ -22,7 +24,7 @@ struct track {
 struct tracks {
 	struct track *at;
 	size_t n, cap;
-	size_t *slots, n_slots; /* by owner and id: 1 + index; 0 free */
+	struct hash_index index; /* by owner and id */
 	uint32_t next_tid; /* for lanes beside the first */
 };
 

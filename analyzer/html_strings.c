@@ -9,34 +9,20 @@
 #include "text.h"
 #include "text_symbol.h"
 
-#define FIRST_SLOTS 1024
-
-static size_t slot_of(const struct html_strings *s, const char *text)
+static uint64_t hash_of(const char *text)
 {
-	size_t slot = fnv1a(FNV_BEGIN, text, strlen(text)) & (s->n_slots - 1);
-
-	while (s->slots[slot] && strcmp(s->text + s->at[s->slots[slot] - 1], text) != 0)
-		slot = (slot + 1) & (s->n_slots - 1);
-	return slot;
+	return fnv1a(FNV_BEGIN, text, strlen(text));
 }
 
-/* At most half of them are taken. */
-static bool slots_room(struct html_strings *s)
+/* Its number, HASH_NONE. */
+static uint32_t find(const struct html_strings *s, const char *clean, uint64_t hash)
 {
-	struct html_strings more = *s;
+	uint32_t number;
 
-	if (2 * (s->n + 1) <= s->n_slots)
-		return true;
-	more.n_slots = s->n_slots ? 2 * s->n_slots : FIRST_SLOTS;
-	more.slots = array_new(more.n_slots, sizeof(*more.slots));
-	if (!more.slots)
-		return false;
-	for (size_t i = 0; i < s->n; i++)
-		more.slots[slot_of(&more, s->text + s->at[i])] = (uint32_t)i + 1;
-	free(s->slots);
-	s->slots = more.slots;
-	s->n_slots = more.n_slots;
-	return true;
+	for (size_t at = 0; (number = hash_next(&s->index, hash, &at)) != HASH_NONE;)
+		if (strcmp(s->text + s->at[number], clean) == 0)
+			break;
+	return number;
 }
 
 static bool text_room(struct html_strings *s, size_t bytes)
@@ -53,20 +39,20 @@ static bool text_room(struct html_strings *s, size_t bytes)
 
 static uint32_t add(struct html_strings *s, const char *clean)
 {
-	size_t bytes = strlen(clean) + 1, slot;
+	uint64_t hash = hash_of(clean);
+	uint32_t number = find(s, clean, hash);
+	size_t bytes = strlen(clean) + 1;
 
-	if (!slots_room(s) || !text_room(s, bytes) || !array_room(s->at, s->n, s->cap_at)) {
+	if (number != HASH_NONE)
+		return number;
+	if (!text_room(s, bytes) || !array_room(s->at, s->n, s->cap_at) || !hash_add(&s->index, hash, (uint32_t)s->n)) {
 		s->failed = true;
 		return 0;
 	}
-	slot = slot_of(s, clean);
-	if (s->slots[slot])
-		return s->slots[slot] - 1;
 	memcpy(s->text + s->used, clean, bytes);
 	s->at[s->n] = s->used;
 	s->used += bytes;
-	s->slots[slot] = (uint32_t)++s->n;
-	return s->slots[slot] - 1;
+	return (uint32_t)s->n++;
 }
 
 /* The short form of the newest, where it says more than the name's beginning does. */
@@ -108,8 +94,9 @@ uint32_t html_string(struct html_strings *s, const char *text)
 			add_short(s, text);
 		return number;
 	}
-	if (s->slots[slot_of(s, clean)])
-		return s->slots[slot_of(s, clean)] - 1;
+	number = find(s, clean, hash_of(clean));
+	if (number != HASH_NONE)
+		return number;
 	if (!s->left_out)
 		s->left_out = add(s, "(name left out)");
 	return s->left_out;
@@ -143,6 +130,6 @@ void html_strings_free(struct html_strings *s)
 	free(s->shorts);
 	free(s->text);
 	free(s->at);
-	free(s->slots);
+	hash_free(&s->index);
 	*s = (struct html_strings){ 0 };
 }

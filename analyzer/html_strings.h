@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hash_index.h"
 #include "json.h"
 
 #define HTML_STRINGS_BYTES (3u << 20) /* of all; what comes then is "(name left out)": a page stays small whatever a program calls its ranges */
@@ -17,8 +18,7 @@ struct html_strings {
 	size_t used, cap;
 	size_t *at;       /* where in text, by number */
 	size_t n, cap_at;
-	uint32_t *slots;  /* 1 + number, by hash; 0 free */
-	size_t n_slots;
+	struct hash_index index; /* of the numbers */
 	struct html_short { uint32_t number; size_t at; } *shorts; /* by number; where in text */
 	size_t n_shorts, cap_shorts;
 	uint32_t left_out; /* the number of "(name left out)"; 0: not yet needed */

@@ -6,13 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hash_index.h"
+
 #define INTERNED_KINDS 4
 #define INTERNED_MOST 4096            /* texts, … */
 #define INTERNED_BYTES (1024 * 1024)  /* and all of them together, so that memory is bounded whatever a file says */
 
 struct interned {
-	struct interned_text *at; /* open addressing; text NULL: free */
+	struct interned_text *at;
 	size_t n, cap, bytes;
+	struct hash_index index;
 	uint32_t next[INTERNED_KINDS];
 };
 

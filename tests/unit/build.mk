@@ -15,6 +15,7 @@ LDFLAGS_test_report = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_export_sqlite = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_html_lanes_merge = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_html_pack = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_hash_index = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_html_strings = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # … and refuses a system call.
 LDFLAGS_test_shim_peek = -Wl,--wrap=process_vm_readv
