@@ -12,6 +12,7 @@
 
 #include "cmd.h"
 #include "gzip.h"
+#include "out_file.h"
 #include "text.h"
 
 #define FILES_MAX 16  /* at once: one for each form */
@@ -184,6 +185,14 @@ static void forget(struct output *o)
 	*o = (struct output)OUTPUT_CLOSED;
 }
 
+static int nothing_named(void)
+{
+	struct error e;
+
+	err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE, "the name of a file to be written is empty");
+	return cmd_fail(&e, NULL);
+}
+
 static int cannot(const struct output *o)
 {
 	struct error e;
@@ -205,10 +214,12 @@ int output_open(struct output *o, const char *name)
 		o->file = stdout;
 		return 0;
 	}
+	if (!*name)
+		return nothing_named();
 	watch_endings();
 	fd = open_for(o);
 	if (fd >= 0)
-		o->file = o->packed ? gzip_open(fd) : fdopen(fd, "w");
+		o->file = o->packed ? gzip_open(fd) : out_file_open(fd);
 	if (o->file)
 		return 0;
 	status = cannot(o);

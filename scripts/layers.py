@@ -34,7 +34,7 @@ FOLDERS = [
 
 # Stages within the analyzer, in the order data takes. A stage includes itself and the stages above it.
 STAGES = [
-    "error progress alloc array_sort spill spill_budget arena fnv hash_index interval ns duration text text_symbol json protobuf interned gzip syscall_names child_limits demangle demangle_child symbols symbols_*",  # tools, of no stage
+    "error progress alloc array_sort spill spill_budget arena fnv hash_index interval ns duration text text_symbol json protobuf interned gzip out_file syscall_names child_limits demangle demangle_child symbols symbols_*",  # tools, of no stage
     "reader reader_* segment_order import_*",
     "host_trace host_trace_* host_match same_clock trace trace_* range_ends stacks stacks_site front life clock device_clock device_rate edge_done names comm_kernels sequence graphs graph_* comms busy_lists burst_arrival burst_samples idle_piece",
     "run run_files comm_hashes staged stacks_name stacks_own kernels_name",

@@ -170,6 +170,23 @@ def test_one_place_by_several_names(export, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "link", "other"] and (tmp_path / "a").read_text() == "as it was"
 
 
+def test_no_name_is_no_file(export, gpushim, recording, tmp_path):
+    for done in (export("--folded", "", cwd=tmp_path), subprocess.run([gpushim, "report", recording, "--html", ""], capture_output=True, cwd=tmp_path)):
+        assert done.returncode == 2 and done.stderr == b"gpushim: the name of a file to be written is empty\n" and os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["/dev/full", "page.html"])
+def test_a_page_says_why_it_could_not_be_written(gpushim, recording, tmp_path, name):
+    """Of its 200 kB most is written past stdio's buffer."""
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (30000, 30000))
+
+    why = "No space left on device" if name == "/dev/full" else "File too large"
+    done = subprocess.run([gpushim, "report", recording, "--html", name], capture_output=True, text=True, cwd=tmp_path, preexec_fn=limit)
+    assert (done.returncode, done.stderr) == (4, f"gpushim: {name}: cannot write: {why}\n") and os.listdir(tmp_path) == []
+
+
 def test_the_recording_is_not_overwritten(export, recording, tmp_path):
     (file,) = recording.glob("*.gst")
     before = file.read_bytes()
