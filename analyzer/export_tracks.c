@@ -8,8 +8,16 @@
 
 #define LANES_MAX 64
 
-static struct track *find(const struct tracks *t, const void *owner, uint64_t id, uint64_t hash)
+static uint64_t hash_of(const void *owner, uint64_t id)
 {
+	const uint64_t key[] = { (uintptr_t)owner, id };
+
+	return fnv1a(FNV_BEGIN, key, sizeof(key));
+}
+
+struct track *tracks_known(const struct tracks *t, const void *owner, uint64_t id)
+{
+	uint64_t hash = hash_of(owner, id);
 	uint32_t i;
 
 	for (size_t at = 0; (i = hash_next(&t->index, hash, &at)) != HASH_NONE;)
@@ -20,16 +28,14 @@ static struct track *find(const struct tracks *t, const void *owner, uint64_t id
 
 struct track *tracks_find(struct tracks *t, const void *owner, uint64_t id, uint32_t tid, bool *is_new)
 {
-	const uint64_t key[] = { (uintptr_t)owner, id };
-	uint64_t hash = fnv1a(FNV_BEGIN, key, sizeof(key));
-	struct track *known = find(t, owner, id, hash);
+	struct track *known = tracks_known(t, owner, id);
 	struct lane *lane;
 
 	*is_new = false;
 	if (known)
 		return known;
 	lane = array_room(t->at, t->n, t->cap) ? array_new(1, sizeof(*lane)) : NULL;
-	if (!lane || !hash_add(&t->index, hash, (uint32_t)t->n)) {
+	if (!lane || !hash_add(&t->index, hash_of(owner, id), (uint32_t)t->n)) {
 		free(lane);
 		return NULL;
 	}

@@ -30,6 +30,8 @@ struct tracks {
 
 /* The track of (owner, id), made with this tid where it is new. NULL: no memory. Valid until the next call. */
 struct track *tracks_find(struct tracks *t, const void *owner, uint64_t id, uint32_t tid, bool *is_new);
+/* … NULL: it is not there. */
+struct track *tracks_known(const struct tracks *t, const void *owner, uint64_t id);
 void tracks_free(struct tracks *t);
 
 /* The lane for a slice; slices of a track come by begin, of equal ones the longest first. nest: a slice may lie within another.

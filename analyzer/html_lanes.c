@@ -31,11 +31,9 @@ static void row_new(struct lanes *x, size_t track, size_t place)
 
 static size_t known_track(const struct lanes *x, const void *owner, uint64_t id)
 {
-	for (size_t i = 0; i < x->places.n; i++) {
-		if (x->places.at[i].owner == owner && x->places.at[i].id == id)
-			return i;
-	}
-	return NO_TRACK;
+	const struct track *track = tracks_known(&x->places, owner, id);
+
+	return track ? (size_t)(track - x->places.at) : NO_TRACK;
 }
 
 /* The second time the same tracks and rows are met in the same order: their numbers are the same. */

@@ -70,9 +70,11 @@
 					hits.push(Math.min(lane.n - 1, lane.after(begin)));
 			}
 			hits.sort((p, q) => p - q);
-			for (let i = hits.length - 1; i > 0; i--)
-				if (hits[i] === hits[i - 1])
-					hits.splice(i, 1);
+			let n = 0;
+			for (const hit of hits)
+				if (!n || hit !== hits[n - 1])
+					hits[n++] = hit;
+			hits.length = n;
 			return Math.max(all, hits.length);
 		}
 
