@@ -115,13 +115,15 @@ $(BUILD)/libprobes.a: $(call obj,$(PROBES_C) $(PROBES_BOTH))
 # ---- analyzer → gpushim --------------------------------------------------------------------------------
 AN_C     := $(wildcard analyzer/*.c)
 AN_CLI_C := $(filter analyzer/main.c analyzer/cmd_%.c,$(AN_C))
-AN_STATIC_C := analyzer/symbols_static.c analyzer/doctor_static.c analyzer/export_sqlite_static.c
-AN_LIB_C := $(filter-out $(AN_CLI_C) $(AN_STATIC_C),$(AN_C))
+AN_STATIC_C := analyzer/symbols_static.c analyzer/doctor_static.c analyzer/export_sqlite_static.c analyzer/import_inflate_static.c
+# ISA-L comes as a shared library only; zlib does where it is not there.
+ISAL     := $(if $(findstring /,$(shell $(CC) -print-file-name=libisal.so)),-lisal)
+AN_LIB_C := $(filter-out $(AN_CLI_C) $(AN_STATIC_C) $(if $(ISAL),,analyzer/import_inflate.c),$(AN_C)) $(if $(ISAL),,analyzer/import_inflate_static.c)
 AN_A     := $(if $(AN_LIB_C),$(BUILD)/libanalyzer.a)
-AN_LIBS  := -lyajl -lsqlite3 -ldw -lelf -liberty -lz -lm
-# Without the libraries' own libraries: newer ones of elfutils know zstd as well.
-has_static = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a)),-l$(1))
-AN_STATIC_LIBS = -l:libyajl_s.a -lsqlite3 -ldw -lelf -liberty -lbz2 -llzma $(call has_static,zstd) -lz -lm
+# Within the shared library each of yajl's calls goes through a table: a tenth of its time.
+YAJL     := $(if $(findstring /,$(shell $(CC) -print-file-name=libyajl_s.a)),-l:libyajl_s.a,-lyajl)
+AN_LIBS  := $(YAJL) $(ISAL) -lsqlite3 -ldw -lelf -liberty -lzstd -lz -lm -lpthread
+AN_STATIC_LIBS = -l:libyajl_s.a -lsqlite3 -ldw -lelf -liberty -lbz2 -llzma -lzstd -lz -lm -lpthread
 GPUSHIM  := $(if $(filter analyzer/main.c,$(AN_C)),$(BUILD)/gpushim)
 
 $(BUILD)/obj/analyzer/%.o: ALL_CFLAGS += -iquote analyzer
@@ -134,8 +136,9 @@ $(PAGE): scripts/page.sh analyzer/page $(wildcard analyzer/page/*)
 	$(call say,PAGE)
 	$(Q)scripts/page.sh $(abspath $(@D))
 
-$(call obj,analyzer/html_assets.c) $(BUILD)/checked/analyzer/html_assets.o: $(PAGE)
+$(foreach made,obj checked fuzzed,$(BUILD)/$(made)/analyzer/html_assets.o): $(PAGE)
 $(call obj,analyzer/html_assets.c) $(BUILD)/checked/analyzer/html_assets.o: ALL_CFLAGS += $(PAGE_FLAG)
+$(BUILD)/fuzzed/analyzer/html_assets.o: FUZZ_FLAGS += $(PAGE_FLAG)
 
 # The manual's pages, likewise; `gpushim help --man NAME` makes man's of them. A build for another processor makes them by qemu.
 MANUAL      := $(wildcard analyzer/man/*.txt)
@@ -296,11 +299,21 @@ REPLAY      := $(if $(SAN)$(CROSS),,$(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/fuzz
 FUZZ_LIB_C  := tests/fuzz/common.c $(SUPPORT_C) $(AN_LIB_C)
 FUZZ_SAN    := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 checked      = $(patsubst %.c,$(BUILD)/checked/%.o,$(1))
+fuzzed       = $(patsubst %.c,$(BUILD)/fuzzed/%.o,$(1))
 
-$(FUZZ): $(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_LIB_C) $(wildcard tests/fuzz/*.h tests/support/*.h analyzer/*.h analyzer/*.def shim/format.h) $(PAGE)
-	$(call say,FUZZ)
+$(BUILD)/fuzzed/%.o: %.c $(FLAGS_FILE)
+	$(call say,CLANG)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu11 -O1 -g $(CPPFLAGS) $(PAGE_FLAG) -iquote analyzer -fsanitize=fuzzer $(FUZZ_SAN) -o $@ $< $(FUZZ_LIB_C) $(AN_LIBS)
+	$(Q)$(CLANG) -std=gnu11 -O1 -g $(CPPFLAGS) $(FUZZ_FLAGS) -iquote analyzer -MMD -MP -fsanitize=fuzzer-no-link $(FUZZ_SAN) -c -o $@ $<
+
+$(BUILD)/fuzzed/libfuzzed.a: $(call fuzzed,$(FUZZ_LIB_C))
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(FUZZ): $(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzzed/tests/fuzz/fuzz_%.o $(BUILD)/fuzzed/libfuzzed.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -fsanitize=fuzzer $(FUZZ_SAN) -o $@ $^ $(AN_LIBS)
 
 $(BUILD)/checked/%.o: %.c $(FLAGS_FILE)
 	$(call say,CC)
@@ -328,7 +341,7 @@ $(BUILD)/obj/%.o: %.S $(FLAGS_FILE)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 -include $(wildcard shim/build.mk shim/probes/build.mk analyzer/build.mk tests/*/build.mk)
--include $(shell find $(BUILD)/obj $(BUILD)/checked $(SIM)/gen -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/checked $(BUILD)/fuzzed $(SIM)/gen -name '*.d' 2>/dev/null)
 
 # ---- what to call --------------------------------------------------------------------------------------
 PRODUCTS := $(SHIM_SO) $(TWIN_SO) $(GPUSHIM) $(SIM_SO)

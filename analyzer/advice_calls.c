@@ -60,7 +60,7 @@ static bool launch_figures(struct advisor *a, struct advice *out)
 
 	if (!advice_matters(a, out))
 		return false;
-	use = seen_calls(a, launches);
+	use = seen_launches(a, launches);
 	if (!use.n)
 		return false;
 	figure_count(out, "launches", use.n);
@@ -96,10 +96,10 @@ static bool measured_kernels(struct advisor *a, uint64_t *n, int64_t *median)
 	*n = 0;
 	a->failed |= !ns;
 	for (size_t i = 0; ns && i < d->n_ops; i++) {
-		if (d->ops[i].class != OP_KERNEL || seen_part(a, d->ops[i].begin_ns, d->ops[i].begin_ns + 1) <= 0)
+		if (d->ops[i].of->class != OP_KERNEL || seen_part(a, d->ops[i].begin_ns, d->ops[i].begin_ns + 1) <= 0)
 			continue;
-		all += d->ops[i].count;
-		if (d->ops[i].exact && d->ops[i].count == 1)
+		all += d->ops[i].of->count;
+		if (d->ops[i].of->exact && d->ops[i].of->count == 1)
 			ns[(*n)++] = d->ops[i].end_ns - d->ops[i].begin_ns;
 	}
 	enough = ns && *n && *n >= all / 2;

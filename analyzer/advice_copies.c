@@ -113,13 +113,13 @@ static struct call_use operations(const struct advisor *a)
 	const struct recovery *r = a->recovery;
 	struct call_use use = { 0 };
 
-	for (size_t i = 0; i < d->n_ops; i++) {
+	for (size_t i = timeline_other(d, 0); i < d->n_ops; i = timeline_other(d, i + 1)) {
 		const struct op *op = &d->ops[i];
 
-		if (op->class != OP_COMM || op->begin_ns < r->begin_ns || op->begin_ns >= r->end_ns)
+		if (op->of->class != OP_COMM || op->begin_ns < r->begin_ns || op->begin_ns >= r->end_ns)
 			continue;
-		use.n += op->count;
-		use.in_steps += recovery_is_in_step(r, op->begin_ns) ? op->count : 0;
+		use.n += op->of->count;
+		use.in_steps += recovery_is_in_step(r, op->begin_ns) ? op->of->count : 0;
 	}
 	return use;
 }

@@ -34,7 +34,7 @@ static bool file_of(struct file_part *out, const struct gap_cause *c)
 	const struct chain_link *leaf = c->n_chain ? &c->chain[c->n_chain - 1] : NULL;
 	const char *said = c->n_evidence ? strstr(c->evidence[0], "path=") : NULL;
 
-	out->file = leaf && leaf->file ? leaf->file : said ? said + strlen("path=") : "";
+	out->file = leaf && leaf->file ? leaf->file->path : said ? said + strlen("path=") : "";
 	out->n = leaf && leaf->file ? strlen(out->file) : strcspn(out->file, " :");
 	return out->n > 0;
 }

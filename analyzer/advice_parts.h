@@ -60,9 +60,11 @@ struct call_use {
 typedef bool call_wanted(const struct trace *t, const struct call *c);
 
 bool seen_call(const struct advisor *a, const struct trace *t, uint32_t ordinal, const struct call *c); /* of the device, then */
-/* The device's calls of that kind that began in the time that the recovery is about. */
+/* The device's calls of that kind that began in the time that the recovery is about: a kind that no plain launch (trace_rare.h) is of, or
+ * any. */
 struct call_use seen_calls(const struct advisor *a, call_wanted *wanted);
-/* Of them, the most frequent by name: "cuMemcpyDtoHAsync_v2 x 40, cuStreamSynchronize x 2"; clean, "" none. */
+struct call_use seen_launches(const struct advisor *a, call_wanted *wanted);
+/* Of the former, the most frequent by name: "cuMemcpyDtoHAsync_v2 x 40, cuStreamSynchronize x 2"; clean, "" none. */
 void seen_names(struct advisor *a, struct advice *out, const char *name, call_wanted *wanted);
 /* Where they were made, as far as stacks say (advice_sites.c): figures site, sites, calls_with_stacks; evidence where there are several. */
 void seen_sites(struct advisor *a, struct advice *out, call_wanted *wanted);

@@ -10,6 +10,7 @@
 #include "alloc.h"
 #include "ns.h"
 #include "text.h"
+#include "trace_rare.h"
 
 #define KINDS 16 /* names of calls: those that come later are not told apart */
 #define KINDS_SAID 3
@@ -42,7 +43,22 @@ static uint64_t bytes_of(const struct call *c)
 	}
 }
 
-struct call_use seen_calls(const struct advisor *a, call_wanted *wanted)
+/* The next call from i on: of the rare ones, or of all. */
+static size_t next_call(const struct trace *t, size_t i, bool launches)
+{
+	return launches ? i : trace_rare(t, i);
+}
+
+static void add_use(const struct advisor *a, struct call_use *use, const struct call *c)
+{
+	use->n++;
+	use->in_steps += recovery_is_in_step(a->recovery, c->begin_ns);
+	use->ns = sum64(use->ns, c->end_ns - c->begin_ns);
+	if (__builtin_add_overflow(use->bytes, bytes_of(c), &use->bytes))
+		use->bytes = UINT64_MAX;
+}
+
+static struct call_use use_of(const struct advisor *a, call_wanted *wanted, bool launches)
 {
 	const struct run *run = a->summary->run;
 	struct call_use use = { 0 };
@@ -50,20 +66,31 @@ struct call_use seen_calls(const struct advisor *a, call_wanted *wanted)
 	for (size_t i = 0; i < run->n_traces; i++) {
 		const struct trace *t = run->traces[i];
 		uint32_t ordinal = recover_ordinal(a->summary, a->device, t);
+		size_t near = 0;
 
-		for (size_t k = 0; ordinal != GST_NONE && k < t->n_calls; k++) {
+		for (size_t k = next_call(t, 0, launches); ordinal != GST_NONE && k < t->n_calls;
+		     k = next_call(t, k + 1, launches)) {
 			const struct call *c = &t->calls[k];
 
-			if (!seen_call(a, t, ordinal, c) || !wanted(t, c))
-				continue;
-			use.n++;
-			use.in_steps += recovery_is_in_step(a->recovery, c->begin_ns);
-			use.ns = sum64(use.ns, c->end_ns - c->begin_ns);
-			if (__builtin_add_overflow(use.bytes, bytes_of(c), &use.bytes))
-				use.bytes = UINT64_MAX;
+			for (uint32_t n = 0; wanted(t, c) && n < call_count(c); n++) {
+				struct call one = call_count(c) > 1 ? launch_call(t, c, n, &near) : *c;
+
+				if (seen_call(a, t, ordinal, &one))
+					add_use(a, &use, &one);
+			}
 		}
 	}
 	return use;
+}
+
+struct call_use seen_calls(const struct advisor *a, call_wanted *wanted)
+{
+	return use_of(a, wanted, false);
+}
+
+struct call_use seen_launches(const struct advisor *a, call_wanted *wanted)
+{
+	return use_of(a, wanted, true);
 }
 
 struct kind {
@@ -89,12 +116,14 @@ void seen_names(struct advisor *a, struct advice *out, const char *name, call_wa
 		const struct trace *t = run->traces[i];
 		uint32_t ordinal = recover_ordinal(a->summary, a->device, t);
 
-		for (size_t k = 0; ordinal != GST_NONE && k < t->n_calls; k++) {
-			const char *call = t->hooks[t->calls[k].hook] ? t->hooks[t->calls[k].hook] : "unknown";
+		for (size_t k = trace_rare(t, 0); ordinal != GST_NONE && k < t->n_calls; k = trace_rare(t, k + 1)) {
+			const struct call *c = &t->calls[k];
+			const char *call;
 			size_t at = 0;
 
-			if (!seen_call(a, t, ordinal, &t->calls[k]) || !wanted(t, &t->calls[k]))
+			if (!wanted(t, c) || !seen_call(a, t, ordinal, c))
 				continue;
+			call = t->hooks[c->hook] ? t->hooks[c->hook] : "unknown";
 			while (at < n && kinds[at].name != call && strcmp(kinds[at].name, call) != 0)
 				at++;
 			if (at == n && n < KINDS)

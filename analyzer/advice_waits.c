@@ -87,7 +87,8 @@ bool advise_lock(struct advisor *a, struct advice *out)
 
 static bool is_to_host(const struct op *op)
 {
-	return op->class == OP_COPY && (op->copy == GST_COPY_D2H_PAGEABLE || op->copy == GST_COPY_D2H_PINNED);
+	return op->of->class == OP_COPY &&
+	       (op->of->copy == GST_COPY_D2H_PAGEABLE || op->of->copy == GST_COPY_D2H_PINNED);
 }
 
 struct saved {
@@ -108,7 +109,7 @@ static void find_saved(const struct advisor *a, struct saved *s)
 
 	while ((c = seen_piece(a, CAUSE_checkpoint, &gap, &piece))) {
 		for (; gap != last && at < d->n_ops && d->ops[at].begin_ns <= all->gaps[gap].gap->begin_ns; at++) {
-			if (d->ops[at].class == OP_KERNEL || d->ops[at].class == OP_COMM) {
+			if (d->ops[at].of->class == OP_KERNEL || d->ops[at].of->class == OP_COMM) {
 				kernel = true;
 				copied = 0;
 			} else if (is_to_host(&d->ops[at])) {

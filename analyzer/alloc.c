@@ -64,3 +64,25 @@ double array_median_double(double *values, size_t n)
 	array_sort(values, n, sizeof(*values), array_by_double);
 	return n % 2 ? values[n / 2] : values[n / 2 - 1] / 2 + values[n / 2] / 2;
 }
+
+size_t array_first_near(const void *array, size_t n, size_t size, bool (*before)(const void *element, const void *key),
+			const void *key, size_t near)
+{
+	const char *bytes = array;
+	size_t low = near < n ? near : n, high = low, step = 1;
+
+	if (low < n && before(bytes + low * size, key)) {
+		for (low++; step < n - low && before(bytes + (low + step - 1) * size, key); step *= 2)
+			low += step;
+		high = step < n - low ? low + step : n;
+	} else {
+		for (; high > 0; high = low, step *= 2) {
+			low = step < high ? high - step : 0;
+			if (before(bytes + low * size, key)) {
+				low++;
+				break;
+			}
+		}
+	}
+	return low + array_first(bytes + low * size, high - low, size, before, key);
+}

@@ -35,6 +35,10 @@ double array_median_double(double *values, size_t n);
 /* … of an even number the lower one: it is one of the values. */
 int64_t array_median_low(int64_t *values, size_t n);
 
+/* The same, near `near`, where it mostly is: found in steps that double. */
+size_t array_first_near(const void *array, size_t n, size_t size, bool (*before)(const void *element, const void *key), const void *key,
+			size_t near);
+
 /* The first of n elements, sorted, that does not come before the key; n where all do. */
 static inline size_t array_first(const void *array, size_t n, size_t size, bool (*before)(const void *element, const void *key),
 				 const void *key)

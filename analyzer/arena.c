@@ -2,6 +2,7 @@
 #include "arena.h"
 
 #include "spill.h"
+#include "text_hash.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,21 +12,22 @@
 #define CHUNK_MOST ((size_t)64 << 20)
 #define CHUNK_LARGE ((size_t)8 << 20) /* from here on it may lie in a file */
 #define ALIGN 16u
+#define SAID 512u /* texts that are looked for */
 
 struct arena_chunk {
 	struct arena_chunk *previous;
 	_Alignas(ALIGN) char bytes[];
 };
 
-void *arena_alloc(struct arena *a, size_t bytes)
+/* At a multiple of `align`, of which ALIGN is one. */
+static void *take(struct arena *a, size_t bytes, size_t align)
 {
+	size_t at = (a->used + align - 1) & ~(align - 1);
 	struct arena_chunk *chunk;
-	void *p;
 
 	if (bytes > SIZE_MAX / 2)
 		return NULL;
-	bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-	if (!a->chunk || bytes > a->size - a->used) {
+	if (!a->chunk || at > a->size || bytes > a->size - at) {
 		size_t size = !a->chunk ? CHUNK_BYTES : a->size < CHUNK_MOST / 2 ? 2 * a->size : CHUNK_MOST;
 
 		size = bytes > size ? bytes : size;
@@ -34,20 +36,40 @@ void *arena_alloc(struct arena *a, size_t bytes)
 			return NULL;
 		chunk->previous = a->chunk;
 		a->chunk = chunk;
-		a->used = 0;
 		a->size = size;
+		at = 0;
 	}
-	p = a->chunk->bytes + a->used;
-	a->used += bytes;
-	return p;
+	a->used = at + bytes;
+	return a->chunk->bytes + at;
+}
+
+void *arena_alloc(struct arena *a, size_t bytes)
+{
+	return take(a, bytes, ALIGN);
 }
 
 char *arena_text(struct arena *a, const char *s)
 {
 	size_t bytes = strlen(s) + 1;
-	char *copy = arena_alloc(a, bytes);
+	char *copy = take(a, bytes, 1);
 
 	return copy ? memcpy(copy, s, bytes) : NULL;
+}
+
+const char *arena_text_once(struct arena *a, const char *s)
+{
+	const char **said;
+
+	if (!a->said) {
+		a->said = arena_alloc(a, SAID * sizeof(*a->said));
+		if (!a->said)
+			return NULL;
+		memset(a->said, 0, SAID * sizeof(*a->said));
+	}
+	said = &a->said[text_hash(s, strlen(s)) % SAID];
+	if (!*said || strcmp(*said, s) != 0)
+		*said = arena_text(a, s);
+	return *said;
 }
 
 void arena_free(struct arena *a)

@@ -7,8 +7,11 @@
 struct arena {
 	struct arena_chunk *chunk;
 	size_t used, size; /* of the newest chunk */
+	const char **said; /* texts that were kept lately, by their hash; NULL: none was */
 };
 
 void *arena_alloc(struct arena *a, size_t bytes); /* aligned for anything, not zeroed */
 char *arena_text(struct arena *a, const char *s);
+/* The same memory for a text that was kept not long ago. It is nobody's to change. */
+const char *arena_text_once(struct arena *a, const char *s);
 void arena_free(struct arena *a);

@@ -87,40 +87,91 @@ static size_t end_of_move(const struct sorter *s, size_t middle, size_t end)
 	return low;
 }
 
+/* One side of a merge: what is left of it, from its next element on; downwards where the merge goes from the right. */
+struct side {
+	const char *next;
+	ptrdiff_t step; /* bytes from one to the next */
+	size_t n;
+	bool is_left;
+};
+
+static bool goes_above(const struct sorter *s, const struct side *x, size_t i, const char *key)
+{
+	const char *element = x->next + (ptrdiff_t)i * x->step;
+
+	return (x->is_left ? s->compare(element, key) : s->compare(key, element)) > 0;
+}
+
+/* How many of the side's come before the other side's next one, `known` at least: of threads' records whole stretches do. */
+static size_t run_of(const struct sorter *s, const struct side *x, const char *key, bool above, size_t known)
+{
+	size_t low = known, high = x->n, step = 1;
+
+	for (; step <= x->n - low; step *= 2) {
+		if (goes_above(s, x, low + step - 1, key) != above) {
+			high = low + step - 1;
+			break;
+		}
+		low += step;
+	}
+	while (low < high) {
+		size_t half = low + (high - low) / 2;
+
+		if (goes_above(s, x, half, key) == above)
+			low = half + 1;
+		else
+			high = half;
+	}
+	return low;
+}
+
+/* Returns where the next one goes. */
+static char *move(const struct sorter *s, struct side *x, char *to, size_t n)
+{
+	size_t bytes = n * s->size;
+	ptrdiff_t way = x->step < 0 ? -(ptrdiff_t)bytes : (ptrdiff_t)bytes;
+
+	if (x->step < 0)
+		memmove(to + way, x->next + way + (ptrdiff_t)s->size, bytes);
+	else
+		memmove(to, x->next, bytes);
+	x->next += way;
+	x->n -= n;
+	return to + way;
+}
+
+/* x stands in the spare memory, y where it is merged to: what is left of it there stands where it belongs. Of equals x's go first. */
+static void merge_sides(const struct sorter *s, struct side *x, struct side *y, char *to)
+{
+	size_t known = 0;
+
+	while (x->n && y->n) {
+		to = move(s, x, to, run_of(s, x, y->next, false, known));
+		if (!x->n)
+			return;
+		to = move(s, y, to, run_of(s, y, x->next, true, 1));
+		known = 1;
+	}
+	move(s, x, to, x->n);
+}
+
 static void merge_from_the_left(struct sorter *s, size_t first, size_t middle, size_t end)
 {
-	size_t size = s->size, left_bytes = (middle - first) * size;
-	const char *left = s->spare, *left_end = s->spare + left_bytes, *right = at(s, middle), *right_end = at(s, end);
-	char *to = at(s, first);
+	struct side left = { s->spare, (ptrdiff_t)s->size, middle - first, true };
+	struct side right = { at(s, middle), (ptrdiff_t)s->size, end - middle, false };
 
-	memcpy(s->spare, to, left_bytes);
-	while (left < left_end && right < right_end) {
-		bool takes_right = s->compare(left, right) > 0;
-
-		memcpy(to, takes_right ? right : left, size);
-		to += size;
-		right += takes_right ? size : 0;
-		left += takes_right ? 0 : size;
-	}
-	memcpy(to, left, (size_t)(left_end - left)); /* what is left of the right stands where it belongs */
+	memcpy(s->spare, at(s, first), left.n * s->size);
+	merge_sides(s, &left, &right, at(s, first));
 }
 
 static void merge_from_the_right(struct sorter *s, size_t first, size_t middle, size_t end)
 {
-	size_t size = s->size, right_bytes = (end - middle) * size;
-	const char *right = s->spare + right_bytes, *left = at(s, middle), *left_begin = at(s, first);
-	char *to = at(s, end);
+	size_t n = end - middle;
+	struct side right = { s->spare + (n - 1) * s->size, -(ptrdiff_t)s->size, n, false };
+	struct side left = { at(s, middle - 1), -(ptrdiff_t)s->size, middle - first, true };
 
-	memcpy(s->spare, at(s, middle), right_bytes);
-	while (right > s->spare && left > left_begin) {
-		bool takes_left = s->compare(left - size, right - size) > 0;
-
-		to -= size;
-		memcpy(to, takes_left ? left - size : right - size, size);
-		left -= takes_left ? size : 0;
-		right -= takes_left ? 0 : size;
-	}
-	memcpy(to - (right - s->spare), s->spare, (size_t)(right - s->spare));
+	memcpy(s->spare, at(s, middle), n * s->size);
+	merge_sides(s, &right, &left, at(s, end));
 }
 
 static bool merge(struct sorter *s, size_t first, size_t middle, size_t end)
@@ -171,12 +222,13 @@ static bool settle(struct sorter *s, bool all)
 	return true;
 }
 
-static bool merge_all(struct sorter *s, size_t n)
+/* begins: of all stretches but the first. */
+static bool merge_all(struct sorter *s, const size_t *begins, size_t n_begins, size_t n)
 {
-	for (size_t i = 0, next; i < n; i = next) {
-		for (next = i + 1; next < n && s->compare(at(s, next - 1), at(s, next)) <= 0; next++)
-			;
-		s->waiting[s->n++] = (struct stretch){ i, next - i };
+	for (size_t i = 0; i <= n_begins; i++) {
+		size_t first = i ? begins[i - 1] : 0, end = i < n_begins ? begins[i] : n;
+
+		s->waiting[s->n++] = (struct stretch){ first, end - first };
 		if (!settle(s, false))
 			return false;
 	}
@@ -186,11 +238,18 @@ static bool merge_all(struct sorter *s, size_t n)
 void array_sort(void *array, size_t n, size_t size, int (*compare)(const void *, const void *))
 {
 	struct sorter s = { .array = array, .size = size, .compare = compare };
-	size_t stretches = n > 0;
+	size_t *begins = NULL, n_begins = 0, cap = 0;
+	bool many = false; /* or no memory */
 
-	for (size_t i = 1; i < n; i++)
-		stretches += compare(at(&s, i - 1), at(&s, i)) > 0;
-	if (stretches > 1 && (stretches > n / SHORT_STRETCH || !merge_all(&s, n)))
+	for (size_t i = 1; i < n && !many; i++) {
+		if (compare(at(&s, i - 1), at(&s, i)) <= 0)
+			continue;
+		many = n_begins >= n / SHORT_STRETCH || !array_room(begins, n_begins, cap);
+		if (!many)
+			begins[n_begins++] = i;
+	}
+	if (many || (n_begins && !merge_all(&s, begins, n_begins, n)))
 		qsort(array, n, size, compare);
+	free(begins);
 	free(s.spare);
 }

@@ -15,16 +15,20 @@
 #include "facts.h"
 #include "interval.h"
 
-struct work { /* one submission; there are as many as that: each byte counts */
-	const struct call *call;
-	int64_t earliest_start_ns, latest_start_ns; /* latest_start: if nothing before it in the stream is pending then */
-	int64_t earliest_end_ns, latest_end_ns;
-	int64_t slack_ns; /* the device may be idle for so long before it, or inside it between a graph's nodes */
+struct work_more { /* what there is to say of few pieces of work */
 	const struct measured *measured; /* its four times are this one's, and stay so; NULL: bounded */
+	int64_t slack_ns; /* the device may be idle for so long before it, or inside it between a graph's nodes */
 	int64_t behind_ns; /* it stands right behind an edge, which had fired by then: 0 no such edge is known */
 	int64_t usual_ns; /* what such work, and what it ran with, takes, where that took far longer and another process may have had the device (held_up.h); else 0 */
 	int64_t held_until_ns; /* a host function before it, or a wait for another device, may take until then; INT64_MIN none */
 	uint32_t missing; /* operations of it that were not measured although others were; 0: it is none of these */
+};
+
+struct work { /* one submission; there are as many as that: each byte counts */
+	const struct call *call;
+	int64_t earliest_start_ns, latest_start_ns; /* latest_start: if nothing before it in the stream is pending then */
+	int64_t earliest_end_ns, latest_end_ns;
+	uint32_t more; /* its place in stream_work.more; 0: nothing there is about it */
 	uint8_t known_by; /* enum boundary: what latest_end rests on */
 	bool hostfn;
 	bool stalls;      /* a graph that may stand still inside, or work elsewhere */
@@ -65,6 +69,8 @@ struct stream_work {
 	uint32_t stream;  /* index; GST_NONE: work whose stream is not known */
 	struct work *ops; /* in stream order */
 	size_t n, cap;
+	struct work_more *more; /* work.more; the first one is nobody's */
+	size_t n_more, cap_more;
 	struct stream_work *legacy; /* the legacy default stream of its context, if it is ordered by it and has work; else NULL */
 	bool blocks_with_legacy; /* waits for whatever the legacy default stream waits for */
 	bool opaque;             /* waits for memory, or for nobody knows what: pending proves nothing */
@@ -73,6 +79,10 @@ struct stream_work {
 	bool elsewhere;          /* launches in a stream of another device (elsewhere.h), or carried; stream is GST_NONE then */
 	bool loose;              /* measured work that is in no order: without a call, or of a graph in another device's stream; stream is GST_NONE */
 	bool carried;            /* work from before the trace's records begin (carried.h): one piece */
+	bool special;            /* some of it may be measured, lost, a host function, have slack or stand still; else none is */
+	bool unsorted;           /* its numbers do not rise as its calls came */
+	uint64_t last_seq;       /* while it is collected */
+	bool bounded;            /* … it got its bounds at once */
 	struct bound *bounds;    /* while links are found */
 	size_t n_bounds, cap_bounds;
 	struct held *held;       /* its waits for events, by at_ns */
@@ -97,11 +107,31 @@ struct device_work { /* one device, over all processes */
 	int64_t worst_edge_error_ns;
 };
 
-/* Is the work's inside busy all through? Not where a graph was measured as a whole. */
-static inline bool work_is_solid(const struct work *op)
+extern const struct work_more work_common; /* of all of which there is nothing more to say */
+
+static inline const struct work_more *work_more(const struct stream_work *w, const struct work *op)
 {
-	return op->measured && op->measured->kind != GST_ACTIVITY_GRAPH;
+	return op->more ? &w->more[op->more] : &work_common;
 }
+
+/* Its own, to be changed; NULL: no memory. What was taken before of this stream may have moved. */
+struct work_more *work_own(struct stream_work *w, struct work *op);
+
+static inline const struct measured *work_measured(const struct stream_work *w, const struct work *op)
+{
+	return work_more(w, op)->measured;
+}
+
+/* Is the work's inside busy all through? Not where a graph was measured as a whole. */
+static inline bool work_is_solid(const struct stream_work *w, const struct work *op)
+{
+	const struct measured *m = work_measured(w, op);
+
+	return m && m->kind != GST_ACTIVITY_GRAPH;
+}
+
+/* Puts it behind the others; of these there is that much more to say. False: no memory. */
+bool work_add(struct stream_work *w, struct work op, const struct work_more *more);
 
 /* Adds the trace's work on the device with this ordinal. facts is borrowed until bounds_finish. */
 enum err_kind bounds_add(struct device_work *d, const struct trace *t, uint32_t device, const struct facts *facts,

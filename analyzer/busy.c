@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "busy.h"
 
+#include "alloc.h"
 #include "elsewhere.h"
 #include "legacy.h"
 #include "ns.h"
@@ -13,34 +14,58 @@ static int64_t later(int64_t time_ns, int64_t by_ns)
 	return time_ns == INT64_MAX || time_ns == INT64_MIN ? time_ns : time_ns + by_ns;
 }
 
-static void set_latest_starts(const struct device_work *d, struct stream_work *w)
+/* What it may be held up until is there for few. False: no memory. */
+static bool set_held_until(struct stream_work *w, struct work *op, int64_t until_ns)
+{
+	struct work_more *own;
+
+	if (work_more(w, op)->held_until_ns == until_ns)
+		return true;
+	own = work_own(w, op);
+	if (own)
+		own->held_until_ns = until_ns;
+	return own != NULL;
+}
+
+/* One piece of work after the other. *host_done: when what may stand still before it is over, from INT64_MIN. False: no memory. */
+static bool set_latest_start(const struct device_work *d, struct stream_work *w, struct work *op, int64_t *host_done)
+{
+	int64_t entry = op->call->begin_ns, until_ns, held_until_ns;
+
+	if (work_measured(w, op)) {
+		op->latest_start_ns = op->earliest_start_ns;
+		op->earliest_end_ns = op->latest_end_ns;
+		*host_done = op->stalls ? max64(*host_done, op->latest_end_ns) : *host_done;
+		return true;
+	}
+	held_until_ns = d->away ? max64(*host_done, waits_away(d, w, op->call->end_ns)) : *host_done;
+	if (held_until_ns <= entry)
+		held_until_ns = INT64_MIN;
+	if (d->holding.n) {
+		until_ns = waits_until(d, w, op, max64(entry, *host_done));
+		if (until_ns > max64(entry, *host_done))
+			held_until_ns = max64(held_until_ns, until_ns);
+	}
+	if (!set_held_until(w, op, held_until_ns))
+		return false;
+	op->latest_start_ns = clamp64(later(max64(op->call->end_ns, held_until_ns), w->facts->latency_ns),
+				      op->earliest_start_ns, op->latest_end_ns);
+	if (work_more(w, op)->usual_ns)
+		op->latest_start_ns = op->latest_end_ns;
+	op->earliest_end_ns = op->earliest_start_ns;
+	if (op->hostfn || op->stalls)
+		*host_done = max64(*host_done, op->latest_end_ns);
+	return true;
+}
+
+static bool set_latest_starts(const struct device_work *d, struct stream_work *w)
 {
 	int64_t host_done = INT64_MIN;
+	bool ok = true;
 
-	for (size_t i = 0; i < w->n; i++) {
-		struct work *op = &w->ops[i];
-		int64_t entry = op->call->begin_ns, until_ns;
-
-		if (op->measured) {
-			op->latest_start_ns = op->earliest_start_ns;
-			op->earliest_end_ns = op->latest_end_ns;
-			host_done = op->stalls ? max64(host_done, op->latest_end_ns) : host_done;
-			continue;
-		}
-		op->held_until_ns = max64(host_done, waits_away(d, w, op->call->end_ns));
-		if (op->held_until_ns <= entry)
-			op->held_until_ns = INT64_MIN;
-		until_ns = waits_until(d, w, op, max64(entry, host_done));
-		if (until_ns > max64(entry, host_done))
-			op->held_until_ns = max64(op->held_until_ns, until_ns);
-		op->latest_start_ns = clamp64(later(max64(op->call->end_ns, op->held_until_ns), w->facts->latency_ns),
-					      op->earliest_start_ns, op->latest_end_ns);
-		if (op->usual_ns)
-			op->latest_start_ns = op->latest_end_ns;
-		op->earliest_end_ns = op->earliest_start_ns;
-		if (op->hostfn || op->stalls)
-			host_done = max64(host_done, op->latest_end_ns);
-	}
+	for (size_t i = 0; i < w->n && ok; i++)
+		ok = set_latest_start(d, w, &w->ops[i], &host_done);
+	return ok;
 }
 
 /* Adds [begin, end) to the surely busy time, without what may be the time of `less` (NULL none). */
@@ -87,7 +112,7 @@ static bool is_too_short(const struct stream_work *w, const struct work *op, con
 	int64_t seen_ns = max64(op->call->end_ns, op->earliest_end_ns);
 
 	if (p->known_by == PENDING_WAKE)
-		seen_ns = max64(seen_ns, op->held_until_ns);
+		seen_ns = max64(seen_ns, work_more(w, op)->held_until_ns);
 
 	return (p->at_ns - entered_ns) * WAIT_PROVES < entered_ns - seen_ns;
 }
@@ -95,9 +120,10 @@ static bool is_too_short(const struct stream_work *w, const struct work *op, con
 /* Applies one fact to the op it is about. */
 static bool use_pending(struct device_work *d, struct stream_work *w, struct work *op, const struct pending *p)
 {
+	const struct work_more *more = work_more(w, op);
 	int64_t at = min64(p->at_ns, op->latest_end_ns);
 
-	if (op->measured || op->usual_ns)
+	if (more->measured || more->usual_ns)
 		return true; /* known; or another process may have had the device */
 	if ((p->known_by == PENDING_WAKE || p->known_by == PENDING_EDGE) && is_too_short(w, op, p))
 		return true;
@@ -110,7 +136,7 @@ static bool use_pending(struct device_work *d, struct stream_work *w, struct wor
 	if (p->known_by == PENDING_OWN) {
 		op->earliest_start_ns = clamp64(p->entered_ns, op->earliest_start_ns, op->latest_end_ns);
 		op->latest_start_ns =
-			clamp64(max64(p->asked_ns, later(max64(op->held_until_ns, 0), w->facts->latency_ns)),
+			clamp64(max64(p->asked_ns, later(max64(more->held_until_ns, 0), w->facts->latency_ns)),
 				op->earliest_start_ns, max64(op->latest_start_ns, op->earliest_start_ns));
 		op->earliest_end_ns = max64(op->earliest_end_ns, op->earliest_start_ns);
 	}
@@ -134,7 +160,7 @@ static bool add_measured(struct device_work *d, const struct stream_work *w)
 	for (size_t i = 0; i < w->n && ok; i++) {
 		const struct work *op = &w->ops[i];
 
-		if (op->measured && !op->stalls)
+		if (work_measured(w, op) && !op->stalls)
 			ok = intervals_add(&d->busy, op->earliest_start_ns, op->latest_end_ns);
 		else if (op->lost)
 			ok = intervals_add(&d->stalled, op->earliest_start_ns, op->latest_end_ns);
@@ -142,28 +168,80 @@ static bool add_measured(struct device_work *d, const struct stream_work *w)
 	return ok;
 }
 
-bool busy_find(struct device_work *d, struct stream_work *w)
+static bool covered(const void *element, const void *key)
+{
+	return ((const struct work *)element)->call->seq <= *(const uint64_t *)key;
+}
+
+/* Of w->ops[from..n), the first that is not covered; mostly near. */
+static size_t first_behind(const struct stream_work *w, size_t from, uint64_t covers)
+{
+	size_t step = 1;
+
+	while (from < w->n && step < w->n - from && covered(&w->ops[from + step - 1], &covers)) {
+		from += step;
+		step *= 2;
+	}
+	return from +
+	       array_first(w->ops + from, step < w->n - from ? step : w->n - from, sizeof(*w->ops), covered, &covers);
+}
+
+/* None can have ended before the one before it. */
+static void set_earliest_end(struct work *op)
+{
+	op->earliest_end_ns = clamp64(op[-1].earliest_end_ns, op->earliest_end_ns, op->latest_end_ns);
+}
+
+struct along {                 /* a stream's work, in one pass, as there may be more of it than any cache holds */
+	size_t started, ended; /* so many have their latest start; … their earliest end */
+	int64_t host_done_ns;
+};
+
+/* The first n get their latest starts, and those before the last of them, of which no fact is to come, their earliest ends. False: no memory. */
+static bool go_on(struct along *a, const struct device_work *d, struct stream_work *w, size_t n)
+{
+	while (a->started < n) {
+		for (; a->ended + 1 < a->started; a->ended++)
+			set_earliest_end(&w->ops[a->ended + 1]);
+		if (!set_latest_start(d, w, &w->ops[a->started++], &a->host_done_ns))
+			return false;
+	}
+	for (; a->ended + 2 < n; a->ended++)
+		set_earliest_end(&w->ops[a->ended + 1]);
+	return true;
+}
+
+static bool use_facts(struct device_work *d, struct stream_work *w)
 {
 	const struct facts *f = w->facts;
-	size_t at = facts_first_pending(f, w->stream), op = 0;
-	bool ok;
+	struct along a = { .host_done_ns = INT64_MIN };
+	size_t op = 0;
 
-	set_latest_starts(d, w);
-	ok = add_measured(d, w);
-	if (w->elsewhere)
+	for (size_t at = facts_first_pending(f, w->stream); at < f->n_pending && f->pending[at].stream == w->stream;
+	     at++) {
+		op = first_behind(w, op, f->pending[at].covers);
+		if (!go_on(&a, d, w, op) || (op && !use_pending(d, w, &w->ops[op - 1], &f->pending[at])))
+			return false;
+	}
+	if (!go_on(&a, d, w, w->n))
+		return false;
+	for (; a.ended + 1 < w->n; a.ended++)
+		set_earliest_end(&w->ops[a.ended + 1]);
+	return true;
+}
+
+bool busy_find(struct device_work *d, struct stream_work *w)
+{
+	bool ok = !w->special || add_measured(d, w);
+
+	if (ok && (w->elsewhere || w->stream == GST_NONE))
+		ok = set_latest_starts(d, w);
+	if (ok && w->elsewhere)
 		return elsewhere_stall(d, w);
 	if (w->stream == GST_NONE)
 		return ok;
-	for (; ok && at < f->n_pending && f->pending[at].stream == w->stream; at++) {
-		while (op < w->n && w->ops[op].call->seq <= f->pending[at].covers)
-			op++;
-		if (op)
-			ok = use_pending(d, w, &w->ops[op - 1], &f->pending[at]);
-	}
-	for (size_t i = 1; i < w->n; i++)
-		w->ops[i].earliest_end_ns =
-			clamp64(w->ops[i - 1].earliest_end_ns, w->ops[i].earliest_end_ns, w->ops[i].latest_end_ns);
-	for (size_t i = 0; i < w->n && ok; i++)
+	ok = ok && use_facts(d, w);
+	for (size_t i = 0; w->special && i < w->n && ok; i++)
 		if (w->ops[i].stalls && w->ops[i].latest_start_ns < w->ops[i].latest_end_ns)
 			ok = intervals_add(&d->stalled, w->ops[i].latest_start_ns, w->ops[i].latest_end_ns);
 	return ok;

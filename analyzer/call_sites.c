@@ -64,88 +64,116 @@ static int by_idle(const void *a, const void *b)
 	return by_frame(x->frame, y->frame);
 }
 
-static bool add_gap(struct stretch **list, size_t *n, size_t *cap, const struct gap_story *g, size_t device,
-		    size_t number)
+struct sites {
+	struct call_site *at;
+	size_t n, cap;
+	int64_t longest_ns; /* of the last one */
+};
+
+static bool new_site(struct sites *s, const struct stretch *x)
+{
+	if (!array_room(s->at, s->n, s->cap))
+		return false;
+	s->at[s->n++] = (struct call_site){ .frame = x->frame, .device = x->device };
+	return true;
+}
+
+/* To the last one. What comes of one gap comes together. */
+static void add(struct sites *s, const struct stretch *x, bool another_gap)
+{
+	struct call_site *site = &s->at[s->n - 1];
+
+	if (!site->held || x->ns > s->longest_ns) {
+		site->held = x->held;
+		s->longest_ns = x->ns;
+		site->longest_gap = x->gap;
+	}
+	site->gaps += another_gap;
+	site->idle_ns += x->ns;
+	site->causes[x->cause] += x->ns;
+}
+
+struct sorting {
+	struct sites sites;
+	struct stretch *list; /* what has a place in the program: sorted by it, in the end */
+	size_t n, cap;
+	bool nowhere;      /* the last site is the device's time that no stack speaks of … */
+	size_t in_nowhere; /* … with this gap */
+};
+
+/* Often that is all there is, so it is summed up at once. */
+static bool add_nowhere(struct sorting *s, const struct stretch *x)
+{
+	bool another = !s->nowhere || s->in_nowhere != x->gap;
+
+	if (!s->nowhere && !new_site(&s->sites, x))
+		return false;
+	s->nowhere = true;
+	s->in_nowhere = x->gap;
+	add(&s->sites, x, another);
+	return true;
+}
+
+static bool add_gap(struct sorting *s, const struct gap_story *g, size_t device, size_t number)
 {
 	for (size_t i = 0; i < g->n_causes; i++) {
 		const struct gap_cause *c = &g->causes[i];
 
-		for (size_t k = 0; k < c->n_held; k++) {
-			const struct held *h = &c->held[k];
+		for (uint32_t k = 0; k < cause_n_held(c); k++) {
+			struct stretch x = { .device = device, .gap = number, .cause = c->cause };
 
-			if (!array_room(*list, *n, *cap))
+			x.held = cause_held(c, k, &x.ns);
+			x.frame = held_frame(x.held);
+			if (x.frame ? !array_room(s->list, s->n, s->cap) : !add_nowhere(s, &x))
 				return false;
-			(*list)[(*n)++] =
-				(struct stretch){ h, held_frame(h), device, number, h->end_ns - h->begin_ns, c->cause };
+			if (x.frame)
+				s->list[s->n++] = x;
 		}
 	}
 	return true;
 }
 
-static struct stretch *stretches_of(const struct summary *s, size_t *n)
+static bool add_devices(struct sorting *s, const struct summary *of)
 {
-	size_t cap = 0;
-	struct stretch *list = array_grow(NULL, &cap, sizeof(*list));
-	bool ok = list != NULL;
+	bool ok = true;
 
-	*n = 0;
-	for (size_t i = 0; ok && i < s->n_devices; i++) {
-		const struct summary_device *d = &s->devices[i];
+	for (size_t i = 0; ok && i < of->n_devices; i++) {
+		const struct summary_device *d = &of->devices[i];
 
+		s->nowhere = false;
 		for (size_t k = 0; ok && k < d->attribution.n_gaps; k++)
-			ok = add_gap(&list, n, &cap, &d->attribution.gaps[k], i, d->first_gap + k);
+			ok = add_gap(s, &d->attribution.gaps[k], i, d->first_gap + k);
 	}
-	if (ok)
-		return list;
-	free(list);
-	return NULL;
+	return ok;
 }
 
-static void add(struct call_site *site, const struct stretch *x)
+static bool add_places(struct sorting *s)
 {
-	if (!site->held || x->ns > site->held->end_ns - site->held->begin_ns) {
-		site->held = x->held;
-		site->longest_gap = x->gap;
+	array_sort(s->list, s->n, sizeof(*s->list), by_place);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct stretch *x = &s->list[i], *before = i ? x - 1 : NULL;
+		bool another = !before || x->device != before->device || by_frame(x->frame, before->frame) != 0;
+
+		if (another && !new_site(&s->sites, x))
+			return false;
+		add(&s->sites, x, another || x->gap != before->gap);
 	}
-	site->idle_ns += x->ns;
-	site->causes[x->cause] += x->ns;
+	return true;
 }
 
 struct call_site *call_sites_build(const struct summary *s, size_t *n)
 {
-	size_t n_stretches;
-	struct stretch *all = stretches_of(s, &n_stretches);
-	struct call_site *sites = NULL;
-	size_t cap = 0;
+	struct sorting sorting = { 0 };
+	struct sites *sites = &sorting.sites;
+	bool ok = array_room(sites->at, sites->n, sites->cap) && add_devices(&sorting, s) && add_places(&sorting);
 
+	free(sorting.list);
 	*n = 0;
-	if (all)
-		sites = array_grow(NULL, &cap, sizeof(*sites));
-	if (sites)
-		array_sort(all, n_stretches, sizeof(*all), by_place);
-	for (size_t i = 0; sites && i < n_stretches; i++) {
-		const struct stretch *x = &all[i];
-
-		if (i == 0 || x->device != all[i - 1].device || by_frame(x->frame, all[i - 1].frame) != 0) {
-			if (*n == cap) {
-				struct call_site *more = array_grow(sites, &cap, sizeof(*sites));
-
-				if (!more) {
-					free(sites);
-					sites = NULL;
-					break;
-				}
-				sites = more;
-			}
-			sites[(*n)++] = (struct call_site){ .frame = x->frame, .device = x->device };
-			sites[*n - 1].gaps = 1;
-		} else if (x->gap != all[i - 1].gap) {
-			sites[*n - 1].gaps++;
-		}
-		add(&sites[*n - 1], x);
+	if (!ok) {
+		free(sites->at);
+		return NULL;
 	}
-	if (sites)
-		array_sort(sites, *n, sizeof(*sites), by_idle);
-	free(all);
-	return sites;
+	*n = sites->n;
+	array_sort(sites->at, sites->n, sizeof(*sites->at), by_idle);
+	return sites->at;
 }

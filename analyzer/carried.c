@@ -33,9 +33,12 @@ bool carried_collect(struct device_work *d, const struct trace *t, uint32_t devi
 		if (!array_room(d->streams, d->n, d->cap))
 			return false;
 		w = &d->streams[d->n++];
-		*w = (struct stream_work){
-			.trace = t, .stream = c->stream, .ordinal = device, .elsewhere = true, .carried = true
-		};
+		*w = (struct stream_work){ .trace = t,
+					   .stream = c->stream,
+					   .ordinal = device,
+					   .elsewhere = true,
+					   .carried = true,
+					   .special = true };
 		if (!spill_room(w->ops, w->n, w->cap))
 			return false;
 		w->ops[w->n++] = (struct work){ .call = c, .stalls = true };
@@ -55,8 +58,11 @@ void carried_bound(struct stream_work *w, const struct facts *f)
 void carried_clip(struct device_work *d)
 {
 	int64_t first_ns = INT64_MAX;
+	bool any = false;
 
 	for (size_t i = 0; i < d->n; i++)
+		any |= d->streams[i].carried;
+	for (size_t i = 0; any && i < d->n; i++)
 		for (size_t k = 0; k < d->streams[i].n && !d->streams[i].carried; k++)
 			if (!d->streams[i].ops[k].hostfn)
 				first_ns = min64(first_ns, d->streams[i].ops[k].earliest_start_ns);

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* cause.c: all gaps of a device. Each is explained for itself, so stretches of them are worked on side by side. */
 #include "cause.h"
 
-#include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "alloc.h"
-#include "cause_chain_evidence.h"
-#include "cause_chain_words.h"
-#include "cause_evidence.h"
-#include "cause_rules.h"
+#include "cause_engine.h"
 #include "doubt.h"
-#include "gap_view.h"
-#include "ns.h"
+#include "pool.h"
 #include "progress.h"
 #include "spill.h"
-#include "text.h"
 
-#define NOBODY SIZE_MAX
+#define STRETCH 64                   /* gaps that an engine takes at a time */
+#define LOOKS_LEFT ((size_t)1 << 22) /* that no walk has ever been short of */
 
 static const struct {
 	const char *name, *title, *advice;
@@ -25,15 +21,6 @@ static const struct {
 #define CAUSE(name, id, title, advice) { id, title, advice },
 #define CAUSE_RULE CAUSE
 #include "causes.def"
-};
-
-typedef void cause_rule(const struct gap_view *v, struct findings *out);
-
-static cause_rule *const rules[] = {
-#define CAUSE(name, id, title, advice)
-#define CAUSE_RULE(name, id, title, advice) cause_##name,
-#include "causes.def"
-	cause_chain,
 };
 
 const char *cause_name(enum cause_id id)
@@ -56,339 +43,115 @@ const char *confidence_name(enum confidence c)
 	return c == CONFIDENCE_OBSERVED ? "observed" : "inferred";
 }
 
-/* ---- one gap: proposals → owners ---- */
+/* ---- all gaps ---- */
 
-struct piece { /* owned interval, by index of its finding or NOBODY */
-	int64_t begin_ns, end_ns;
-	size_t owner;
-};
-
-struct engine { /* scratch, used again for each gap */
-	const struct threads *threads;
-	int64_t doubt_from_ns;
-	struct gap_view view;
-	struct findings found;
-	size_t *heap;
-	size_t n_heap, cap_heap;
-	struct piece *pieces;
-	size_t n_pieces, cap_pieces;
-	const struct chain_segment *last_way; /* of the newest interval of the gap's story */
-	/* the result so far */
+struct attributing {
 	struct attribution *out;
-	size_t n_pool, cap_pool;
+	const struct device_timeline *d;
+	struct cause_engine *engines;
+	size_t n_engines;
+	atomic_size_t next;   /* gap */
+	atomic_size_t looked; /* by all engines */
+	atomic_bool too_many; /* looks for several engines: see share_looks() */
+	atomic_size_t done;   /* gaps that progress has not heard of */
 };
 
-/* Rule 1 of CAUSES: a proven chain to another thread, what the thread's own records prove, what is inferred (a chain before what the
- * thread's samples alone say), the rest. */
-static int standing(const struct finding *f)
+/* Walks of chains share so many looks (chain.h), gap by gap. Engines side by side would each have them all: that is the same only as long
+ * as all of them together stay below. False: they do not. */
+static bool share_looks(struct attributing *a, size_t looked)
 {
-	if (f->remainder)
-		return 4;
-	if (f->cause == CAUSE_unexplained)
-		return 3; /* the lowest of those */
-	return (f->confidence == CONFIDENCE_INFERRED ? 2 : 0) + (f->n_chain <= 1);
+	if (a->n_engines > 1 && looked && atomic_fetch_add(&a->looked, looked) + looked > CHAIN_LOOKS - LOOKS_LEFT)
+		atomic_store(&a->too_many, true);
+	return !atomic_load(&a->too_many);
 }
 
-static bool goes_before(const struct findings *list, size_t a, size_t b)
+static enum err_kind attribute(void *job, size_t engine, struct error *e)
 {
-	const struct finding *x = &list->at[a], *y = &list->at[b];
-	int sx = standing(x), sy = standing(y);
+	struct attributing *a = job;
+	struct cause_engine *g = &a->engines[engine];
+	size_t first;
 
-	if (sx != sy)
-		return sx < sy;
-	return x->cause != y->cause ? x->cause < y->cause : a < b;
-}
+	while ((first = atomic_fetch_add(&a->next, STRETCH)) < a->d->n_gaps) {
+		size_t end = a->d->n_gaps - first < STRETCH ? a->d->n_gaps : first + STRETCH;
 
-static bool heap_push(struct engine *g, size_t finding)
-{
-	size_t at = g->n_heap;
+		for (size_t i = first; i < end; i++) {
+			size_t looked = g->view.looked;
 
-	if (!array_room(g->heap, g->n_heap, g->cap_heap))
-		return false;
-	g->n_heap++;
-	while (at > 0 && goes_before(&g->found, finding, g->heap[(at - 1) / 2])) {
-		g->heap[at] = g->heap[(at - 1) / 2];
-		at = (at - 1) / 2;
-	}
-	g->heap[at] = finding;
-	return true;
-}
-
-static void heap_pop(struct engine *g)
-{
-	size_t last = g->heap[--g->n_heap], at = 0, child;
-
-	while ((child = 2 * at + 1) < g->n_heap) {
-		if (child + 1 < g->n_heap && goes_before(&g->found, g->heap[child + 1], g->heap[child]))
-			child++;
-		if (!goes_before(&g->found, g->heap[child], last))
-			break;
-		g->heap[at] = g->heap[child];
-		at = child;
-	}
-	if (g->n_heap)
-		g->heap[at] = last;
-}
-
-static bool add_piece(struct engine *g, int64_t begin, int64_t end, size_t owner)
-{
-	struct piece *last = g->n_pieces ? &g->pieces[g->n_pieces - 1] : NULL;
-
-	if (last && last->owner == owner && last->end_ns == begin) {
-		last->end_ns = end;
-		return true;
-	}
-	if (!array_room(g->pieces, g->n_pieces, g->cap_pieces))
-		return false;
-	g->pieces[g->n_pieces++] = (struct piece){ begin, end, owner };
-	return true;
-}
-
-static int by_begin(const void *a, const void *b)
-{
-	const struct finding *x = a, *y = b;
-
-	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
-}
-
-/* Rule 7 of CAUSES: once the next work was submitted, and the device had the time it takes to start it, the host is innocent. */
-static int64_t may_own_until(const struct gap_view *v, const struct finding *f)
-{
-	if (!v->submit || f->cause == CAUSE_device_dependency || f->cause == CAUSE_device_latency ||
-	    f->cause == CAUSE_device_contention)
-		return v->gap->end_ns;
-	return min64(v->gap->end_ns, sum64(v->submit->end_ns, sum64(gap_view_latency_ns(v), v->gap->end_error_ns)));
-}
-
-/* Clips to the gap and drops what is empty. Records that may be missing make everything an inference (rule 5). */
-static void clip(struct engine *g, const struct gap *gap, bool doubt)
-{
-	struct findings *list = &g->found;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < list->n; i++) {
-		struct finding *f = &list->at[i];
-
-		if (f->begin_ns < gap->begin_ns)
-			f->begin_ns = gap->begin_ns;
-		f->end_ns = min64(f->end_ns, may_own_until(&g->view, f));
-		if (f->end_ns <= f->begin_ns)
-			continue;
-		if (doubt)
-			f->confidence = CONFIDENCE_INFERRED;
-		if (kept != i)
-			list->at[kept] = *f;
-		kept++;
-	}
-	list->n = kept;
-	array_sort(list->at, list->n, sizeof(*list->at), by_begin);
-}
-
-/* Every nanosecond of the gap gets one owner: the best of those that cover it. */
-static bool tile(struct engine *g, const struct gap *gap)
-{
-	const struct findings *list = &g->found;
-	int64_t at = gap->begin_ns;
-	size_t next = 0;
-
-	g->n_heap = g->n_pieces = 0;
-	while (at < gap->end_ns) {
-		int64_t until = gap->end_ns;
-		size_t owner = NOBODY;
-
-		for (; next < list->n && list->at[next].begin_ns <= at; next++) {
-			if (!heap_push(g, next))
-				return false;
+			if (!cause_explain(g, a->d, &a->d->gaps[i], &a->out->gaps[i]))
+				return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+			if (!share_looks(a, g->view.looked - looked))
+				return ERR_NONE;
 		}
-		while (g->n_heap && list->at[g->heap[0]].end_ns <= at)
-			heap_pop(g);
-		if (g->n_heap) {
-			owner = g->heap[0];
-			until = list->at[owner].end_ns;
-		}
-		if (next < list->n && list->at[next].begin_ns < until)
-			until = list->at[next].begin_ns;
-		if (!add_piece(g, at, until, owner))
-			return false;
-		at = until;
+		atomic_fetch_add(&a->done, end - first);
+		if (progress_is_heard())
+			progress_add(atomic_exchange(&a->done, 0));
 	}
-	return true;
+	return ERR_NONE;
 }
 
-/* ---- owners → the story that is kept ---- */
-
-/* Not proof of anything, but what there is to say about time that nobody owns. */
-static void describe_unknown(struct finding *f, const struct gap_view *v)
+/* What the engines have made becomes the attribution's. */
+static void gather(struct attributing *a)
 {
-	char call[256], early[TEXT_SHORT];
-	const struct activity *at, *longest = NULL;
-	size_t n;
+	for (size_t i = 0; i < a->n_engines; i++) {
+		struct cause_engine *g = &a->engines[i];
 
-	if (v->ready || (v->submit && f->begin_ns > v->submit->end_ns)) {
-		evidence_call(call, sizeof(call), v->trace, v->submit);
-		snprintf(f->words->evidence, sizeof(f->words->evidence),
-			 "the next work had been submitted %s before %s: %s",
-			 text_duration(early, (v->ready ? v->gap->begin_ns : f->begin_ns) - v->submit->end_ns),
-			 v->ready ? "the gap" : "that", call);
-		chain_submitter(f, v, "its work was queued");
-		return;
+		for (int cause = 0; cause < CAUSE_COUNT; cause++) {
+			a->out->causes_ns[cause] += g->causes_ns[cause];
+			a->out->observed_ns[cause] += g->observed_ns[cause];
+		}
+		a->out->arenas[i] = g->arena;
+		g->arena = (struct arena){ 0 };
+		a->out->n_arenas++;
 	}
-	at = gap_view_activities(v, f->begin_ns, f->end_ns, &n);
+}
+
+/* n: engines. */
+static enum err_kind attribute_all(struct attributing *a, const struct threads *threads, size_t n, struct error *e)
+{
+	enum err_kind kind;
+
+	a->n_engines = n;
+	a->next = a->looked = a->done = 0;
+	a->too_many = false;
 	for (size_t i = 0; i < n; i++)
-		if (!longest || at[i].end_ns - at[i].begin_ns > longest->end_ns - longest->begin_ns)
-			longest = &at[i];
-	if (v->tid)
-		chain_submitter(f, v, "unknown");
-	if (longest) {
-		evidence_activity(f->words->evidence, sizeof(f->words->evidence), longest);
-	} else if (v->submit && f->begin_ns >= v->submit_begin_ns) {
-		evidence_call(call, sizeof(call), v->trace, v->submit);
-		snprintf(f->words->evidence, sizeof(f->words->evidence), "the next work was being submitted: %s", call);
-		chain_submitter(f, v, "in %s", call_name(v->trace, v->submit));
-	} else {
-		evidence_accounts(f->words->evidence, sizeof(f->words->evidence), "", v, f->begin_ns, f->end_ns);
-	}
-}
-
-/* The submitting thread's link, where nothing is said of others. */
-static bool keep_link(struct arena *arena, struct gap_cause *c, const struct finding *f)
-{
-	struct chain_link *link;
-
-	if (!f->n_chain)
-		return true;
-	link = arena_alloc(arena, sizeof(*link));
-	if (!link)
-		return false;
-	*link = (struct chain_link){ .pid = f->pid,
-				     .tid = f->tid,
-				     .name = "",
-				     .state = arena_text(arena, f->words->state),
-				     .woken_by = "",
-				     .offset = UINT64_MAX,
-				     .last_offset = UINT64_MAX,
-				     .begin_ns = c->begin_ns,
-				     .end_ns = c->end_ns };
-	c->chain = link;
-	c->n_chain = 1;
-	return link->state != NULL;
-}
-
-static bool keep_words(struct engine *g, struct gap_cause *c, const struct finding *f)
-{
-	if (f->way)
-		return chain_keep_evidence(&g->out->arena, c, f, g->view.host.host);
-	return cause_keep_text(&g->out->arena, c, f->words->evidence);
-}
-
-static bool keep_chain(struct engine *g, struct gap_cause *c, const struct finding *f)
-{
-	return f->way ? chain_keep_links(&g->out->arena, c, f, g->view.host.host) : keep_link(&g->out->arena, c, f);
-}
-
-/* Two neighbours that say the same are one. last_way: of c. */
-static bool same_story(const struct gap_cause *c, const struct chain_segment *last_way, const struct finding *f)
-{
-	if (c->cause != f->cause || c->confidence != f->confidence || c->n_chain != f->n_chain || !last_way != !f->way)
-		return false;
-	if (f->way)
-		return chain_same_way(last_way, f->way);
-	return !f->n_chain || (c->chain[0].tid == f->tid && strcmp(c->chain[0].state, f->words->state) == 0);
-}
-
-static bool keep(struct engine *g, const struct piece *piece, struct gap_story *story)
-{
-	struct finding_words words = { .state = "" };
-	struct finding unknown = {
-		.begin_ns = piece->begin_ns, .end_ns = piece->end_ns, .cause = CAUSE_unexplained, .words = &words
-	};
-	const struct finding *f = piece->owner == NOBODY ? &unknown : &g->found.at[piece->owner];
-	struct gap_cause *c = story->n_causes ? &g->out->pool[g->n_pool - 1] : NULL;
-
-	if (f == &unknown)
-		describe_unknown(&unknown, &g->view);
-	g->out->causes_ns[f->cause] += piece->end_ns - piece->begin_ns;
-	if (f->confidence == CONFIDENCE_OBSERVED)
-		g->out->observed_ns[f->cause] += piece->end_ns - piece->begin_ns;
-	if (c && same_story(c, g->last_way, f)) {
-		c->end_ns = piece->end_ns;
-		chain_lengthen_links(c, g->last_way, f->way);
-		g->last_way = f->way;
-		return keep_words(g, c, f);
-	}
-	if (!spill_room(g->out->pool, g->n_pool, g->cap_pool))
-		return false;
-	c = &g->out->pool[g->n_pool++];
-	*c = (struct gap_cause){
-		.begin_ns = piece->begin_ns, .end_ns = piece->end_ns, .cause = f->cause, .confidence = f->confidence
-	};
-	story->n_causes++;
-	g->last_way = f->way;
-	return keep_words(g, c, f) && keep_chain(g, c, f);
-}
-
-/* What code held each of the story's intervals. */
-static bool keep_places(struct engine *g, struct gap_story *story)
-{
-	for (size_t i = g->n_pool - story->n_causes; i < g->n_pool; i++)
-		if (!cause_keep_place(&g->out->arena, &g->view, &g->out->pool[i]))
-			return false;
-	return true;
-}
-
-static bool explain(struct engine *g, const struct device_timeline *d, const struct gap *gap, struct gap_story *story)
-{
-	story->gap = gap;
-	if (!gap_view_set(&g->view, d, gap, g->threads))
-		return false;
-	findings_clear(&g->found);
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-		rules[i](&g->view, &g->found);
-	if (g->found.failed)
-		return false;
-	clip(g, gap, doubt_about(d, gap, g->doubt_from_ns));
-	if (!tile(g, gap))
-		return false;
-	for (size_t i = 0; i < g->n_pieces; i++) {
-		if (!keep(g, &g->pieces[i], story))
-			return false;
-	}
-	return keep_places(g, story);
+		a->engines[i] =
+			(struct cause_engine){ .threads = threads, .doubt_from_ns = doubt_from(a->d, threads->run) };
+	kind = pool_run(n, attribute, a, e);
+	progress_add(atomic_exchange(&a->done, 0));
+	if (!kind && !a->too_many)
+		gather(a);
+	for (size_t i = 0; i < n; i++)
+		cause_engine_free(&a->engines[i]);
+	return kind;
 }
 
 enum err_kind attribution_build(struct attribution *out, const struct device_timeline *d, const struct threads *threads,
 				struct error *e)
 {
-	struct engine g = { .threads = threads, .out = out };
-	bool ok;
+	struct attributing a = { .out = out, .d = d };
+	size_t most = d->n_gaps / STRETCH + 1, n = pool_threads() < most ? pool_threads() : most;
+	enum err_kind kind;
 
-	*out = (struct attribution){ 0 };
-	g.doubt_from_ns = doubt_from(d, threads->run);
+	*out = (struct attribution){ .n_gaps = d->n_gaps };
 	out->gaps = spill_new(d->n_gaps, sizeof(*out->gaps));
-	ok = out->gaps != NULL;
-	for (size_t i = 0; ok && i < d->n_gaps; i++) {
-		ok = explain(&g, d, &d->gaps[i], &out->gaps[i]);
-		out->n_gaps++;
-		progress_add(1);
-	}
-	for (size_t i = 0, at = 0; ok && i < out->n_gaps; i++) { /* the pool moves no more */
-		out->gaps[i].causes = out->pool + at;
-		at += out->gaps[i].n_causes;
-	}
-	gap_view_free(&g.view);
-	findings_free(&g.found);
-	free(g.heap);
-	free(g.pieces);
-	if (ok)
-		return ERR_NONE;
-	attribution_free(out);
-	return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+	out->arenas = array_new(n, sizeof(*out->arenas));
+	a.engines = array_new(n, sizeof(*a.engines));
+	kind = out->gaps && out->arenas && a.engines ? attribute_all(&a, threads, n, e)
+						     : err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+	if (!kind && a.too_many)
+		kind = attribute_all(&a, threads, 1, e);
+	free(a.engines);
+	if (kind)
+		attribution_free(out);
+	return kind;
 }
 
 void attribution_free(struct attribution *a)
 {
 	spill_free(a->gaps);
-	spill_free(a->pool);
+	for (size_t i = 0; i < a->n_arenas; i++)
+		arena_free(&a->arenas[i]);
+	free(a->arenas);
 	arena_free(&a->arena);
 	*a = (struct attribution){ 0 };
 }

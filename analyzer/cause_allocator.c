@@ -8,21 +8,6 @@
 #include "memory.h"
 #include "text.h"
 
-static bool allocates(const struct call *c)
-{
-	switch (c->family) {
-	case GST_FAMILY_ALLOC:
-	case GST_FAMILY_FREE:
-	case GST_FAMILY_HOST_ALLOC:
-	case GST_FAMILY_HOST_FREE:
-	case GST_FAMILY_POOL:
-	case GST_FAMILY_VMM:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* What the framework did about a refusal, and what of its memory lay free then. */
 static void add_memory(char *buf, size_t size, const struct gap_view *v, const struct call *c)
 {
@@ -51,10 +36,10 @@ void cause_allocator(const struct gap_view *v, struct findings *out)
 		char bytes[TEXT_SHORT];
 		size_t used;
 
-		if (!allocates(c) || c->end_ns <= v->gap->begin_ns)
+		if (!memory_asks(c) || c->end_ns <= v->gap->begin_ns)
 			continue;
 		f = findings_add(out, CAUSE_allocator, CONFIDENCE_OBSERVED, c->begin_ns, c->end_ns);
-		chain_submitter(f, v, "in %s", call_name(v->trace, c));
+		chain_submitter_in(f, v, "in ", call_name(v->trace, c));
 		evidence_call(f->words->evidence, sizeof(f->words->evidence), v->trace, c);
 		used = strlen(f->words->evidence);
 		if (c->args[1])

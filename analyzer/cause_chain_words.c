@@ -97,17 +97,35 @@ bool chain_same_way(const struct chain_segment *a, const struct chain_segment *b
 	return true;
 }
 
-/* Also the file, if it waited for one: not where it was runnable, though the record of that is the same. */
-static void set_file(struct chain_link *link, const struct chain_step *step)
+/* The file, if it waited for one: not where it was runnable, though the record of that is the same. path NULL: none. */
+static struct chain_file file_of(const struct chain_step *step)
 {
 	const struct host_what *w =
 		step->state == CHAIN_QUEUED || step->state == CHAIN_THROTTLED ? NULL : step_what(step);
+	struct chain_file file = { .offset = UINT64_MAX, .last_offset = UINT64_MAX };
 
-	link->offset = w ? w->offset : UINT64_MAX;
-	link->last_offset =
-		step->stalls && w && step->stalls->last_offset != UINT64_MAX ? step->stalls->last_offset : link->offset;
-	link->bytes = w ? step_bytes_all(step) : 0;
-	link->file = w && w->file && *w->file ? w->file : NULL;
+	if (!w)
+		return file;
+	file.path = w->file && *w->file ? w->file : NULL;
+	file.offset = w->offset;
+	file.last_offset =
+		step->stalls && step->stalls->last_offset != UINT64_MAX ? step->stalls->last_offset : w->offset;
+	file.bytes = step_bytes_all(step);
+	return file;
+}
+
+/* False: no memory. */
+static bool keep_file(struct arena *arena, struct chain_link *link, const struct chain_step *step)
+{
+	struct chain_file file = file_of(step);
+
+	link->file = NULL;
+	if (!file.path)
+		return true;
+	link->file = arena_alloc(arena, sizeof(file));
+	if (link->file)
+		*link->file = file;
+	return link->file != NULL;
 }
 
 /* There may be millions of links, and a path has 4 KiB: what does not fit loses the beginning of its path, which `file` has whole. */
@@ -127,11 +145,10 @@ static bool keep_link(struct arena *arena, struct chain_link *link, const struct
 	link->task = task;
 	link->pid = task ? host_own_pid(task) : 0;
 	link->tid = task ? host_own_tid(task) : 0;
-	link->name = arena_text(arena, task ? text_clean(name, sizeof(name), task->name, 16) : "");
-	link->state = arena_text(arena, link_words(state, h, &way->steps[i]));
-	link->woken_by = arena_text(arena, woken_words(woken, h, way, i));
-	set_file(link, &way->steps[i]);
-	return link->name && link->state && link->woken_by;
+	link->name = arena_text_once(arena, task ? text_clean(name, sizeof(name), task->name, 16) : "");
+	link->state = arena_text_once(arena, link_words(state, h, &way->steps[i]));
+	link->woken_by = arena_text_once(arena, woken_words(woken, h, way, i));
+	return link->name && link->state && link->woken_by && keep_file(arena, link, &way->steps[i]);
 }
 
 bool chain_keep_links(struct arena *arena, struct gap_cause *c, const struct finding *f, const struct host_trace *h)
@@ -149,7 +166,7 @@ bool chain_keep_links(struct arena *arena, struct gap_cause *c, const struct fin
 	links[0].pid = f->pid;
 	links[0].tid = f->tid;
 	c->chain = links;
-	c->n_chain = f->way->n_steps;
+	c->n_chain = (uint32_t)f->way->n_steps;
 	return true;
 }
 
@@ -166,23 +183,25 @@ static uint64_t bytes_together(uint64_t a, uint64_t b)
 	return !a || !b ? 0 : a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+static void lengthen_file(struct chain_file *file, const struct chain_step *last, const struct chain_step *step)
+{
+	struct chain_file more = file_of(step);
+
+	if (!same_record(last, step))
+		file->bytes = bytes_together(file->bytes, more.bytes);
+	if (more.offset == UINT64_MAX || file->offset == UINT64_MAX)
+		return;
+	file->offset = more.offset < file->offset ? more.offset : file->offset;
+	file->last_offset = more.last_offset > file->last_offset ? more.last_offset : file->last_offset;
+}
+
 void chain_lengthen_links(struct gap_cause *c, const struct chain_segment *last, const struct chain_segment *way)
 {
 	struct chain_link *links = (struct chain_link *)c->chain;
 
 	for (size_t i = 0; i < c->n_chain; i++) {
-		struct chain_link more;
-
 		links[i].end_ns = c->end_ns;
-		if (!way)
-			continue;
-		set_file(&more, &way->steps[i]);
-		if (!same_record(&last->steps[i], &way->steps[i]))
-			links[i].bytes = bytes_together(links[i].bytes, more.bytes);
-		if (more.offset == UINT64_MAX || links[i].offset == UINT64_MAX)
-			continue;
-		links[i].offset = more.offset < links[i].offset ? more.offset : links[i].offset;
-		links[i].last_offset =
-			more.last_offset > links[i].last_offset ? more.last_offset : links[i].last_offset;
+		if (way && links[i].file)
+			lengthen_file(links[i].file, &last->steps[i], &way->steps[i]);
 	}
 }

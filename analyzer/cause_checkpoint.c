@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The thread was found forcing a file to disk, or writing to a file after it had copied from the device in the same gap. */
+/* The thread was found forcing a file to disk, or writing to a file after it had copied from the device in the same gap; or in what saves the program's
+ * state, by another tool's word. */
 #include "cause_rules.h"
+
+#include "cause_loader.h"
 
 #include <string.h>
 
@@ -52,18 +55,24 @@ static bool is_known_to_probes(const struct gap_view *v, const struct activity *
 	return false;
 }
 
+/* A write that another tool saw says not into what. */
+static bool may_be_file(const struct activity *a)
+{
+	return a->fd_kind == GST_FD_FILE || a->fd_kind == GST_FD_NETWORK || (a->op && a->fd_kind == GST_FD_NONE);
+}
+
 static bool saves(const struct gap_view *v, const struct activity *a, int64_t copied_out_ns)
 {
 	if (a->doing == DOING_FLUSH)
 		return true;
-	return a->doing == DOING_WRITE && (a->fd_kind == GST_FD_FILE || a->fd_kind == GST_FD_NETWORK) &&
-	       a->end_ns > copied_out_ns && !is_known_to_probes(v, a);
+	return a->doing == DOING_WRITE && may_be_file(a) && a->end_ns > copied_out_ns && !is_known_to_probes(v, a);
 }
 
 void cause_checkpoint(const struct gap_view *v, struct findings *out)
 {
 	int64_t copied_out_ns = gap_view_copied_out_ns(v);
 
+	loader_findings(v, out, CAUSE_checkpoint, AT_SAVING, "saving state");
 	for (size_t i = 0; i < v->n_activities; i++) {
 		const struct activity *a = &v->activities[i];
 		struct finding *f;
@@ -71,7 +80,7 @@ void cause_checkpoint(const struct gap_view *v, struct findings *out)
 		if (!saves(v, a, copied_out_ns))
 			continue;
 		f = findings_add(out, CAUSE_checkpoint, CONFIDENCE_INFERRED, a->begin_ns, a->end_ns);
-		chain_submitter(f, v, "in %s", a->syscall);
-		evidence_activity(f->words->evidence, sizeof(f->words->evidence), a);
+		chain_submitter_in(f, v, "in ", a->syscall);
+		evidence_activity(f->words->evidence, sizeof(f->words->evidence), v->trace, a);
 	}
 }

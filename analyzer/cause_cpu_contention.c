@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The thread wanted a CPU and had none (no_cpu.h). */
+/* The thread wanted a CPU and had none: by its accounts (no_cpu.h), or as another tool's record of the scheduler says. */
+#include "gap_view_ops.h"
 #include "cause_rules.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ static void propose(const struct gap_view *v, struct findings *out, const struct
 	uint32_t switched = s->after->involuntary - s->before->involuntary;
 	char without[TEXT_SHORT], of[TEXT_SHORT];
 
-	chain_submitter(f, v, "runnable, no CPU");
+	chain_submitter_in(f, v, "runnable, no CPU", "");
 	text_duration(without, piece->off_ns);
 	text_duration(of, piece->of_ns);
 	if (piece->sampled)
@@ -31,4 +32,14 @@ static void propose(const struct gap_view *v, struct findings *out, const struct
 void cause_cpu_contention(const struct gap_view *v, struct findings *out)
 {
 	no_cpu_each(v, out, propose);
+	for (size_t i = 0; i < v->n_stretches; i++) {
+		const struct stretch *s = &v->stretches[i];
+		struct finding *f;
+
+		if (s->what != AT_NO_CPU)
+			continue;
+		f = findings_add(out, CAUSE_cpu_contention, CONFIDENCE_OBSERVED, s->begin_ns, s->end_ns);
+		chain_submitter(f, v, "runnable, no CPU");
+		evidence_piece(f->words->evidence, sizeof(f->words->evidence), v, s->piece, s->piece_ns);
+	}
 }

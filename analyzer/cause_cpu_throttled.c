@@ -80,7 +80,7 @@ static void propose(const struct gap_view *v, struct findings *out, const struct
 	if (share <= 0)
 		return;
 	f = findings_add(out, CAUSE_cpu_throttled, confidence, piece->end_ns - share, piece->end_ns);
-	chain_submitter(f, v, "runnable, quota used up");
+	chain_submitter_in(f, v, "runnable, quota used up", "");
 	snprintf(
 		f->words->evidence, sizeof(f->words->evidence),
 		"thread %u had no CPU for %s; its control group's CPUs together had used up their quota for %s meanwhile",

@@ -23,12 +23,19 @@ static const struct op *occupant(const struct gap_view *v)
 {
 	const struct op *before = v->gap->before;
 
-	return v->ready && before && before->trace != v->trace && before->end_ns > v->submit->end_ns ? before : NULL;
+	return v->ready && before && before->of->trace != v->trace && before->end_ns > v->submit->end_ns ? before
+													 : NULL;
 }
 
 static bool waits_for_value(const struct dependency *d)
 {
 	return d->n_waits && d->waits[0]->family == GST_FAMILY_MEMOP;
+}
+
+/* Other tools' traces do not say for whom a stream waits, nor for which event: that it waited for nothing is not known. */
+static bool knows_waits(const struct gap_view *v, const struct op *other)
+{
+	return other || !v->trace->imported;
 }
 
 static bool is_late(const struct gap_view *v, int64_t late_ns)
@@ -49,7 +56,7 @@ static void say(struct finding *f, const struct gap_view *v, int64_t late_ns, co
 	if (other)
 		snprintf(out, size,
 			 "ready for %s where a start takes %s (by %u starts); process %u had the device before", late,
-			 usual, v->device->n_latencies, other->trace->header.pid);
+			 usual, v->device->n_latencies, other->of->trace->header.pid);
 	else if (gap_view_held_up_ns(v))
 		snprintf(out, size,
 			 "over %s after the device could get to it, where such work takes %s, and not only once: an "
@@ -69,11 +76,11 @@ void cause_device_contention(const struct gap_view *v, struct findings *out)
 	struct finding *f;
 
 	/* nobody knows when a device looks at a value again that it waits for */
-	if (!v->submit || waits_for_value(&v->gap->depends) || v->gap->depends.unknown || late_ns <= 0 ||
-	    (!gap_view_held_up_ns(v) && !is_late(v, late_ns)))
+	if (!v->submit || !knows_waits(v, other) || waits_for_value(gap_depends(v->gap)) ||
+	    gap_depends(v->gap)->unknown || late_ns <= 0 || (!gap_view_held_up_ns(v) && !is_late(v, late_ns)))
 		return;
 	f = findings_add(out, CAUSE_device_contention, other ? CONFIDENCE_OBSERVED : CONFIDENCE_INFERRED, from_ns,
 			 v->gap->end_ns);
-	chain_submitter(f, v, "its work was queued");
+	chain_submitter_in(f, v, "its work was queued", "");
 	say(f, v, late_ns, other);
 }

@@ -4,12 +4,12 @@
  * Until the submission had returned, whoever was late with it is to blame, whatever the work would have waited for besides. */
 #include "cause_rules.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cause_depend_words.h"
+#include "import.h"
 #include "ns.h"
 
 static uint32_t device_of(const struct dependency *d)
@@ -51,20 +51,21 @@ static void tell_waits(char *buf, size_t size, const struct dependency *d)
 
 static void tell_unwritten(struct finding *f, const struct gap_view *v)
 {
-	const struct dependency *d = &v->gap->depends;
-	char what[128];
+	const struct dependency *d = gap_depends(v->gap);
+	char what[128], place[PLACE_TEXT];
 
 	depend_wait_words(what, sizeof(what), d->producer);
-	chain_submitter(f, v, "its work waited for a value");
-	snprintf(f->words->evidence, sizeof(f->words->evidence),
-		 "stream %u waited for %s (wait at byte %" PRIu64
-		 "); who wrote that is not on record: the host, a kernel, a copy or another process",
-		 depend_stream_id(d->trace, d->stream), what, d->producer->byte);
+	chain_submitter_in(f, v, "its work waited for a value", "");
+	snprintf(
+		f->words->evidence, sizeof(f->words->evidence),
+		"stream %u waited for %s (wait at %s); who wrote that is not on record: the host, a kernel, a copy or another process",
+		depend_stream_id(d->trace, d->stream), what,
+		import_place_text(place, sizeof(place), d->trace, d->producer->byte));
 }
 
 static void tell_node(struct finding *f, const struct gap_view *v)
 {
-	const struct dependency *d = &v->gap->depends;
+	const struct dependency *d = gap_depends(v->gap);
 	char *buf = f->words->evidence, name[96], call[256];
 	size_t size = sizeof(f->words->evidence);
 
@@ -80,8 +81,8 @@ static void tell_node(struct finding *f, const struct gap_view *v)
 
 static void tell(struct finding *f, const struct gap_view *v)
 {
-	const struct dependency *d = &v->gap->depends;
-	char *buf = f->words->evidence, name[96], call[256];
+	const struct dependency *d = gap_depends(v->gap);
+	char *buf = f->words->evidence, name[96], call[256], place[PLACE_TEXT];
 	size_t size = sizeof(f->words->evidence);
 
 	buf[0] = 0;
@@ -95,21 +96,22 @@ static void tell(struct finding *f, const struct gap_view *v)
 	}
 	evidence_call(call, sizeof(call), d->trace, d->producer);
 	if (d->kind == DEPEND_HOSTFN && !d->n_waits && d->stream == v->submit->stream) {
-		chain_submitter(f, v, "a host function ran in the stream");
+		chain_submitter_in(f, v, "a host function ran in the stream", "");
 		append(buf, size, "a host function ran in the stream: %s", call);
 		return;
 	}
 	depend_producer_words(name, sizeof(name), d);
 	if (d->kind == DEPEND_HOSTFN)
-		chain_submitter(f, v, "its work waited for a host function");
+		chain_submitter_in(f, v, "its work waited for a host function", "");
 	else if (d->kind == DEPEND_WRITE)
-		chain_submitter(f, v, "its work waited for a value");
+		chain_submitter_in(f, v, "its work waited for a value", "");
 	else
 		chain_submitter(f, v, "its work waited for device %u", device_of(d));
 	tell_waits(buf, size, d);
 	append(buf, size, "%s in stream %u of device %u", name, depend_stream_id(d->trace, d->stream), device_of(d));
 	if (d->n_waits)
-		append(buf, size, " (wait at byte %" PRIu64 ")", d->waits[0]->byte);
+		append(buf, size, " (wait at %s)",
+		       import_place_text(place, sizeof(place), d->trace, d->waits[0]->byte));
 	if (d->kind != DEPEND_WORK)
 		append(buf, size, ": %s", call);
 }
@@ -125,7 +127,7 @@ static void propose(const struct gap_view *v, struct findings *out, int64_t begi
  * late only, it may have taken until then: the work was ready, and nothing else is known that it waited for. */
 void cause_device_dependency(const struct gap_view *v, struct findings *out)
 {
-	const struct dependency *d = &v->gap->depends;
+	const struct dependency *d = gap_depends(v->gap);
 	int64_t begin, end;
 
 	if (!d->kind || !v->submit)

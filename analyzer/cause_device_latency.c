@@ -6,29 +6,30 @@
  * clock's error covers it. So this is found behind what else held the work up, and where a start took longer than others. */
 #include "cause_rules.h"
 
-#include <stdio.h>
-
 #include "ns.h"
-#include "text.h"
+#include "text_put.h"
 
 void cause_device_latency(const struct gap_view *v, struct findings *out)
 {
 	int64_t from_ns = gap_view_ready_ns(v), late_ns = v->gap->end_ns - from_ns, bound_ns = gap_view_latency_ns(v);
-	char early[TEXT_SHORT], usual[TEXT_SHORT];
 	struct finding *f;
+	struct text_put p;
 
-	if (!v->ready || gap_view_held_up_ns(v) || v->gap->depends.unknown || late_ns <= 0 ||
+	if (!v->ready || gap_view_held_up_ns(v) || gap_depends(v->gap)->unknown || late_ns <= 0 ||
 	    late_ns > bound_ns + v->gap->end_error_ns)
 		return;
 	f = findings_add(out, CAUSE_device_latency, v->proven ? CONFIDENCE_OBSERVED : CONFIDENCE_INFERRED,
 			 max64(from_ns, v->gap->end_ns - bound_ns), v->gap->end_ns);
-	chain_submitter(f, v, "its work was queued");
-	if (v->device->latency_ns)
-		snprintf(f->words->evidence, sizeof(f->words->evidence),
-			 "submitted %s before the gap; to start work takes this device %s (by %u starts)",
-			 text_duration(early, v->gap->begin_ns - v->submit->end_ns),
-			 text_duration(usual, v->device->latency_ns), v->device->n_latencies);
-	else
-		snprintf(f->words->evidence, sizeof(f->words->evidence), "submitted %s before the gap",
-			 text_duration(early, v->gap->begin_ns - v->submit->end_ns));
+	chain_submitter_in(f, v, "its work was queued", "");
+	p = text_put_begin(f->words->evidence, sizeof(f->words->evidence));
+	put_text(&p, "submitted ");
+	put_duration(&p, v->gap->begin_ns - v->submit->end_ns);
+	put_text(&p, " before the gap");
+	if (!v->device->latency_ns)
+		return;
+	put_text(&p, "; to start work takes this device ");
+	put_duration(&p, v->device->latency_ns);
+	put_text(&p, " (by ");
+	put_uint(&p, v->device->n_latencies);
+	put_text(&p, " starts)");
 }

@@ -8,26 +8,43 @@
 
 #define EVIDENCE_MAX 4 /* strings per interval */
 
-bool cause_keep_text(struct arena *arena, struct gap_cause *c, const char *text)
+/* Room for two more where there is none: most have two. */
+static bool room(struct arena *arena, struct gap_cause *c)
 {
 	const char **list;
 
-	if (!*text || c->n_evidence == EVIDENCE_MAX + (c->n_held > 0)) /* the place always finds room */
+	if (c->n_evidence % 2)
 		return true;
-	list = arena_alloc(arena, (c->n_evidence + 1) * sizeof(*list));
+	list = arena_alloc(arena, (c->n_evidence + 2) * sizeof(*list));
 	if (!list)
 		return false;
-	for (size_t i = 0; i < c->n_evidence; i++) {
-		list[i] = c->evidence[i];
-		if (strcmp(list[i], text) == 0)
-			return true;
-	}
-	list[c->n_evidence] = arena_text(arena, text);
-	if (!list[c->n_evidence])
-		return false;
+	if (c->n_evidence)
+		memcpy(list, c->evidence, c->n_evidence * sizeof(*list));
 	c->evidence = list;
-	c->n_evidence++;
 	return true;
+}
+
+bool cause_add_said(struct arena *arena, struct gap_cause *c, const char *said)
+{
+	if (!said || !room(arena, c))
+		return false;
+	c->evidence[c->n_evidence++] = said;
+	return true;
+}
+
+bool cause_add_text(struct arena *arena, struct gap_cause *c, const char *text)
+{
+	return cause_add_said(arena, c, arena_text_once(arena, text));
+}
+
+bool cause_keep_text(struct arena *arena, struct gap_cause *c, const char *text)
+{
+	if (!*text || c->n_evidence == EVIDENCE_MAX + (c->n_held > 0)) /* the place always finds room */
+		return true;
+	for (size_t i = 0; i < c->n_evidence; i++)
+		if (strcmp(c->evidence[i], text) == 0)
+			return true;
+	return cause_add_text(arena, c, text);
 }
 
 /* "at train.py:41 in load_batch": of the place that held the longest part, and how many more there are. */
@@ -52,11 +69,13 @@ static void held_evidence(char *buf, size_t size, const struct gap_cause *c)
 
 bool cause_keep_place(struct arena *arena, const struct gap_view *view, struct gap_cause *c)
 {
+	size_t n;
 	char text[FRAME_WORDS + 64];
 
-	c->held = held_tile(view, c->begin_ns, c->end_ns, arena, &c->n_held);
+	c->held = held_tile(view, c->begin_ns, c->end_ns, arena, &n);
 	if (!c->held)
 		return false;
+	c->n_held = (uint32_t)n;
 	held_evidence(text, sizeof(text), c);
 	if (!cause_keep_text(arena, c, text))
 		return false;

@@ -4,7 +4,10 @@
 
 #include "cause.h"
 
-/* One more text, unless it is there already or there are enough. */
+/* One more text; `said`: one that stays where it is. Only these add any. */
+bool cause_add_text(struct arena *arena, struct gap_cause *c, const char *text);
+bool cause_add_said(struct arena *arena, struct gap_cause *c, const char *said);
+/* … unless it is there already or there are enough. */
 bool cause_keep_text(struct arena *arena, struct gap_cause *c, const char *text);
 /* What code held the interval; the place of the longest part is evidence as well. */
 bool cause_keep_place(struct arena *arena, const struct gap_view *view, struct gap_cause *c);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The thread ran other code between two driver calls: its own accounts prove it, or samples found it on a CPU. */
+/* The thread ran other code between two driver calls: its own accounts prove it, or samples found it on a CPU, or another tool saw it in an
+ * operator or a function. */
+#include "gap_view_ops.h"
 #include "cause_rules.h"
 
 #include <stdio.h>
@@ -35,7 +37,7 @@ static void propose_accounts(const struct gap_view *v, struct findings *out, con
 	int64_t wall = s->after->time_ns - s->before->time_ns, cpu = (int64_t)(s->after->cpu_ns - s->before->cpu_ns);
 	char computed_for[TEXT_SHORT], of[TEXT_SHORT];
 
-	chain_submitter(f, v, "on a CPU");
+	chain_submitter_in(f, v, "on a CPU", "");
 	if (stayed(s))
 		snprintf(f->words->evidence, sizeof(f->words->evidence),
 			 "thread %u kept its CPU for %s: not switched out once", v->tid, text_duration(of, wall));
@@ -46,8 +48,24 @@ static void propose_accounts(const struct gap_view *v, struct findings *out, con
 			 s->after->voluntary - s->before->voluntary, s->after->involuntary - s->before->involuntary);
 }
 
+static void propose_code(const struct gap_view *v, struct findings *out, const struct stretch *s)
+{
+	struct finding *f = findings_add(out, CAUSE_host_compute, CONFIDENCE_INFERRED, s->begin_ns, s->end_ns);
+	char name[STATE_BYTES];
+
+	chain_submitter(f, v, "in %s",
+			text_clean(name, sizeof(name), op_name(v->trace, op_of(v->trace, s->piece->inner)), 40));
+	evidence_piece(f->words->evidence, sizeof(f->words->evidence), v, s->piece, s->piece_ns);
+}
+
 void cause_host_compute(const struct gap_view *v, struct findings *out)
 {
+	for (size_t i = 0; i < v->n_stretches; i++) {
+		const struct stretch *s = &v->stretches[i];
+
+		if (s->what == AT_CODE && !gap_view_is_brief(v, s->silence) && !gap_view_passes(v, s->silence))
+			propose_code(v, out, s);
+	}
 	for (size_t i = 0; i < v->n_silences; i++) {
 		const struct silence *s = &v->silences[i];
 
@@ -63,7 +81,7 @@ void cause_host_compute(const struct gap_view *v, struct findings *out)
 		if (a->doing != DOING_CPU)
 			continue;
 		f = findings_add(out, CAUSE_host_compute, CONFIDENCE_INFERRED, a->begin_ns, a->end_ns);
-		chain_submitter(f, v, "on a CPU");
-		evidence_activity(f->words->evidence, sizeof(f->words->evidence), a);
+		chain_submitter_in(f, v, "on a CPU", "");
+		evidence_activity(f->words->evidence, sizeof(f->words->evidence), v->trace, a);
 	}
 }

@@ -18,8 +18,8 @@ void cause_host_lock(const struct gap_view *v, struct findings *out)
 		if (!futex_is_held(a))
 			continue;
 		f = findings_add(out, CAUSE_host_lock, CONFIDENCE_INFERRED, a->begin_ns, a->end_ns);
-		chain_submitter(f, v, "in %s", a->syscall);
-		evidence_activity(f->words->evidence, sizeof(f->words->evidence), a);
+		chain_submitter_in(f, v, "in ", a->syscall);
+		evidence_activity(f->words->evidence, sizeof(f->words->evidence), v->trace, a);
 		used = strlen(f->words->evidence);
 		snprintf(f->words->evidence + used, sizeof(f->words->evidence) - used,
 			 "; thread %u, which has the lock, was on a CPU in %zu of them", a->holder, a->n_held);

@@ -11,7 +11,7 @@ void cause_host_sleep(const struct gap_view *v, struct findings *out)
 		if (a->doing != DOING_SLEEP)
 			continue;
 		f = findings_add(out, CAUSE_host_sleep, CONFIDENCE_INFERRED, a->begin_ns, a->end_ns);
-		chain_submitter(f, v, "sleeping in %s", a->syscall);
-		evidence_activity(f->words->evidence, sizeof(f->words->evidence), a);
+		chain_submitter_in(f, v, "sleeping in ", a->syscall);
+		evidence_activity(f->words->evidence, sizeof(f->words->evidence), v->trace, a);
 	}
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The thread was loading, linking or looking up code; or it launched a function for the first time, on whatever device, and the driver took long. */
+/* The thread was loading, linking or looking up code; or it launched a function for the first time, on whatever device, and the driver took long;
+ * or another tool says that the driver did so within a call. */
+#include "gap_view_ops.h"
 #include "cause_rules.h"
 
 #include <stdio.h>
@@ -24,7 +26,7 @@ static struct finding *propose(const struct gap_view *v, struct findings *out, c
 	char name[96];
 	size_t used;
 
-	chain_submitter(f, v, "in %s", call_name(v->trace, c));
+	chain_submitter_in(f, v, "in ", call_name(v->trace, c));
 	evidence_call(f->words->evidence, sizeof(f->words->evidence), v->trace, c);
 	used = strlen(f->words->evidence);
 	if (*kernel)
@@ -34,8 +36,28 @@ static struct finding *propose(const struct gap_view *v, struct findings *out, c
 	return f;
 }
 
+static void propose_within(const struct gap_view *v, struct findings *out)
+{
+	struct op_walk w = op_walk_begin(&v->records->overhead, v->gap->begin_ns, v->submit->end_ns);
+	const struct op_piece *p;
+	int64_t begin, end;
+
+	while ((p = op_walk_on(&w, &begin, &end))) {
+		const struct host_op *op = op_of(v->trace, p->inner);
+		struct finding *f;
+
+		if (!op || overhead_by_name(op_name(v->trace, op)) != OVERHEAD_LOADS_CODE)
+			continue;
+		f = findings_add(out, CAUSE_module_load, CONFIDENCE_OBSERVED, begin, end);
+		chain_submitter(f, v, "in the driver, loading code");
+		evidence_op(f->words->evidence, sizeof(f->words->evidence), v->trace, op);
+	}
+}
+
 void cause_module_load(const struct gap_view *v, struct findings *out)
 {
+	if (v->submit && v->records && !v->ready)
+		propose_within(v, out);
 	for (size_t i = 0; i < v->n_calls; i++) {
 		const struct call *c = v->calls[i];
 

@@ -32,7 +32,7 @@ void cause_output_io(const struct gap_view *v, struct findings *out)
 		if (a->doing != DOING_WRITE && !goes_on_writing(v, i))
 			continue;
 		f = findings_add(out, CAUSE_output_io, CONFIDENCE_INFERRED, a->begin_ns, a->end_ns);
-		chain_submitter(f, v, "in %s", a->syscall ? a->syscall : "its writing");
-		evidence_activity(f->words->evidence, sizeof(f->words->evidence), a);
+		chain_submitter_in(f, v, "in ", a->syscall ? a->syscall : "its writing");
+		evidence_activity(f->words->evidence, sizeof(f->words->evidence), v->trace, a);
 	}
 }

@@ -41,8 +41,8 @@ void sample_finding(const struct gap_view *v, struct findings *out, enum cause_i
 	struct finding *f = findings_add(out, cause, CONFIDENCE_INFERRED, a->begin_ns, a->end_ns);
 
 	if (a->doing == DOING_FAULT)
-		chain_submitter(f, v, "in a page fault");
+		chain_submitter_in(f, v, "in a page fault", "");
 	else
-		chain_submitter(f, v, "in %s", a->syscall);
-	evidence_activity(f->words->evidence, sizeof(f->words->evidence), a);
+		chain_submitter_in(f, v, "in ", a->syscall);
+	evidence_activity(f->words->evidence, sizeof(f->words->evidence), v->trace, a);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "futex_looks.h"
+#include "gap_view_ops.h"
 
 /* It gave its CPU up, and did not compute for most of the time. */
 static bool waited(const struct silence *s)
@@ -36,16 +37,43 @@ static void tell_beside(char *buf, size_t size, const struct gap_view *v, const 
 			most->syscall, most->beside, most->n_beside, most->n_samples);
 }
 
+static struct finding *propose(const struct gap_view *v, struct findings *out, int64_t begin_ns, int64_t end_ns)
+{
+	struct finding *f = findings_add(out, CAUSE_unexplained, CONFIDENCE_INFERRED, begin_ns, end_ns);
+
+	chain_submitter_in(f, v, "waiting, for what is not known", "");
+	return f;
+}
+
+/* Another tool saw it wait, but not for whom. */
+static void propose_waits(const struct gap_view *v, struct findings *out)
+{
+	for (size_t i = 0; i < v->n_activities; i++) {
+		const struct activity *a = &v->activities[i];
+
+		if (!a->op || (a->doing != DOING_LOCK && a->doing != DOING_OTHER))
+			continue;
+		evidence_op(propose(v, out, a->begin_ns, a->end_ns)->words->evidence, EVIDENCE_BYTES, v->trace, a->op);
+	}
+	for (size_t i = 0; i < v->n_stretches; i++) {
+		const struct stretch *s = &v->stretches[i];
+
+		if (s->what == AT_WAIT)
+			evidence_piece(propose(v, out, s->begin_ns, s->end_ns)->words->evidence, EVIDENCE_BYTES, v,
+				       s->piece, s->piece_ns);
+	}
+}
+
 void cause_unexplained(const struct gap_view *v, struct findings *out)
 {
+	propose_waits(v, out);
 	for (size_t i = 0; i < v->n_silences && gap_view_unwatched(v); i++) {
 		const struct silence *s = &v->silences[i];
 		struct finding *f;
 
 		if (!waited(s) || silence_computed(s))
 			continue;
-		f = findings_add(out, CAUSE_unexplained, CONFIDENCE_INFERRED, s->begin_ns, s->end_ns);
-		chain_submitter(f, v, "waiting, for what is not known");
+		f = propose(v, out, s->begin_ns, s->end_ns);
 		evidence_accounts(f->words->evidence, sizeof(f->words->evidence), "", v, s->begin_ns, s->end_ns);
 		tell_beside(f->words->evidence, sizeof(f->words->evidence), v, s);
 	}

@@ -32,9 +32,9 @@ struct clock {
 	int64_t start_ns;     /* CLOCK_MONOTONIC */
 	struct point *points; /* by ticks and by ns; [0] is the file header's own, which its check value guards */
 	size_t n, cap;
-	double rate; /* over the longest baseline, ns per tick */
-	double bend; /* the furthest that the rate between two anchors was from that, relative */
-	size_t last; /* where the last question was answered */
+	double rate;            /* over the longest baseline, ns per tick */
+	double bend;            /* the furthest that the rate between two anchors was from that, relative */
+	struct clock_line last; /* by which the last question was answered */
 };
 
 enum err_kind clock_new(struct clock **out, const struct gst_file_header *header, struct error *e)
@@ -191,6 +191,7 @@ enum err_kind clock_ready(struct clock *c, struct error *e)
 
 	if (!rates)
 		return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, "out of memory");
+	c->last = (struct clock_line){ 0 };
 	qsort(c->points, c->n, sizeof(*c->points), by_ticks);
 	rate = median_rate(c, BASELINE_NS, rates);
 	if (rate == 0)
@@ -204,13 +205,11 @@ enum err_kind clock_ready(struct clock *c, struct error *e)
 	return ERR_NONE;
 }
 
-/* The last point at or before ticks, or 0. Questions come nearly in order, so try the neighbourhood first. */
-static size_t find_point(struct clock *c, uint64_t ticks)
+/* The last point at or before ticks, or 0. */
+static size_t find_point(const struct clock *c, uint64_t ticks)
 {
 	size_t low = 0, high = c->n;
 
-	if (c->points[c->last].ticks <= ticks && (c->last + 1 == c->n || ticks < c->points[c->last + 1].ticks))
-		return c->last;
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 
@@ -219,7 +218,7 @@ static size_t find_point(struct clock *c, uint64_t ticks)
 		else
 			high = middle;
 	}
-	return c->last = low;
+	return low;
 }
 
 static int64_t in_range(const struct clock *c, double since)
@@ -229,18 +228,37 @@ static int64_t in_range(const struct clock *c, double since)
 	return since < (double)(CLOCK_MAX_NS - c->start_ns) ? c->start_ns + (int64_t)floor(since) : CLOCK_MAX_NS;
 }
 
+bool clock_is_ns(const struct clock *c)
+{
+	return c->identity;
+}
+
+/* Before the first point, and behind the last, the rate over all goes on. */
+struct clock_line clock_line_at(const struct clock *c, uint64_t ticks)
+{
+	size_t i = find_point(c, ticks);
+	const struct point *p = &c->points[i];
+	struct clock_line l = { .from = i || ticks >= p->ticks ? p->ticks : 0,
+				.until = i + 1 < c->n ? p[1].ticks : UINT64_MAX,
+				.origin = p->ticks,
+				.ns = p->ns,
+				.rate = c->rate,
+				.start_ns = c->start_ns };
+
+	if (ticks < p->ticks)
+		l.until = p->ticks;
+	else if (i + 1 < c->n)
+		l.rate = (p[1].ns - p->ns) / (double)(p[1].ticks - p->ticks);
+	return l;
+}
+
 int64_t clock_ns(struct clock *c, uint64_t ticks)
 {
-	const struct point *p;
-	double rate = c->rate, since;
-
 	if (c->identity)
 		return ticks < (uint64_t)CLOCK_MAX_NS ? (int64_t)ticks : CLOCK_MAX_NS;
-	p = &c->points[find_point(c, ticks)];
-	if (p + 1 < c->points + c->n && ticks >= p->ticks)
-		rate = (p[1].ns - p->ns) / (double)(p[1].ticks - p->ticks);
-	since = p->ns + (double)(int64_t)(ticks - p->ticks) * rate;
-	return in_range(c, since);
+	if (ticks < c->last.from || ticks >= c->last.until)
+		c->last = clock_line_at(c, ticks);
+	return clock_line_ns(&c->last, ticks);
 }
 
 /* ---- by nanoseconds ------------------------------------------------------------------------------------------------- */

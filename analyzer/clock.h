@@ -3,6 +3,7 @@
  * Anchors come from the file's payload, so any may be nonsense: those that contradict the others are left out. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "../shim/format.h"
@@ -20,6 +21,44 @@ enum err_kind clock_add(struct clock *c, const struct gst_anchor *anchor, struct
 /* After the last anchor, before the first question. */
 enum err_kind clock_ready(struct clock *c, struct error *e);
 
+/* What clock_ns says of all ticks in [from, until), one after the other, for who asks for very many. */
+struct clock_line {
+	uint64_t from, until; /* ticks */
+	uint64_t origin;
+	double ns, rate;      /* of origin, since the start; of a tick */
+	int64_t start_ns;
+};
+
+struct clock_line clock_line_at(const struct clock *c, uint64_t ticks);
+
+static inline int64_t clock_line_ns(const struct clock_line *l, uint64_t ticks)
+{
+	double since = l->ns + (double)(int64_t)(ticks - l->origin) * l->rate;
+	int64_t whole;
+
+	if (!(since > -(double)l->start_ns))
+		return 0;
+	if (since >= (double)(CLOCK_MAX_NS - l->start_ns))
+		return CLOCK_MAX_NS;
+	whole = (int64_t)since; /* towards 0: floor is one less where that is more */
+	return l->start_ns + whole - ((double)whole > since);
+}
+
+/* Lie all ticks in [first, last] in it, behind its origin and within the times of the analysis? Then clock_line_short says of them what clock_line_ns does, in
+ * half the time. */
+static inline bool clock_line_is_short(const struct clock_line *l, uint64_t first, uint64_t last)
+{
+	return first >= l->from && first >= l->origin && last < l->until && last - l->origin < (uint64_t)CLOCK_MAX_NS &&
+	       l->ns >= 0 && l->rate >= 0 && l->ns + (double)(last - l->origin) * l->rate < (double)(CLOCK_MAX_NS - l->start_ns);
+}
+
+static inline int64_t clock_line_short(const struct clock_line *l, uint64_t ticks)
+{
+	return l->start_ns + (int64_t)(l->ns + (double)(int64_t)(ticks - l->origin) * l->rate);
+}
+
+/* Are ticks nanoseconds already? */
+bool clock_is_ns(const struct clock *c);
 int64_t clock_ns(struct clock *c, uint64_t ticks);
 
 /* At this instant the answer is off by no more: the anchors' widths, and how far the rate can have bent between them. 0 where ticks are

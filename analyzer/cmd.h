@@ -23,11 +23,13 @@ int cmd_host(int argc, char *argv[]);
 int cmd_report(int argc, char *argv[]);
 int cmd_export(int argc, char *argv[]);
 int cmd_info(int argc, char *argv[]);
+int cmd_pack(int argc, char *argv[]);
+int cmd_unpack(int argc, char *argv[]);
 int cmd_doctor(int argc, char *argv[]);
 int cmd_completion(int argc, char *argv[]);
 int cmd_help(int argc, char *argv[]); /* `gpushim help`, `gpushim help report`; no row of the table: no options, and every command's page */
 
-extern const struct option_set cmd_run_options, cmd_host_options, cmd_report_options, cmd_export_options, cmd_info_options, cmd_doctor_options,
+extern const struct option_set cmd_run_options, cmd_host_options, cmd_report_options, cmd_export_options, cmd_info_options, cmd_pack_options, cmd_unpack_options, cmd_doctor_options,
 	cmd_completion_options;
 
 /* `gpushim help`, and what is said where no command is named. */
@@ -54,6 +56,8 @@ void cmd_progress_clear(void);
 
 /* "gpushim: run.gst: byte 4176: record of 65535 bytes, 120 left", then what to try, if anything. Returns the exit status. */
 int cmd_fail(const struct error *e, const char *hint);
+/* … of no byte: why this file is not taken. */
+int cmd_refuse(enum err_kind kind, const char *file, const char *why, const char *hint);
 
 /* options_parse; -1 to go on, else the exit status, everything said. */
 int cmd_options(const struct option_set *set, int argc, char *argv[], void *values, int *first);

@@ -38,12 +38,20 @@ int cmd_fail(const struct error *e, const char *hint)
 	fputs("gpushim: ", stderr);
 	if (e->file[0])
 		fprintf(stderr, "%s: ", text_clean(file, sizeof(file), e->file, sizeof(file)));
-	if (e->byte != ERR_NO_BYTE)
+	if (err_has_byte(e))
 		fprintf(stderr, "byte %" PRIu64 ": ", e->byte);
 	fprintf(stderr, "%s\n", text_clean(text, sizeof(text), e->text, sizeof(text)));
 	if (hint)
 		fprintf(stderr, "%s\n", hint);
 	return e->kind;
+}
+
+int cmd_refuse(enum err_kind kind, const char *file, const char *why, const char *hint)
+{
+	struct error e;
+
+	err_set(&e, kind, file, ERR_NO_BYTE, "%s", why);
+	return cmd_fail(&e, hint);
 }
 
 int cmd_options(const struct option_set *set, int argc, char *argv[], void *values, int *first)
@@ -75,6 +83,22 @@ void cmd_say_run(const struct run *run, int which)
 			run->count);
 }
 
+/* Of one in an archive, that of the archive. */
+static int stat_recording(const char *name, struct stat *st)
+{
+	int rc = stat(name, st);
+	char *archive;
+
+	if (rc == 0 || errno != ENOTDIR)
+		return rc;
+	archive = strndup(name, (size_t)(text_base(name) - name));
+	for (size_t n = archive ? strlen(archive) : 0; n && archive[n - 1] == '/';)
+		archive[--n] = 0;
+	rc = archive ? stat(archive, st) : -1;
+	free(archive);
+	return rc;
+}
+
 int cmd_refuse_recording(const struct run *run, const char *path)
 {
 	struct stat to, from;
@@ -85,7 +109,7 @@ int cmd_refuse_recording(const struct run *run, const char *path)
 	for (size_t i = 0; i < run->n_traces + run->n_hosts; i++) {
 		const char *name = i < run->n_traces ? run->traces[i]->path : run->hosts[i - run->n_traces]->path;
 
-		if (stat(name, &from) != 0 || from.st_dev != to.st_dev || from.st_ino != to.st_ino)
+		if (stat_recording(name, &from) != 0 || from.st_dev != to.st_dev || from.st_ino != to.st_ino)
 			continue;
 		err_set(&e, ERR_USAGE, path, ERR_NO_BYTE, "is part of the recording; choose another name");
 		return cmd_fail(&e, NULL);
@@ -126,15 +150,11 @@ int cmd_analyse(const struct run *run, const struct symbol_options *symbols,
 
 	if (stacks_name(run, symbols ? symbols : &usual, &e) || kernels_name(run, &e))
 		return cmd_fail(&e, NULL);
-	if (timeline_build(&timeline, run, &e))
+	if (summary_of_run(&summary, &timeline, run, &e))
 		return cmd_fail(&e, NULL);
-	if (summary_build(&summary, &timeline, &e)) {
-		status = cmd_fail(&e, NULL);
-	} else {
-		cmd_progress_clear();
-		status = use(&summary, arg);
-		summary_free(&summary);
-	}
+	cmd_progress_clear();
+	status = use(&summary, arg);
+	summary_free(&summary);
 	timeline_free(&timeline);
 	return status;
 }

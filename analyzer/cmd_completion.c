@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TRACES "gst gpk json json.gz sqlite" /* what every command reads; it is told apart by what it holds */
+
 struct completion_opts {
 	bool none; /* there are no options */
 };
@@ -100,10 +102,12 @@ static const char bash_head[] =
 	"\tcompopt -o filenames 2>/dev/null\n"
 	"\tmapfile -t COMPREPLY < <(compgen -d -- \"$cur\")\n"
 	"}\n"
-	"# Run directories and traces.\n"
+	"# Run directories, and files that end so.\n"
 	"_gpushim_paths() {\n"
+	"\tlocal end\n"
 	"\tcompopt -o filenames 2>/dev/null\n"
-	"\tmapfile -t COMPREPLY < <(compgen -d -- \"$cur\"; compgen -f -X '!*.gst' -- \"$cur\")\n"
+	"\tmapfile -t COMPREPLY < <(compgen -d -- \"$cur\"\n"
+	"\t\tfor end in \"$@\"; do compgen -f -X \"!*.$end\" -- \"$cur\"; done)\n"
 	"}\n"
 	"# The program of `gpushim run`: the place of its first word, after -- or after the options.\n"
 	"_gpushim_program() {\n"
@@ -182,9 +186,12 @@ static void bash(FILE *out)
 			fprintf(out, "%s%s", i ? " " : "", commands[i].name);
 	fputs("' ;;\n\trun,*) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -c -- \"$cur\") ;;\n"
 	      "\tcompletion,*) _gpushim_words 'bash zsh' ;;\n"
-	      "\thost,* | doctor,*) ;;\n"
-	      "\t*) _gpushim_paths ;;\n\tesac\n}\ncomplete -F _gpushim gpushim\n",
+	      "\thost,* | doctor,*) ;;\n",
 	      out);
+	for (size_t i = 0; i < n_commands; i++)
+		if (commands[i].options->files)
+			fprintf(out, "\t%s,*) _gpushim_paths %s ;;\n", commands[i].name, commands[i].options->files);
+	fputs("\t*) _gpushim_paths " TRACES " ;;\n\tesac\n}\ncomplete -F _gpushim gpushim\n", out);
 }
 
 /* ---- zsh ---------------------------------------------------------------------------------------------- */
@@ -257,6 +264,15 @@ static void zsh_row(FILE *out, const struct option_set *set, const struct option
 	fputs("' \\\n", out);
 }
 
+/* "gst json" as the pattern *.(gst|json) */
+static void zsh_files(FILE *out, const char *ends)
+{
+	fputs(" \\\n\t\t\t'*:run directory or trace:_files -g \"*.(", out);
+	for (; *ends; ends++)
+		fputc(*ends == ' ' ? '|' : *ends, out);
+	fputs(")\"'", out);
+}
+
 static void zsh_command(FILE *out, const struct command *c)
 {
 	fprintf(out, "\t%s)\n\t\t_arguments -s -S \\\n", c->name);
@@ -268,7 +284,7 @@ static void zsh_command(FILE *out, const struct command *c)
 	else if (strcmp(c->name, "completion") == 0)
 		fputs(" \\\n\t\t\t'1:shell:(bash zsh)'", out);
 	else if (c->options->max_paths)
-		fputs(" \\\n\t\t\t'*:run directory or trace:_files -g \"*.gst\"'", out);
+		zsh_files(out, c->options->files ? c->options->files : TRACES);
 	fputs("\n\t\t;;\n", out);
 }
 

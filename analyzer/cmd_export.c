@@ -41,7 +41,9 @@ static const struct option_row rows[] = {
 
 const struct option_set cmd_export_options = {
 	.usage =
-		"PATH... --FORMAT FILE [options]\n\nThe run for other tools, in one form or several. PATH: a run directory or a .gst file.",
+		"PATH... --FORMAT FILE [options]\n\nThe run for other tools, in one form or several.\n"
+		"PATH: a run directory, a .gst file, an archive (.gpk), a Kineto trace (.json, .json.gz), an export of Nsight\n"
+		"Systems (.sqlite), or a directory with those of a job's ranks.",
 	.rows = rows,
 	.n_rows = sizeof(rows) / sizeof(rows[0]),
 	.min_paths = 1,

@@ -19,7 +19,8 @@ void cmd_usage(FILE *out)
 	for (size_t i = 0; i < n_commands; i++)
 		if (!commands[i].hidden)
 			fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].what);
-	fputs("\nPATH is a run directory (gpushim-out) or a .gst file. gpushim help COMMAND is a\n"
+	fputs("\nPATH is a run directory (gpushim-out), a .gst file, an archive of these, a\n"
+	      "Kineto trace or an export of Nsight Systems. gpushim help COMMAND is a\n"
 	      "command's page, gpushim COMMAND --help its options.\n"
 	      "Exit status: 0 fine, 2 usage, 3 bad input, 4 system.\n",
 	      out);

@@ -13,7 +13,10 @@ static const struct option_row rows[] = {
 };
 
 const struct option_set cmd_info_options = {
-	.usage = "PATH... [options]\n\nWhat each file holds, what was lost, whether it can be trusted.",
+	.usage =
+		"PATH... [options]\n\nWhat each file holds, what was lost, whether it can be trusted.\n"
+		"PATH: a run directory, a .gst file, an archive (.gpk), a Kineto trace (.json, .json.gz), an export of Nsight\n"
+		"Systems (.sqlite), or a directory with those of a job's ranks.",
 	.rows = rows,
 	.n_rows = sizeof(rows) / sizeof(rows[0]),
 	.min_paths = 1,

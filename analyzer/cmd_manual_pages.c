@@ -18,19 +18,17 @@ PAGE(host)
 PAGE(report)
 PAGE(export)
 PAGE(info)
+PAGE(pack)
+PAGE(unpack)
 PAGE(doctor)
 PAGE(completion)
 
 static const struct {
 	const char *name, *text;
 } pages[] = {
-	{ "run", manual_run },
-	{ "host", manual_host },
-	{ "report", manual_report },
-	{ "export", manual_export },
-	{ "info", manual_info },
-	{ "doctor", manual_doctor },
-	{ "completion", manual_completion },
+	{ "run", manual_run },       { "host", manual_host },     { "report", manual_report },
+	{ "export", manual_export }, { "info", manual_info },     { "pack", manual_pack },
+	{ "unpack", manual_unpack }, { "doctor", manual_doctor }, { "completion", manual_completion },
 };
 
 const char *manual_page(const struct command *c)

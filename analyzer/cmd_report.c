@@ -41,9 +41,11 @@ static const struct option_row rows[] = {
 };
 
 const struct option_set cmd_report_options = {
-	.usage = "PATH... [options]\n\n"
-		 "How long each device was idle, and why: one screen; --html FILE for a page, others for the rest.\n"
-		 "PATH: a run directory or a .gst file.",
+	.usage =
+		"PATH... [options]\n\n"
+		"How long each device was idle, and why: one screen; --html FILE for a page, others for the rest.\n"
+		"PATH: a run directory, a .gst file, an archive (.gpk), a Kineto trace (.json, .json.gz), an export of Nsight\n"
+		"Systems (.sqlite), or a directory with those of a job's ranks.",
 	.rows = rows,
 	.n_rows = sizeof(rows) / sizeof(rows[0]),
 	.min_paths = 1,
@@ -60,6 +62,12 @@ struct job {
 static bool only_page(const struct report_opts *o)
 {
 	return o->html && !o->json && !o->steps && !o->full && !o->advice && !o->trust && o->why == NO_NUMBER;
+}
+
+/* Are calls and operations shown by themselves? */
+static bool shows_each(const struct report_opts *o)
+{
+	return o->html || o->why != NO_NUMBER;
 }
 
 static int print_text(const struct summary *s, const struct report_opts *o)
@@ -144,9 +152,10 @@ int cmd_report(int argc, char *argv[])
 		return status;
 	if (o.html)
 		cmd_progress_page();
-	if (run_open(&run, argv + first, (size_t)(argc - first), o.run, &e))
+	if ((shows_each(&o) ? run_open : run_open_folded)(&run, argv + first, (size_t)(argc - first), o.run, &e))
 		return cmd_fail(&e, NULL);
 	cmd_say_run(&run, o.run);
+	run.brief = !o.json && !o.html;
 	status = report_run(&run, &o);
 	status = cmd_finish(stdout, "standard output", status);
 	if (!status)

@@ -150,10 +150,12 @@ static size_t place_of(const struct trace *t, uint32_t tid)
 
 bool comm_launches_mark(struct trace *t)
 {
-	int64_t *until_ns = array_new(t->n_threads + 1,
-				      sizeof(*until_ns)); /* of each thread's NCCL calls so far; last: of nobody */
+	int64_t *until_ns; /* of each thread's NCCL calls so far; last: of nobody */
 	size_t next = 0;
 
+	if (!t->n_nccl)
+		return true; /* as decoded, no launch is marked */
+	until_ns = array_new(t->n_threads + 1, sizeof(*until_ns));
 	if (!until_ns)
 		return false;
 	for (size_t i = 0; i <= t->n_threads; i++)

@@ -22,6 +22,7 @@ struct comm { /* fields as in FORMAT.md */
 	uint32_t version;
 	uint16_t device;
 	uint8_t made, flags;
+	bool counted; /* its calls carry no numbers: theirs are their places among those on record (ranks_counted.c) */
 };
 
 struct nccl_call {

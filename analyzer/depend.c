@@ -12,14 +12,15 @@
 
 static const struct graph *graph_of(const struct op *op)
 {
-	return op->call->family == GST_FAMILY_GRAPH_LAUNCH && !op->unlinked ? &op->trace->graphs[op->call->graph]
-									    : NULL;
+	return op->call->family == GST_FAMILY_GRAPH_LAUNCH && !op->of->unlinked
+		       ? &op->of->trace->graphs[op->call->graph]
+		       : NULL;
 }
 
 /* A graph's node may have waited for the graph's other nodes, which may be the host's or another device's. */
 static bool waits_inside(const struct op *op)
 {
-	const struct graph *g = op->exact ? graph_of(op) : NULL;
+	const struct graph *g = op->of->exact ? graph_of(op) : NULL;
 
 	return g && (g->stalls || (g->devices & (g->devices - 1)));
 }
@@ -40,7 +41,7 @@ static void set_node(struct dependency *d, const struct gap *gap, const struct c
 				  .placed = graph_node_stalls(node),
 				  .producer = launch,
 				  .node = node,
-				  .trace = gap->after->trace,
+				  .trace = gap->after->of->trace,
 				  .stream = launch->stream,
 				  .end_ns = gap->end_ns,
 				  .earliest_end_ns = gap->begin_ns,
@@ -68,11 +69,11 @@ static size_t pieces_before(const struct device_timeline *d, const struct op *op
 /* Which node it is: as measured, or, as nodes are often numbered by another count there, in a chain by its place. NULL: not known. */
 static const struct graph_node *node_of(const struct op *op, const struct graph *g, size_t before)
 {
-	if (op->node || g->levels != g->n)
-		return op->node;
+	if (op->of->node || g->levels != g->n)
+		return op->of->node;
 	for (size_t i = 0; i < g->n; i++)
 		if (graph_node_works(&g->nodes[i]) && before-- == 0)
-			return op->measured->kind != GST_ACTIVITY_GRAPH ? &g->nodes[i] : NULL;
+			return op->of->measured->kind != GST_ACTIVITY_GRAPH ? &g->nodes[i] : NULL;
 	return NULL;
 }
 
@@ -87,12 +88,12 @@ static void look_at_graphs(struct dependency *d, const struct device_timeline *o
 	const struct graph_node *own = NULL, *node;
 	uint32_t home, place, device;
 
-	if (d->kind || !after->exact || after->unlinked || gap->end_ns - gap->begin_ns <= LATENCY_NS)
+	if (d->kind || !after->of->exact || after->of->unlinked || gap->end_ns - gap->begin_ns <= LATENCY_NS)
 		return;
 	if (g) {
 		size_t pieces = pieces_before(out, after);
 
-		own = pieces < PIECES ? node_of(after, g, pieces) : after->node;
+		own = pieces < PIECES ? node_of(after, g, pieces) : after->of->node;
 		if (!own && pieces)
 			return; /* not the first, and who knows which */
 	}
@@ -102,11 +103,11 @@ static void look_at_graphs(struct dependency *d, const struct device_timeline *o
 		launch = before ? before->call : NULL;
 		if (!launch || launch->family != GST_FAMILY_GRAPH_LAUNCH)
 			return;
-		g = &after->trace->graphs[launch->graph];
+		g = &after->of->trace->graphs[launch->graph];
 		place = g->last;
 	}
-	home = elsewhere_home(after->trace, launch);
-	device = own ? graph_node_device(own, elsewhere_home(after->trace, after->call)) : home;
+	home = elsewhere_home(after->of->trace, launch);
+	device = own ? graph_node_device(own, elsewhere_home(after->of->trace, after->call)) : home;
 	node = idle_node(g, place, device, home);
 	if (node)
 		set_node(d, gap, launch, node);
@@ -117,7 +118,7 @@ static void look_at_graphs(struct dependency *d, const struct device_timeline *o
 static const struct stream_work *stream_of(const struct device_work *d, const struct op *op)
 {
 	for (size_t i = 0; i < d->n; i++)
-		if (d->streams[i].trace == op->trace && d->streams[i].stream == op->stream)
+		if (d->streams[i].trace == op->of->trace && d->streams[i].stream == op->call->stream)
 			return &d->streams[i];
 	return NULL;
 }
@@ -132,6 +133,8 @@ struct finder {
 	size_t n_devices, own;
 	struct values *values; /* of each process that uses the device */
 	size_t n_values, cap_values;
+	const struct stream_work *last; /* looked into, */
+	size_t near;                    /* … there: the next gap's work stands not far behind */
 };
 
 static const struct values *values_of(const struct finder *f, const struct trace *t)
@@ -157,10 +160,10 @@ static bool build_values(struct finder *f)
 	return true;
 }
 
-static struct dependency dependency_of(const struct finder *f, const struct device_timeline *out, const struct gap *gap)
+static struct dependency dependency_of(struct finder *f, const struct device_timeline *out, const struct gap *gap)
 {
 	const struct op *after = gap->after;
-	const struct stream_work *w = after && !after->unlinked ? stream_of(&f->devices[f->own], after) : NULL;
+	const struct stream_work *w = after && !after->of->unlinked ? stream_of(&f->devices[f->own], after) : NULL;
 	struct search s = { .devices = f->devices,
 			    .n_devices = f->n_devices,
 			    .device = (uint32_t)f->own,
@@ -175,8 +178,11 @@ static struct dependency dependency_of(const struct finder *f, const struct devi
 			look_at_graphs(&s.best, out, gap, NULL);
 		return s.best;
 	}
-	s.values = values_of(f, after->trace);
-	upto = array_first(w->ops, w->n, sizeof(*w->ops), numbered_before, &after->call->seq);
+	s.values = values_of(f, after->of->trace);
+	upto = array_first_near(w->ops, w->n, sizeof(*w->ops), numbered_before, &after->call->seq,
+				w == f->last ? f->near : w->n / 2);
+	f->last = w;
+	f->near = upto;
 	depend_search(&s, w, upto, after->call->begin_ns);
 	look_at_graphs(&s.best, out, gap, upto ? &w->ops[upto - 1] : NULL);
 	return s.best;
@@ -210,19 +216,37 @@ static void take_place(struct dependency *depends, const struct op *const *hosts
 
 static bool place_hostfns(struct device_timeline *out)
 {
-	const struct op **hosts = array_new(out->n_ops, sizeof(*hosts));
+	const struct op **hosts;
+	bool any = false;
 	size_t n = 0;
 
+	for (size_t i = 0; i < out->n_gaps && !any; i++)
+		any = gap_depends(&out->gaps[i])->kind == DEPEND_HOSTFN;
+	if (!any)
+		return true;
+	hosts = array_new(out->n_ops, sizeof(*hosts));
 	if (!hosts)
 		return false;
 	for (size_t i = 0; i < out->n_ops; i++)
-		if (out->ops[i].class == OP_HOSTFN)
+		if (out->ops[i].of->class == OP_HOSTFN)
 			hosts[n++] = &out->ops[i];
 	array_sort(hosts, n, sizeof(*hosts), by_call);
 	for (size_t i = 0; i < out->n_gaps; i++)
-		take_place(&out->gaps[i].depends, hosts, n);
+		if (out->gaps[i].depends)
+			take_place(out->gaps[i].depends, hosts, n);
 	free(hosts);
 	return true;
+}
+
+/* Of most gaps there is nothing to keep. */
+static bool keep(struct device_timeline *out, struct gap *gap, const struct dependency *d)
+{
+	if (d->kind == DEPEND_NONE && !d->unknown && !d->n_waits && !d->producer)
+		return true;
+	gap->depends = arena_alloc(&out->more, sizeof(*d));
+	if (gap->depends)
+		*gap->depends = *d;
+	return gap->depends != NULL;
 }
 
 bool depend_find(struct device_timeline *out, const struct device_work *devices, size_t n_devices, size_t own)
@@ -230,8 +254,11 @@ bool depend_find(struct device_timeline *out, const struct device_work *devices,
 	struct finder f = { .devices = devices, .n_devices = n_devices, .own = own };
 	bool ok = build_values(&f);
 
-	for (size_t i = 0; ok && i < out->n_gaps; i++)
-		out->gaps[i].depends = dependency_of(&f, out, &out->gaps[i]);
+	for (size_t i = 0; ok && i < out->n_gaps; i++) {
+		struct dependency d = dependency_of(&f, out, &out->gaps[i]);
+
+		ok = keep(out, &out->gaps[i], &d);
+	}
 	for (size_t i = 0; i < f.n_values; i++)
 		values_free(&f.values[i]);
 	free(f.values);

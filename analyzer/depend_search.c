@@ -50,10 +50,19 @@ static void found_work(struct search *s, const struct stream_work *w, const stru
 				      .latest_end_ns = op->latest_end_ns });
 }
 
+/* One piece of work; a folded one is as many as launches. False: it is looked no further. */
+static bool go_past(struct search *s, const struct work *op)
+{
+	if (s->steps <= 0)
+		return false;
+	s->steps -= (int)min64(s->steps, (int64_t)call_count(op->call));
+	return true;
+}
+
 /* The stream's own: of another device its last work, of this one its last host function. While this device's other work runs there is no gap. */
 static void look_work(struct search *s, const struct stream_work *w, size_t upto)
 {
-	while (upto-- > 0 && w->ops[upto].latest_end_ns > s->from_ns && s->steps-- > 0) {
+	while (upto-- > 0 && w->ops[upto].latest_end_ns > s->from_ns && go_past(s, &w->ops[upto])) {
 		if (!w->ops[upto].hostfn && w->device == s->device)
 			continue;
 		found_work(s, w, &w->ops[upto]);
@@ -122,7 +131,7 @@ static void look_values(struct search *s, const struct stream_work *w, size_t up
 	size_t n = v && v->trace == w->trace ? values_waits_before(v, w->stream, before_ns) : 0;
 	int64_t floor_ns = INT64_MIN;
 
-	while (upto-- > 0 && floor_ns == INT64_MIN && s->steps-- > 0)
+	while (n && upto-- > 0 && floor_ns == INT64_MIN && go_past(s, &w->ops[upto]))
 		if (w->ops[upto].latest_end_ns <= s->from_ns)
 			floor_ns = w->ops[upto].call->begin_ns;
 	while (n-- > 0 && v->waits[n]->stream == w->stream && v->waits[n]->begin_ns > floor_ns && s->steps-- > 0) {

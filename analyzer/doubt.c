@@ -20,9 +20,11 @@ static bool may_use(const struct trace *t, const struct device *d)
 	return t->n_devices == 0;
 }
 
-/* What was dropped may be of any time. */
+/* What was dropped may be of any time, and so may be what another tool did not see. */
 static int64_t missing_from(const struct trace *t)
 {
+	if (t->imported && t->imported->incomplete)
+		return INT64_MIN;
 	return t->counters.records_dropped || t->counters.streams_untracked ? INT64_MIN : t->cut_ns;
 }
 
@@ -42,7 +44,7 @@ int64_t doubt_from(const struct device_timeline *d, const struct run *run)
 /* Is it not known who asked for it, or when it ran, although that was to be recorded? */
 static bool is_doubtful(const struct op *op)
 {
-	return op && (op->unlinked || op->lost);
+	return op && (op->of->unlinked || op->of->lost);
 }
 
 /* Measured work that nobody is known to have asked for was there all the same: it touches the gaps beside it alone. */

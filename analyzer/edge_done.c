@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "ns.h"
+#include "trace_rare.h"
 
 #include <stdlib.h>
 
@@ -61,7 +62,7 @@ static int by_place_and_begin(const void *a, const void *b)
 
 static bool collect(struct proofs *p, const struct trace *t)
 {
-	for (size_t i = 0; i < t->n_calls; i++)
+	for (size_t i = trace_rare(t, 0); i < t->n_calls; i = trace_rare(t, i + 1))
 		if (!add_call(p, &t->calls[i]))
 			return false;
 	for (size_t i = 0; i < t->n_polls; i++)

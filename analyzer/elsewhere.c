@@ -5,6 +5,7 @@
 #include "ns.h"
 #include "spill.h"
 #include "timeline.h"
+#include "trace_rare.h"
 
 #include <stdlib.h>
 
@@ -50,7 +51,9 @@ static struct stream_work *work_of(struct device_work *d, const struct trace *t,
 			return &d->streams[i];
 	if (!array_room(d->streams, d->n, d->cap))
 		return NULL;
-	d->streams[d->n++] = (struct stream_work){ .trace = t, .stream = stream, .ordinal = device, .elsewhere = true };
+	d->streams[d->n++] = (struct stream_work){
+		.trace = t, .stream = stream, .ordinal = device, .elsewhere = true, .special = true
+	};
 	return &d->streams[d->n - 1];
 }
 
@@ -60,14 +63,17 @@ static bool is_measured(const struct exact *x, const struct call *c)
 	size_t n;
 	const struct exact_op *ops = exact_of(x, c, &n);
 
-	return n && ops[0].measured->kind != GST_ACTIVITY_GRAPH && !exact_missing(x, c, ops, n);
+	for (size_t i = 0; i < n; i++)
+		if (ops[i].measured->kind == GST_ACTIVITY_GRAPH)
+			return false;
+	return n && !exact_missing(x, c, ops, n);
 }
 
 bool elsewhere_collect(struct device_work *d, const struct trace *t, uint32_t device, const struct exact *exact)
 {
 	size_t first = d->n;
 
-	for (size_t i = 0; i < t->n_calls; i++) {
+	for (size_t i = trace_rare(t, 0); i < t->n_calls; i = trace_rare(t, i + 1)) {
 		const struct call *c = &t->calls[i];
 		const struct graph *g = graph_of(t, c);
 		struct stream_work *w;
@@ -94,8 +100,11 @@ static bool is_sure(const struct stream_work *w, const struct work *op)
 void elsewhere_widen(struct device_work *d)
 {
 	int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+	bool any = false;
 
 	for (size_t i = 0; i < d->n; i++)
+		any |= d->streams[i].elsewhere && !d->streams[i].carried;
+	for (size_t i = 0; any && i < d->n; i++)
 		for (size_t k = 0; k < d->streams[i].n; k++)
 			if (is_sure(&d->streams[i], &d->streams[i].ops[k])) {
 				first_ns = min64(first_ns, d->streams[i].ops[k].earliest_start_ns);

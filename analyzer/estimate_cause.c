@@ -11,6 +11,7 @@
 struct pretence { /* a timeline whose gaps are the model's */
 	struct device_timeline timeline;
 	struct op *after; /* one for each gap */
+	struct op_of *of; /* … of those */
 };
 
 /* The model starts work `latency` after its submission; in the gap that the rules see, the submission ends it: so they ask what the thread
@@ -23,7 +24,8 @@ static bool pretend(struct pretence *p, const struct device_timeline *d)
 	p->timeline.n_gaps = 0;
 	p->timeline.gaps = array_new(e->pieces.n, sizeof(*p->timeline.gaps));
 	p->after = array_new(e->pieces.n, sizeof(*p->after));
-	if (!p->timeline.gaps || !p->after)
+	p->of = array_new(e->pieces.n, sizeof(*p->of));
+	if (!p->timeline.gaps || !p->after || !p->of)
 		return false;
 	for (size_t i = 0; i < e->pieces.n; i++) {
 		const struct idle_piece *piece = &e->pieces.at[i];
@@ -38,8 +40,8 @@ static bool pretend(struct pretence *p, const struct device_timeline *d)
 					   .stretch_begin_ns = gap->end_ns,
 					   .stretch_end_ns = gap->end_ns,
 					   .call = piece->next,
-					   .trace = piece->trace,
-					   .stream = piece->next->stream };
+					   .of = &p->of[i] };
+		p->of[i] = (struct op_of){ .trace = piece->trace };
 		gap->after = &p->after[i];
 	}
 	return true;
@@ -111,5 +113,6 @@ enum err_kind estimate_causes(int64_t out[CAUSE_COUNT], const struct device_time
 	}
 	free(p.timeline.gaps);
 	free(p.after);
+	free(p.of);
 	return kind;
 }

@@ -2,6 +2,7 @@
 #include "exact.h"
 
 #include "alloc.h"
+#include "trace_measured.h"
 
 #include <stdlib.h>
 
@@ -52,20 +53,6 @@ static const struct call *call_of(const struct call *const *list, size_t n, cons
 
 /* ---- work without a call ------------------------------------------------------------------------------ */
 
-static uint8_t family_of(const struct measured *m)
-{
-	switch (m->kind) {
-	case GST_ACTIVITY_COPY:
-		return GST_FAMILY_COPY;
-	case GST_ACTIVITY_MEMSET:
-		return GST_FAMILY_MEMSET;
-	case GST_ACTIVITY_GRAPH:
-		return GST_FAMILY_GRAPH_LAUNCH;
-	default:
-		return GST_FAMILY_LAUNCH;
-	}
-}
-
 /* What every later stage may look at as if it were the call: it began and ended when the work began. */
 static struct call stand_in(const struct measured *m)
 {
@@ -76,14 +63,14 @@ static struct call stand_in(const struct measured *m)
 			      .name = m->name,
 			      .hook = GST_HOOK_MAX,
 			      .detail = m->kind == GST_ACTIVITY_COPY ? m->copy : 0,
-			      .family = family_of(m),
+			      .family = measured_family(m),
 			      .flags = GST_SUBMISSION,
 			      .args = { m->bytes, 0 } };
 }
 
 /* ---- both ---------------------------------------------------------------------------------------------- */
 
-/* Those without a call go last, in the order of time. */
+/* Those without a call go last, in the order of time. Of one submission, what ended last stands last: it was over then, and not before. */
 static int by_call(const void *a, const void *b)
 {
 	const struct exact_op *x = a, *y = b;
@@ -92,6 +79,8 @@ static int by_call(const void *a, const void *b)
 		return x->call ? -1 : 1;
 	if (x->call != y->call)
 		return x->call < y->call ? -1 : 1;
+	if (x->call && x->measured->end_ns != y->measured->end_ns)
+		return x->measured->end_ns < y->measured->end_ns ? -1 : 1;
 	return (x->measured > y->measured) - (x->measured < y->measured);
 }
 

@@ -15,7 +15,7 @@ struct exact_op {
 
 struct exact { /* of one trace */
 	struct exact_op *ops;
-	size_t n; /* by call, then time; from n_linked on those without a call of the trace */
+	size_t n; /* by call, then when it ended; from n_linked on those without a call of the trace */
 	size_t n_linked;
 	struct call *unlinked;
 	size_t n_unlinked; /* stand for the calls that are not known */
@@ -25,7 +25,7 @@ struct exact { /* of one trace */
 enum err_kind exact_link(struct exact *out, const struct trace *t, struct error *e);
 void exact_free(struct exact *x);
 
-/* What the call's work was on the device, *n pieces of it in the order of time; 0: not measured. */
+/* What the call's work was on the device, *n pieces of it in the order of their ends; 0: not measured. */
 const struct exact_op *exact_of(const struct exact *x, const struct call *c, size_t *n);
 
 /* Of these pieces: how many more the call must have had that were not measured. */

@@ -9,20 +9,20 @@
 
 /* ---- collecting ------------------------------------------------------------------------------------- */
 
-static struct work work_of(struct work like, const struct measured *m)
+static bool add_measured(struct stream_work *w, struct work like, int64_t slack_ns, const struct measured *m)
 {
-	struct work op = like;
+	struct work_more more = work_common;
 
-	op.measured = m;
-	if (m->kind != GST_ACTIVITY_GRAPH) {
-		op.stalls = op.hostfn = false;
-		op.slack_ns = 0;
-	}
-	return op;
+	more.measured = m;
+	if (m->kind != GST_ACTIVITY_GRAPH)
+		like.stalls = like.hostfn = false;
+	else
+		more.slack_ns = slack_ns;
+	return work_add(w, like, &more);
 }
 
-bool exact_add(struct stream_work *w, const struct exact *x, struct work like, uint32_t device, bool *any,
-	       uint32_t *missing)
+bool exact_add(struct stream_work *w, const struct exact *x, struct work like, int64_t slack_ns, uint32_t device,
+	       bool *any, uint32_t *missing)
 {
 	size_t n;
 	const struct exact_op *ops = exact_of(x, like.call, &n);
@@ -32,9 +32,8 @@ bool exact_add(struct stream_work *w, const struct exact *x, struct work like, u
 	for (size_t i = 0; i < n; i++) {
 		if (ops[i].measured->device != device)
 			continue;
-		if (!spill_room(w->ops, w->n, w->cap))
+		if (!add_measured(w, like, slack_ns, ops[i].measured))
 			return false;
-		w->ops[w->n++] = work_of(like, ops[i].measured);
 	}
 	return true;
 }
@@ -52,21 +51,22 @@ bool exact_collect_loose(struct device_work *d, const struct trace *t, uint32_t 
 			if (!array_room(d->streams, d->n, d->cap))
 				return false;
 			w = &d->streams[d->n++];
-			*w = (struct stream_work){ .trace = t, .stream = GST_NONE, .ordinal = device, .loose = true };
+			*w = (struct stream_work){
+				.trace = t, .stream = GST_NONE, .ordinal = device, .loose = true, .special = true
+			};
 		}
-		if (!spill_room(w->ops, w->n, w->cap))
+		if (!add_measured(w, (struct work){ .call = op->call }, 0, op->measured))
 			return false;
-		w->ops[w->n++] = work_of((struct work){ .call = op->call }, op->measured);
 	}
 	return true;
 }
 
 /* ---- bounds ------------------------------------------------------------------------------------------ */
 
-static void set_times(struct work *op, int64_t from_ns)
+static void set_times(struct work *op, const struct measured *m, int64_t from_ns)
 {
-	op->earliest_start_ns = op->latest_start_ns = max64(op->measured->begin_ns, from_ns);
-	op->earliest_end_ns = op->latest_end_ns = max64(op->measured->end_ns, from_ns);
+	op->earliest_start_ns = op->latest_start_ns = max64(m->begin_ns, from_ns);
+	op->earliest_end_ns = op->latest_end_ns = max64(m->end_ns, from_ns);
 	op->known_by = BOUNDARY_MEASURED;
 }
 
@@ -91,7 +91,7 @@ static void raise_starts(struct stream_work *w)
 		for (size_t k = i; k < next; k++) {
 			struct work *op = &w->ops[k];
 
-			if (op->measured)
+			if (work_measured(w, op))
 				last_ns = max64(last_ns, op->latest_end_ns);
 			else
 				op->earliest_start_ns = max64(op->earliest_start_ns, min64(from_ns, op->latest_end_ns));
@@ -115,7 +115,7 @@ static void lower_ends(struct stream_work *w)
 			struct work *op = &w->ops[i];
 			int64_t limit_ns = op->hostfn ? begin_ns : by_ns;
 
-			if (op->measured) {
+			if (work_measured(w, op)) {
 				own_by_ns = min64(own_by_ns, op->latest_end_ns);
 				own_begin_ns = min64(own_begin_ns, op->earliest_start_ns);
 			} else if (limit_ns < op->latest_end_ns) {
@@ -133,9 +133,11 @@ void exact_bound(struct stream_work *w)
 	bool any = false;
 
 	for (size_t i = 0; i < w->n; i++) {
-		if (w->ops[i].measured)
-			set_times(&w->ops[i], w->trace->from_ns);
-		any |= w->ops[i].measured != NULL;
+		const struct measured *m = work_measured(w, &w->ops[i]);
+
+		if (m)
+			set_times(&w->ops[i], m, w->trace->from_ns);
+		any |= m != NULL;
 	}
 	if (!any || w->loose)
 		return;
@@ -146,10 +148,11 @@ void exact_bound(struct stream_work *w)
 bool exact_merge(struct device_work *d)
 {
 	for (size_t i = 0; i < d->n; i++)
-		for (size_t k = 0; k < d->streams[i].n; k++) {
+		for (size_t k = 0; d->streams[i].special && k < d->streams[i].n; k++) {
 			const struct work *op = &d->streams[i].ops[k];
 
-			if (work_is_solid(op) && !intervals_add(&d->measured, op->earliest_start_ns, op->latest_end_ns))
+			if (work_is_solid(&d->streams[i], op) &&
+			    !intervals_add(&d->measured, op->earliest_start_ns, op->latest_end_ns))
 				return false;
 		}
 	intervals_merge(&d->measured);

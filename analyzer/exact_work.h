@@ -6,7 +6,7 @@
 
 /* Adds the submission's measured pieces on this device to the stream; like: what is to be said of each besides. *missing: how many
  * operations were not measured but should have been. *any: something of it was measured, on whatever device. False: no memory. */
-bool exact_add(struct stream_work *w, const struct exact *x, struct work like, uint32_t device, bool *any,
+bool exact_add(struct stream_work *w, const struct exact *x, struct work like, int64_t slack_ns, uint32_t device, bool *any,
 	       uint32_t *missing);
 
 /* Adds what is in no stream's order: work without a call, and graphs' nodes on other devices than their stream's. False: no memory. */

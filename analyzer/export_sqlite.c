@@ -102,7 +102,7 @@ enum err_kind export_sqlite(const char *path, const char *name, const struct sum
 		kind = fill(&t, e);
 	else
 		kind = err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
-	closed = rows_close(&t.rows, name, kind ? &later : e);
+	closed = rows_finish(&t.rows, name, kind ? &later : e);
 	free(t.first_call);
 	free(t.first_stream);
 	free(t.first_operation);

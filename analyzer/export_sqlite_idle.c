@@ -24,7 +24,8 @@ static void chain(struct rows *r, int64_t piece, const struct gap_cause *c)
 {
 	for (size_t i = 0; i < c->n_chain; i++) {
 		const struct chain_link *link = &c->chain[i];
-		bool placed = link->file && link->offset != UINT64_MAX;
+		const struct chain_file none = { .path = NULL }, *file = link->file ? link->file : &none;
+		bool placed = link->file && file->offset != UINT64_MAX;
 
 		row_begin(r, TABLE_chain);
 		row_int(r, piece);
@@ -33,10 +34,10 @@ static void chain(struct rows *r, int64_t piece, const struct gap_cause *c)
 		row_int(r, link->tid);
 		row_text(r, link->name);
 		row_text(r, link->state);
-		row_text(r, link->file);
-		row_int_or_null(r, placed, (int64_t)(link->offset & INT64_MAX));
-		row_int_or_null(r, placed, (int64_t)(link->last_offset & INT64_MAX));
-		row_int_or_null(r, link->file && link->bytes, (int64_t)(link->bytes & INT64_MAX));
+		row_text(r, file->path);
+		row_int_or_null(r, placed, (int64_t)(file->offset & INT64_MAX));
+		row_int_or_null(r, placed, (int64_t)(file->last_offset & INT64_MAX));
+		row_int_or_null(r, file->bytes > 0, (int64_t)(file->bytes & INT64_MAX));
 		row_int(r, link->begin_ns);
 		row_int(r, link->end_ns);
 		row_text(r, link->woken_by);

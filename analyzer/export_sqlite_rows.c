@@ -144,7 +144,7 @@ static enum err_kind said(const struct rows *r, const char *name, struct error *
 		       number ? strerror(number) : sqlite3_errstr(r->trouble));
 }
 
-enum err_kind rows_close(struct rows *r, const char *name, struct error *e)
+enum err_kind rows_finish(struct rows *r, const char *name, struct error *e)
 {
 	enum err_kind kind;
 

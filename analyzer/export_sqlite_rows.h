@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* export_sqlite_rows.h: a database that is filled row by row, in one transaction, and never read. Nothing needs to be checked in between:
- * after the first failure everything does nothing, and rows_close says what it was. Memory: SQLite's cache of 2 MiB, and the names. */
+ * after the first failure everything does nothing, and rows_finish says what it was. Memory: SQLite's cache of 2 MiB, and the names. */
 #pragma once
 
 #include <sqlite3.h>
@@ -50,10 +50,10 @@ void row_real(struct rows *r, double v);    /* not finite: 0 */
 void row_text(struct rows *r, const char *text); /* NULL is NULL. As JSON has it: what is no UTF-8 becomes U+FFFD */
 void row_null(struct rows *r);
 void row_int_or_null(struct rows *r, bool known, int64_t v);
-void row_name(struct rows *r, const char *text); /* its number in `strings`; NULL and "" are NULL. Borrowed until rows_close */
+void row_name(struct rows *r, const char *text); /* its number in `strings`; NULL and "" are NULL. Borrowed until rows_finish */
 /* … of a kernel, and what its module calls it. */
 void row_kernel(struct rows *r, const char *text, const char *symbol);
 void row_end(struct rows *r);
 
 /* Indexes, views, documentation; then all is in the file, or the error says why it is not. name: what the user calls it. */
-enum err_kind rows_close(struct rows *r, const char *name, struct error *e);
+enum err_kind rows_finish(struct rows *r, const char *name, struct error *e);

@@ -18,11 +18,11 @@ static const char *const kinds[KINDS] = {
 
 static int64_t kind_of(const struct op *op)
 {
-	switch (op->class) {
+	switch (op->of->class) {
 	case OP_COMM:
 		return KIND_COMM;
 	case OP_COPY:
-		return KIND_COPY + (op->copy < 8 ? op->copy : 0);
+		return KIND_COPY + (op->of->copy < 8 ? op->of->copy : 0);
 	case OP_MEMSET:
 		return KIND_MEMSET;
 	case OP_HOSTFN:
@@ -36,27 +36,28 @@ static void operation(struct tables *t, size_t device, size_t number)
 {
 	struct rows *r = &t->rows;
 	const struct op *op = &t->s->devices[device].timeline->ops[number];
-	size_t process = tables_process(t, op->trace);
-	bool known = !op->unlinked && op->call >= op->trace->calls && op->call < op->trace->calls + op->trace->n_calls;
-	bool moves = op->class == OP_COPY || op->class == OP_MEMSET;
+	size_t process = tables_process(t, op->of->trace);
+	bool known = !op->of->unlinked && op->call >= op->of->trace->calls &&
+		     op->call < op->of->trace->calls + op->of->trace->n_calls;
+	bool moves = op->of->class == OP_COPY || op->of->class == OP_MEMSET;
 
 	row_begin(r, TABLE_operations);
 	row_int(r, t->first_operation[device] + (int64_t)number);
 	row_int(r, t->s->devices[device].number);
 	row_int(r, (int64_t)process);
-	tables_stream(t, op->trace, op->stream);
+	tables_stream(t, op->of->trace, op->call->stream);
 	row_int(r, kind_of(op));
-	row_kernel(r, op_title(op), op->trace->kernels[op_kernel_index(op)]);
+	row_kernel(r, op_title(op), op->of->trace->kernels[op_kernel_index(op)]);
 	row_int(r, op->begin_ns);
 	row_int(r, op->end_ns);
-	row_int_or_null(r, !op->exact, max64(0, op->begin_ns - op->stretch_begin_ns));
-	row_int_or_null(r, !op->exact, max64(0, op->stretch_end_ns - op->end_ns));
+	row_int_or_null(r, !op->of->exact, max64(0, op->begin_ns - op->stretch_begin_ns));
+	row_int_or_null(r, !op->of->exact, max64(0, op->stretch_end_ns - op->end_ns));
 	if (moves)
 		row_bytes(r, op_bytes(op));
 	else
 		row_null(r);
-	row_int(r, op->count);
-	row_int_or_null(r, known, known ? t->first_call[process] + (op->call - op->trace->calls) : 0);
+	row_int(r, op->of->count);
+	row_int_or_null(r, known, known ? t->first_call[process] + (op->call - op->of->trace->calls) : 0);
 	row_end(r);
 }
 

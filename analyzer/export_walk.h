@@ -58,6 +58,7 @@ void arg_int(struct walk *w, const char *key, int64_t value);
 void arg_link(struct walk *w, const char *key, int64_t value);
 void arg_ns(struct walk *w, const char *key, int64_t ns);
 void arg_text(struct walk *w, const char *key, const char *text);
+void arg_place(struct walk *w, const struct trace *t, uint64_t place); /* where it stands: a byte, or another tool's table and row */
 void name_track(struct walk *w, uint32_t pid, uint32_t tid, const char *name, int64_t order);
 
 /* The tid for a slice of the track (owner, id), which gets its name on first use. 0: no memory, and w->failed is set. */

@@ -35,7 +35,7 @@ static void call(struct walk *w, size_t process, size_t index)
 	if (!flow && c->name && c->name < t->n_kernels)
 		arg_text(w, "kernel", kernel_title(t, c->name));
 	if (!flow)
-		arg_int(w, "byte", (int64_t)c->byte);
+		arg_place(w, t, c->byte);
 	slice_end(w);
 }
 

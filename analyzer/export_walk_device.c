@@ -30,19 +30,19 @@ static const char *copy_name(uint8_t kind)
 
 static const char *op_category(const struct op *op)
 {
-	return op->class == OP_COPY ? "gpu_memcpy" : op->class == OP_MEMSET ? "gpu_memset" : "kernel";
+	return op->of->class == OP_COPY ? "gpu_memcpy" : op->of->class == OP_MEMSET ? "gpu_memset" : "kernel";
 }
 
 static const char *op_name(const struct op *op)
 {
-	if (op->class == OP_COPY)
-		return copy_name(op->copy);
-	if (op->class == OP_MEMSET)
+	if (op->of->class == OP_COPY)
+		return copy_name(op->of->copy);
+	if (op->of->class == OP_MEMSET)
 		return "Memset (Device)";
 	if (*op_title(op))
 		return op_title(op);
-	return op->call->family == GST_FAMILY_GRAPH_LAUNCH && !op->node &&
-			       (!op->exact || op->measured->kind == GST_ACTIVITY_GRAPH)
+	return op->call->family == GST_FAMILY_GRAPH_LAUNCH && !op->of->node &&
+			       (!op->of->exact || op->of->measured->kind == GST_ACTIVITY_GRAPH)
 		       ? "CUDA graph"
 		       : "kernel without a name";
 }
@@ -52,8 +52,8 @@ static void timing_args(struct walk *w, const struct op *op, int64_t begin, int6
 {
 	int64_t earlier, later;
 
-	if (op->exact) {
-		arg_ns(w, "error", op->measured->error_ns);
+	if (op->of->exact) {
+		arg_ns(w, "error", op->of->measured->error_ns);
 		return;
 	}
 	earlier = since_zero(w, begin) - since_zero(w, op->stretch_begin_ns);
@@ -69,9 +69,9 @@ static uint64_t correlation_of(const struct walk *w, const struct op *op, size_t
 {
 	const struct exact *exact = &w->s->timeline->exact[process];
 
-	if (op->unlinked)
-		return w->first_correlation[process] + op->trace->n_calls + (uint64_t)(op->call - exact->unlinked);
-	return w->first_correlation[process] + (uint64_t)(op->call - op->trace->calls);
+	if (op->of->unlinked)
+		return w->first_correlation[process] + op->of->trace->n_calls + (uint64_t)(op->call - exact->unlinked);
+	return w->first_correlation[process] + (uint64_t)(op->call - op->of->trace->calls);
 }
 
 /* Pieces that its call is known to have had, where each was measured by itself. */
@@ -79,7 +79,7 @@ static size_t pieces_of(const struct walk *w, const struct op *op, size_t proces
 {
 	size_t n = 1;
 
-	if (op->exact && !op->unlinked)
+	if (op->of->exact && !op->of->unlinked)
 		exact_of(&w->s->timeline->exact[process], op->call, &n);
 	return n;
 }
@@ -93,25 +93,25 @@ static void launch_shape(struct walk *w, const struct call *c)
 
 static void graph_args(struct walk *w, const struct op *op)
 {
-	bool node = op->node || (op->exact && op->measured->kind != GST_ACTIVITY_GRAPH);
+	bool node = op->of->node || (op->of->exact && op->of->measured->kind != GST_ACTIVITY_GRAPH);
 
-	arg_text(w, "graph", !node ? "launch" : op->exact ? "node" : "node: placed within the launch's stretch");
-	arg_int(w, "graph id", op->trace->graphs[op->call->graph].id);
+	arg_text(w, "graph", !node ? "launch" : op->of->exact ? "node" : "node: placed within the launch's stretch");
+	arg_int(w, "graph id", op->of->trace->graphs[op->call->graph].id);
 	if (!node)
-		arg_int(w, "operations", op->count);
+		arg_int(w, "operations", op->of->count);
 }
 
 static void work_args(struct walk *w, const struct op *op)
 {
 	const struct call *c = op->call;
 
-	if (op->unlinked)
+	if (op->of->unlinked)
 		arg_text(w, "launch", "not known");
-	if (op->class == OP_COPY || op->class == OP_MEMSET)
+	if (op->of->class == OP_COPY || op->of->class == OP_MEMSET)
 		arg_int(w, "bytes", op_bytes(op) > INT64_MAX ? INT64_MAX : (int64_t)op_bytes(op));
-	else if (c->family == GST_FAMILY_LAUNCH && !op->unlinked)
+	else if (c->family == GST_FAMILY_LAUNCH && !op->of->unlinked)
 		launch_shape(w, c);
-	if (c->family == GST_FAMILY_GRAPH_LAUNCH && !op->unlinked)
+	if (c->family == GST_FAMILY_GRAPH_LAUNCH && !op->of->unlinked)
 		graph_args(w, op);
 }
 
@@ -134,15 +134,16 @@ static void host_function(struct walk *w, size_t device, const struct op *op)
 static struct track *stream_track(struct walk *w, size_t device, const struct op *op, uint64_t id, uint32_t *streams,
 				  char name[96])
 {
-	const struct stream *stream = op->stream < op->trace->n_streams ? &op->trace->streams[op->stream] : NULL;
+	const struct stream *stream =
+		op->call->stream < op->of->trace->n_streams ? &op->of->trace->streams[op->call->stream] : NULL;
 	bool is_new;
 	struct track *track = tracks_find(&w->tracks, w->s->devices[device].timeline, id, *streams, &is_new);
 
 	if (stream)
 		snprintf(name, 96, "stream %u%s of process %u", stream->id,
-			 stream->kind == GST_STREAM_LEGACY ? " (default)" : "", op->trace->header.pid);
+			 stream->kind == GST_STREAM_LEGACY ? " (default)" : "", op->of->trace->header.pid);
 	else
-		snprintf(name, 96, "stream not known, of process %u", op->trace->header.pid);
+		snprintf(name, 96, "stream not known, of process %u", op->of->trace->header.pid);
 	if (track && is_new) {
 		name_track(w, w->device_pid[device], *streams, name, *streams);
 		++*streams;
@@ -153,7 +154,7 @@ static struct track *stream_track(struct walk *w, size_t device, const struct op
 /* Of a graph's nodes: the launch points to one, all bear its number. */
 static bool is_first(struct walk *w, const struct op *op, size_t process)
 {
-	uint8_t *call = op->unlinked ? NULL : &w->calls[process][op->call - op->trace->calls];
+	uint8_t *call = op->of->unlinked ? NULL : &w->calls[process][op->call - op->of->trace->calls];
 
 	if (!call || *call & CALL_DRAWN)
 		return false;
@@ -164,8 +165,8 @@ static bool is_first(struct walk *w, const struct op *op, size_t process)
 static void work(struct walk *w, size_t device, const struct op *op, uint32_t *streams)
 {
 	const void *owner = w->s->devices[device].timeline;
-	size_t process = walk_process(w, op->trace), pieces;
-	uint64_t id = (uint64_t)process << 32 | op->stream, correlation = correlation_of(w, op, process);
+	size_t process = walk_process(w, op->of->trace), pieces;
+	uint64_t id = (uint64_t)process << 32 | op->call->stream, correlation = correlation_of(w, op, process);
 	int64_t begin = op->begin_ns, end = op->end_ns;
 	uint32_t pid = w->device_pid[device], stream, tid;
 	bool first = is_first(w, op, process);
@@ -226,8 +227,8 @@ void device_calls(struct walk *w, size_t device)
 	for (size_t i = 0; i < d->n_ops; i++) {
 		const struct op *op = &d->ops[i];
 
-		if (op->class != OP_HOSTFN && !op->unlinked && wanted(w, op->begin_ns, op->end_ns))
-			w->calls[walk_process(w, op->trace)][op->call - op->trace->calls] |= CALL_WANTED;
+		if (op->of->class != OP_HOSTFN && !op->of->unlinked && wanted(w, op->begin_ns, op->end_ns))
+			w->calls[walk_process(w, op->of->trace)][op->call - op->of->trace->calls] |= CALL_WANTED;
 	}
 }
 
@@ -241,7 +242,7 @@ void device_work(struct walk *w, size_t device)
 
 		if (!wanted(w, op->begin_ns, op->end_ns))
 			w->left_out++;
-		else if (op->class == OP_HOSTFN)
+		else if (op->of->class == OP_HOSTFN)
 			host_function(w, device, op);
 		else
 			work(w, device, op, &streams);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "import.h"
 #include "ns.h"
 
 int64_t since_zero(const struct walk *w, int64_t ns)
@@ -56,6 +57,16 @@ void arg_ns(struct walk *w, const char *key, int64_t ns)
 void arg_text(struct walk *w, const char *key, const char *text)
 {
 	w->sink->arg_text(w->to, key, text);
+}
+
+void arg_place(struct walk *w, const struct trace *t, uint64_t place)
+{
+	char text[PLACE_TEXT];
+
+	if (t->imported && IMPORT_IS_ROW(place))
+		arg_text(w, "place", import_place_text(text, sizeof(text), t, place));
+	else
+		arg_int(w, "byte", (int64_t)place);
 }
 
 void name_track(struct walk *w, uint32_t pid, uint32_t tid, const char *name, int64_t order)

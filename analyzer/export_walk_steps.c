@@ -24,7 +24,7 @@ void launch_steps(struct walk *w, size_t process)
 		slice_begin(w, "user_annotation", step_name(name, sizeof(name), &s->at[i]), w->trace_pid[process], tid,
 			    begin, end);
 		arg_text(w, "by", "launches");
-		arg_int(w, "byte", (int64_t)s->at[i].launch->byte);
+		arg_place(w, t, s->at[i].launch->byte);
 		slice_end(w);
 	}
 }

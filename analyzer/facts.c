@@ -6,6 +6,7 @@
 #include "latency.h"
 #include "ns.h"
 #include "spill.h"
+#include "trace_rare.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static bool collect(struct facts_builder *b)
 	for (size_t i = 0; i < t->n_polls; i++)
 		if (!facts_add_poll(b, &t->polls[i]))
 			return false;
-	for (size_t i = 0; i < t->n_calls; i++)
+	for (size_t i = trace_rare(t, 0); i < t->n_calls; i = trace_rare(t, i + 1))
 		if (!facts_add_call(b, &t->calls[i]))
 			return false;
 	if (!facts_add_measured(b) || !facts_add_launch_orders(b) || !facts_add_carried_ends(b))

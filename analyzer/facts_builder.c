@@ -3,13 +3,13 @@
 
 #include "alloc.h"
 #include "spill.h"
+#include "trace_rare.h"
 
 #include <stdlib.h>
 
 struct ended { /* a submission's return, to ask what a context synchronise covers */
-	uint32_t stream;
-	int64_t end_ns; /* running maximum within the stream */
-	uint64_t seq;   /* running maximum too */
+	int64_t end_ns;
+	uint64_t seq; /* the highest of all so far */
 };
 
 /* ---- the lists --------------------------------------------------------------------------------------- */
@@ -60,41 +60,47 @@ bool facts_add_wait(struct facts_builder *b, struct wait w)
 
 /* ---- submissions that had returned -------------------------------------------------------------------- */
 
-static int by_stream_and_end(const void *a, const void *b)
+static int by_end(const void *a, const void *b)
 {
 	const struct ended *x = a, *y = b;
 
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
 	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
 }
 
+static bool add_ended(struct facts_builder *b, const struct call *c)
+{
+	struct ended_list *list = &b->ended[c->stream];
+
+	if (!spill_room(list->at, list->n, list->cap))
+		return false;
+	list->at[list->n++] = (struct ended){ c->end_ns, c->seq + call_count(c) - 1 };
+	return true;
+}
+
+/* Only where somebody asks: there is an element for each submission. */
 static bool make_ended(struct facts_builder *b)
 {
 	const struct trace *t = b->t;
-	size_t n = 0;
+	bool ok = true;
 
-	b->ended = spill_new(t->n_calls + t->n_carried, sizeof(*b->ended));
-	b->ended_of = array_new(t->n_streams + 1, sizeof(*b->ended_of));
-	if (!b->ended || !b->ended_of)
+	b->ended = array_new(t->n_streams, sizeof(*b->ended));
+	if (!b->ended)
 		return false;
-	for (size_t i = 0; i < t->n_calls; i++)
+	for (size_t i = 0; i < t->n_calls && ok; i++)
 		if (is_submission(&t->calls[i]) && t->calls[i].stream != GST_NONE)
-			b->ended[n++] = (struct ended){ t->calls[i].stream, t->calls[i].end_ns, t->calls[i].seq };
-	for (size_t i = 0; i < t->n_carried; i++)
+			ok = add_ended(b, &t->calls[i]);
+	for (size_t i = 0; i < t->n_carried && ok; i++)
 		if (t->carried[i].call.stream != GST_NONE)
-			b->ended[n++] = (struct ended){ t->carried[i].call.stream, t->carried[i].call.end_ns,
-							t->carried[i].call.seq };
-	array_sort(b->ended, n, sizeof(*b->ended), by_stream_and_end);
-	for (size_t i = 1; i < n; i++)
-		if (b->ended[i].stream == b->ended[i - 1].stream && b->ended[i].seq < b->ended[i - 1].seq)
-			b->ended[i].seq = b->ended[i - 1].seq;
-	for (size_t i = 0, s = 0; s <= t->n_streams; s++) {
-		while (i < n && b->ended[i].stream < s)
-			i++;
-		b->ended_of[s] = i;
+			ok = add_ended(b, &t->carried[i].call);
+	for (size_t s = 0; s < t->n_streams && ok; s++) {
+		struct ended_list *list = &b->ended[s];
+
+		array_sort(list->at, list->n, sizeof(*list->at), by_end);
+		for (size_t i = 1; i < list->n; i++)
+			if (list->at[i].seq < list->at[i - 1].seq)
+				list->at[i].seq = list->at[i - 1].seq;
 	}
-	return true;
+	return ok;
 }
 
 static bool ended_by(const void *element, const void *key)
@@ -102,13 +108,17 @@ static bool ended_by(const void *element, const void *key)
 	return ((const struct ended *)element)->end_ns <= *(const int64_t *)key;
 }
 
-uint64_t facts_submitted_before(const struct facts_builder *b, uint32_t stream, int64_t time_ns)
+bool facts_submitted_before(struct facts_builder *b, uint32_t stream, int64_t time_ns, uint64_t *seq)
 {
-	const struct ended *first = b->ended + b->ended_of[stream];
-	size_t n =
-		array_first(first, b->ended_of[stream + 1] - b->ended_of[stream], sizeof(*first), ended_by, &time_ns);
+	const struct ended_list *list;
+	size_t n;
 
-	return n ? first[n - 1].seq : 0;
+	if (!b->ended && !make_ended(b))
+		return false;
+	list = &b->ended[stream];
+	n = array_first(list->at, list->n, sizeof(*list->at), ended_by, &time_ns);
+	*seq = n ? list->at[n - 1].seq : 0;
+	return true;
 }
 
 /* ---- events recorded ---------------------------------------------------------------------------------- */
@@ -122,49 +132,46 @@ static int event_order(const void *a, const void *b)
 	return (x->call > y->call) - (x->call < y->call);
 }
 
-/* Each recording that a call made; b->events NULL: only how many. */
-static size_t list_recordings(struct facts_builder *b, const struct call *c)
+static bool add_recording(struct facts_builder *b, struct recording r)
+{
+	if (!array_room(b->events, b->n_events, b->cap_events))
+		return false;
+	b->events[b->n_events++] = r;
+	return true;
+}
+
+/* Each recording that a call made. */
+static bool list_recordings(struct facts_builder *b, const struct call *c)
 {
 	const struct graph *g = c->family == GST_FAMILY_GRAPH_LAUNCH ? &b->t->graphs[c->graph] : NULL;
-	size_t n = 0;
+	bool ok = true;
 
 	/* one that was under way when the records begin may stand before or behind one that is gone */
 	if (c->result != 0 || (c->flags & GST_CAPTURED) || c->begin_ns < b->t->from_ns)
-		return 0;
-	if (c->family == GST_FAMILY_EVENT_RECORD) {
-		if (b->events)
-			b->events[b->n_events++] = (struct recording){ c->args[0], c, c->seq, false };
-		return 1;
-	}
-	for (size_t i = 0; g && i < g->n; i++) {
-		if (g->nodes[i].type != NODE_EVENT_RECORD)
-			continue;
-		if (b->events)
-			b->events[b->n_events++] =
-				(struct recording){ g->nodes[i].arg, c, c->seq ? c->seq - 1 : 0, true };
-		n++;
-	}
-	return n;
+		return true;
+	if (c->family == GST_FAMILY_EVENT_RECORD)
+		return add_recording(b, (struct recording){ c->args[0], c, c->seq, false });
+	for (size_t i = 0; g && i < g->n && ok; i++)
+		if (g->nodes[i].type == NODE_EVENT_RECORD)
+			ok = add_recording(b, (struct recording){ g->nodes[i].arg, c, c->seq ? c->seq - 1 : 0, true });
+	return ok;
 }
 
 static bool make_events(struct facts_builder *b)
 {
 	const struct trace *t = b->t;
-	size_t n = 0;
 
-	b->all_recordings = t->counters.records_dropped == 0 && t->cut_ns == INT64_MAX && !t->from_ns;
-	for (size_t i = 0; i < t->n_calls; i++) {
+	/* another tool may have begun when an event was recorded already */
+	b->all_recordings = t->counters.records_dropped == 0 && t->cut_ns == INT64_MAX && !t->from_ns && !t->imported;
+	for (size_t i = trace_rare(t, 0); i < t->n_calls; i = trace_rare(t, i + 1)) {
 		const struct call *c = &t->calls[i];
 
-		n += list_recordings(b, c);
+		if (!list_recordings(b, c))
+			return false;
 		b->all_recordings &= c->family != GST_FAMILY_IPC &&
+				     (c->family != GST_FAMILY_EVENT_RECORD || c->args[0]) &&
 				     (c->family != GST_FAMILY_GRAPH_LAUNCH || t->graphs[c->graph].whole);
 	}
-	b->events = array_new(n, sizeof(*b->events));
-	if (!b->events)
-		return false;
-	for (size_t i = 0; i < t->n_calls; i++)
-		list_recordings(b, &t->calls[i]);
 	array_sort(b->events, b->n_events, sizeof(*b->events), event_order);
 	return true;
 }
@@ -188,7 +195,7 @@ const struct recording *facts_recorded_before(const struct facts_builder *b, con
 	size_t n = array_first(b->events, b->n_events, sizeof(*b->events), recorded_by, c);
 	const struct recording *last = n ? &b->events[n - 1] : NULL;
 
-	if (!last || last->event != c->args[0] || last->call->end_ns > c->begin_ns)
+	if (!last || !last->event || last->event != c->args[0] || last->call->end_ns > c->begin_ns)
 		return NULL;
 	if (n > 1 && last[-1].event == c->args[0] && last[-1].call->end_ns > last->call->begin_ns)
 		return NULL;
@@ -199,7 +206,7 @@ bool facts_never_recorded(const struct facts_builder *b, const struct call *c)
 {
 	size_t at = array_first(b->events, b->n_events, sizeof(*b->events), lower_event, c);
 
-	return b->all_recordings && (at == b->n_events || b->events[at].event != c->args[0]);
+	return b->all_recordings && c->args[0] && (at == b->n_events || b->events[at].event != c->args[0]);
 }
 
 /* ---- all of them -------------------------------------------------------------------------------------- */
@@ -208,7 +215,7 @@ bool facts_make_tables(struct facts_builder *b)
 {
 	b->told = array_new(b->t->n_streams, sizeof(*b->told));
 	b->told_by_edge = array_new(b->t->n_streams, sizeof(*b->told_by_edge));
-	return b->told && b->told_by_edge && make_ended(b) && make_events(b) && accounts_find(&b->accounts, b->t);
+	return b->told && b->told_by_edge && make_events(b) && accounts_find(&b->accounts, b->t);
 }
 
 void facts_free_tables(struct facts_builder *b)
@@ -217,6 +224,7 @@ void facts_free_tables(struct facts_builder *b)
 	free(b->told);
 	free(b->told_by_edge);
 	accounts_free(&b->accounts);
-	spill_free(b->ended);
-	free(b->ended_of);
+	for (size_t s = 0; b->ended && s < b->t->n_streams; s++)
+		spill_free(b->ended[s].at);
+	free(b->ended);
 }

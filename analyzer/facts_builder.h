@@ -9,6 +9,11 @@
 
 struct ended; /* a submission's return */
 
+struct ended_list { /* of one stream, by when they returned */
+	struct ended *at;
+	size_t n, cap;
+};
+
 /* An event recorded: by a call of its own, or by a node of the graph that a call launched. */
 struct recording {
 	uint64_t event;
@@ -22,12 +27,11 @@ struct facts_builder {
 	const struct trace *t;
 	const struct firing *firings;
 	struct recording *events; /* by event, then time */
-	size_t n_events;
+	size_t n_events, cap_events;
 	bool all_recordings;    /* of events are in the trace */
 	uint64_t *told;         /* per stream: what a context synchronise has said is over */
 	uint64_t *told_by_edge; /* … an edge across the legacy stream */
-	struct ended *ended;
-	size_t *ended_of; /* per stream: its first in ended; one more for the end */
+	struct ended_list *ended; /* per stream; NULL: nobody has asked */
 	struct accounts accounts;
 };
 
@@ -43,8 +47,8 @@ bool facts_add_pending(struct facts_builder *b, struct pending p);
 bool facts_add_asked(struct facts_builder *b, uint32_t stream, uint64_t covers, int64_t at_ns);
 bool facts_add_wait(struct facts_builder *b, struct wait w);
 
-/* The highest submission of a stream whose call had returned before time_ns. */
-uint64_t facts_submitted_before(const struct facts_builder *b, uint32_t stream, int64_t time_ns);
+/* The highest submission of a stream whose call had returned before time_ns; 0 none. */
+bool facts_submitted_before(struct facts_builder *b, uint32_t stream, int64_t time_ns, uint64_t *seq);
 /* The recording that a wait for or query of the event was about; NULL where two threads make that doubtful. */
 const struct recording *facts_recorded_before(const struct facts_builder *b, const struct call *c);
 /* An event that was never recorded holds nobody up, if all recordings are in the trace: none of another process, none in a graph that is

@@ -62,7 +62,8 @@ static bool add_context_sync(struct facts_builder *b, const struct call *c)
 
 		if (b->t->streams[s].context != c->args[0])
 			continue;
-		covers = facts_submitted_before(b, s, c->begin_ns);
+		if (!facts_submitted_before(b, s, c->begin_ns, &covers))
+			return false;
 		any |= covers != 0;
 		if (covers <= b->told[s])
 			continue; /* an earlier one said so, and earlier */

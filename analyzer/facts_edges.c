@@ -18,7 +18,8 @@ static bool add_edge_across(struct facts_builder *b, const struct edge *edge, in
 		if (s == edge->stream || other->context != own->context || (other->flags & 1) ||
 		    (own->kind == GST_STREAM_LEGACY) == (other->kind == GST_STREAM_LEGACY))
 			continue;
-		covers = facts_submitted_before(b, s, edge->begin_ns);
+		if (!facts_submitted_before(b, s, edge->begin_ns, &covers))
+			return false;
 		if (covers <= b->told_by_edge[s])
 			continue; /* an earlier edge said so; that it fired earlier is likely, and not needed */
 		b->told_by_edge[s] = covers;

@@ -22,10 +22,37 @@ static int by_number(const void *a, const void *b)
 	return (x->call->seq > y->call->seq) - (x->call->seq < y->call->seq);
 }
 
+static size_t place(const struct span *s, size_t n_streams)
+{
+	return s->call->stream < n_streams ? s->call->stream : n_streams;
+}
+
+/* Within their stream they are in order as they come, or nearly so: once streams are parted there is little left to sort. NULL: no memory. */
+static struct span *part_streams(const struct span *spans, size_t n, size_t n_streams)
+{
+	struct span *parted = array_new(n, sizeof(*parted));
+	size_t *next = array_new(n_streams + 2,
+				 sizeof(*next)); /* where the stream's next one goes; what is of none comes last */
+
+	if (parted && next) {
+		for (size_t i = 0; i < n; i++)
+			next[place(&spans[i], n_streams) + 1]++;
+		for (size_t i = 1; i <= n_streams; i++)
+			next[i] += next[i - 1];
+		for (size_t i = 0; i < n; i++)
+			parted[next[place(&spans[i], n_streams)]++] = spans[i];
+	} else {
+		free(parted);
+		parted = NULL;
+	}
+	free(next);
+	return parted;
+}
+
 /* By stream, then number. NULL: no memory. */
 static struct span *list_spans(const struct exact *x, size_t *n)
 {
-	struct span *spans = array_new(x->n_linked, sizeof(*spans));
+	struct span *spans = array_new(x->n_linked, sizeof(*spans)), *parted;
 
 	*n = 0;
 	for (size_t i = 0, pieces; spans && i < x->n_linked; i += pieces) {
@@ -34,12 +61,16 @@ static struct span *list_spans(const struct exact *x, size_t *n)
 
 		*s = (struct span){ ops->call, ops->measured->begin_ns, ops->measured->end_ns,
 				    !exact_missing(x, ops->call, ops, pieces) };
-		for (size_t k = 1; k < pieces; k++)
+		for (size_t k = 1; k < pieces; k++) {
+			s->begin_ns = min64(s->begin_ns, ops[k].measured->begin_ns);
 			s->end_ns = max64(s->end_ns, ops[k].measured->end_ns);
+		}
 	}
-	if (spans)
-		array_sort(spans, *n, sizeof(*spans), by_number);
-	return spans;
+	parted = spans ? part_streams(spans, *n, x->trace->n_streams) : NULL;
+	if (parted)
+		array_sort(parted, *n, sizeof(*parted), by_number);
+	free(spans);
+	return parted;
 }
 
 /* The submission right before it in the stream; NULL: it is the first, or that one was not measured, or not all of it. */

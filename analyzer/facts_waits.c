@@ -2,6 +2,7 @@
 #include "facts_builder.h"
 
 #include "alloc.h"
+#include "trace_rare.h"
 
 #include <stdlib.h>
 
@@ -17,6 +18,7 @@ bool facts_add_event_wait(struct facts_builder *b, const struct call *c)
 			  .recorded_ns = INT64_MIN,
 			  .over_ns = INT64_MAX,
 			  .call = c };
+	uint64_t covers;
 
 	if (c->stream == GST_NONE || c->result != 0 || (c->flags & GST_CAPTURED))
 		return true;
@@ -27,9 +29,12 @@ bool facts_add_event_wait(struct facts_builder *b, const struct call *c)
 	} else if (!r && facts_never_recorded(b, c)) {
 		return true;
 	}
-	if (w.producer != GST_NONE && w.seq == 0 && !r->inside &&
-	    facts_submitted_before(b, w.producer, r->call->end_ns) != 0)
-		w.producer = GST_NONE; /* another thread was at it: what the event covers is not known */
+	if (w.producer != GST_NONE && w.seq == 0 && !r->inside) {
+		if (!facts_submitted_before(b, w.producer, r->call->end_ns, &covers))
+			return false;
+		if (covers)
+			w.producer = GST_NONE; /* another thread was at it: what the event covers is not known */
+	}
 	return facts_add_wait(b, w);
 }
 
@@ -51,7 +56,7 @@ static bool add_launch_order(struct facts_builder *b, const struct call *before,
 	uint32_t one = b->t->graphs[before->graph].root, other = b->t->graphs[c->graph].root;
 	bool known = one && other;
 
-	if (before->args[0] != c->args[0] || before->stream == c->stream || (known && one != other))
+	if (!c->args[0] || before->args[0] != c->args[0] || before->stream == c->stream || (known && one != other))
 		return true;
 	return facts_add_wait(b, (struct wait){ .stream = c->stream,
 						.producer = known ? before->stream : GST_NONE,
@@ -70,13 +75,13 @@ bool facts_add_launch_orders(struct facts_builder *b)
 	size_t n = 0;
 	bool ok = true;
 
-	for (size_t i = 0; i < t->n_calls; i++)
+	for (size_t i = trace_rare(t, 0); i < t->n_calls; i = trace_rare(t, i + 1))
 		n += t->calls[i].family == GST_FAMILY_GRAPH_LAUNCH;
 	launches = array_new(n, sizeof(*launches));
 	if (!launches)
 		return false;
 	n = 0;
-	for (size_t i = 0; i < t->n_calls; i++)
+	for (size_t i = trace_rare(t, 0); i < t->n_calls; i = trace_rare(t, i + 1))
 		if (t->calls[i].family == GST_FAMILY_GRAPH_LAUNCH && is_submission(&t->calls[i]) &&
 		    t->calls[i].stream != GST_NONE)
 			launches[n++] = &t->calls[i];

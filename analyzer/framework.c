@@ -100,6 +100,24 @@ enum framework framework_by_stacks(const struct stacks *s)
 	return most;
 }
 
+/* What only one framework calls its operators and ranges. */
+static const struct mark operators[] = {
+	{ "aten::", FRAMEWORK_PYTORCH },
+	{ "enumerate(DataLoader)", FRAMEWORK_PYTORCH },
+	{ "torch/", FRAMEWORK_PYTORCH },
+	{ "jax/_src/", FRAMEWORK_JAX },
+	{ "tensorflow/python/", FRAMEWORK_TENSORFLOW },
+};
+
+enum framework framework_by_ops(const struct host_ops *o)
+{
+	enum framework f = FRAMEWORK_NONE;
+
+	for (size_t i = 1; i < o->n_names && !f; i++)
+		f = by_begin(operators, COUNT(operators), o->names[i]);
+	return f;
+}
+
 /* PyTorch names its loader's processes and threads: pt_data_worker, pt_data_pin, pt_main_thread. */
 static bool torch_tasks(const struct run *run)
 {
@@ -118,6 +136,7 @@ enum framework framework_of(const struct run *run)
 
 		if (run->traces[i]->memory.n_blocks) /* only PyTorch's allocator tells of its blocks */
 			return FRAMEWORK_PYTORCH;
+		f = f ? f : framework_by_ops(&run->traces[i]->host_ops);
 		if (f)
 			return f;
 	}

@@ -14,3 +14,5 @@ const char *framework_name(enum framework f); /* "pytorch"; "none": the driver i
 enum framework framework_by_path(const char *path);
 /* That of most stacks, each of which is the innermost one's: a program may use one for its data and another for what it computes. */
 enum framework framework_by_stacks(const struct stacks *s);
+/* By what another tool's trace says that threads were at. */
+enum framework framework_by_ops(const struct host_ops *o);

@@ -4,6 +4,7 @@
 #include "alloc.h"
 #include "busy_lists.h"
 #include "ns.h"
+#include "trace_rare.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +216,8 @@ static void leave_out(struct trace *t, int64_t from_ns)
 		if (t->calls[i].end_ns > from_ns)
 			t->calls[n++] = t->calls[i];
 	t->n_calls = n;
+	if (t->rare)
+		trace_rare_mark(t);
 	n = 0;
 	for (size_t i = 0; i < t->n_edges; i++)
 		if (t->edges[i].done_ns > from_ns)

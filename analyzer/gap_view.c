@@ -6,44 +6,14 @@
 
 #include "alloc.h"
 #include "facts.h"
+#include "gap_view_ops.h"
 #include "latency.h"
 #include "ns.h"
 
-/* A damaged record may claim a call of hours: looking back for calls that reach into the gap stops after this many. */
-#define LOOK_BACK 64
 /* The account after a blocking call is taken this long after its return at most, and never counts for more of a short silence. */
 #define ACCOUNT_LATE_NS 200000
 
 /* ---- calls ---- */
-
-static bool begun_by(const void *element, const void *key)
-{
-	return (*(const struct call *const *)element)->begin_ns <= *(const int64_t *)key;
-}
-
-static size_t first_call_after(const struct thread_records *r, int64_t ns)
-{
-	return array_first(r->calls, r->n_calls, sizeof(*r->calls), begun_by, &ns);
-}
-
-/* From the call before the gap (or those that reach into it) to the submission. */
-static void set_calls(struct gap_view *v, const struct thread_records *r)
-{
-	size_t after = first_call_after(r, v->gap->begin_ns), begin = after, end = first_call_after(r, v->gap->end_ns);
-
-	for (size_t back = 0; back < LOOK_BACK && begin > 0; back++) {
-		begin--;
-		if (r->calls[begin]->end_ns < v->gap->begin_ns - v->gap->begin_error_ns)
-			break;
-	}
-	v->calls = r->calls + begin;
-	v->n_calls = end - begin;
-	/* it may have begun before the gap: what the thread did behind it is no cause */
-	for (size_t i = 0; v->submit && i < v->n_calls; i++) {
-		if (v->calls[i] == v->submit)
-			v->n_calls = i + 1;
-	}
-}
 
 bool call_blocks(const struct call *c)
 {
@@ -68,7 +38,8 @@ static const struct call *blocking_call(const struct gap_view *v)
 
 		if (c->begin_ns > v->gap->begin_ns)
 			break;
-		if (c != v->submit && call_blocks(c) && c->end_ns >= v->gap->begin_ns - v->gap->begin_error_ns)
+		if (!call_same(c, v->submit) && call_blocks(c) &&
+		    c->end_ns >= v->gap->begin_ns - v->gap->begin_error_ns)
 			return c;
 	}
 	return NULL;
@@ -178,7 +149,7 @@ static bool set_chains(struct gap_view *v, const struct run *run)
 
 int64_t gap_view_ready_ns(const struct gap_view *v)
 {
-	const struct dependency *d = &v->gap->depends;
+	const struct dependency *d = gap_depends(v->gap);
 	int64_t at = v->gap->begin_ns;
 
 	if (v->submit)
@@ -192,8 +163,8 @@ int64_t gap_view_ready_by_ns(const struct gap_view *v)
 {
 	int64_t at = gap_view_ready_ns(v);
 
-	if (v->gap->depends.producer)
-		at = max64(at, v->gap->depends.latest_end_ns);
+	if (gap_depends(v->gap)->producer)
+		at = max64(at, gap_depends(v->gap)->latest_end_ns);
 	return min64(at, v->gap->end_ns);
 }
 
@@ -201,7 +172,7 @@ int64_t gap_view_held_up_ns(const struct gap_view *v)
 {
 	const struct op *after = v->gap->after;
 
-	return after && after->call == v->submit && after->trace == v->trace ? op_usual_ns(after) : 0;
+	return after && call_same(after->call, v->submit) && after->of->trace == v->trace ? op_usual_ns(after) : 0;
 }
 
 int64_t gap_view_latency_ns(const struct gap_view *v)
@@ -228,8 +199,8 @@ static void set_submitter(struct gap_view *v, const struct threads *threads)
 {
 	const struct op *after = v->gap->after;
 
-	v->trace = after ? after->trace : v->gap->before ? v->gap->before->trace : NULL;
-	v->submit = after && !after->unlinked ? after->call : NULL;
+	v->trace = after ? after->of->trace : v->gap->before ? v->gap->before->of->trace : NULL;
+	v->submit = after && !after->of->unlinked ? after->call : NULL;
 	if (!v->submit)
 		return;
 	v->tid = v->submit->tid;
@@ -252,7 +223,7 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 	v->ready = v->in_a_row = false;
 	v->submit_begin_ns = gap->end_ns;
 	v->calls = NULL;
-	v->n_calls = v->n_silences = v->n_activities = v->n_chains = 0;
+	v->n_calls = v->n_silences = v->n_activities = v->n_stretches = v->n_chains = 0;
 	v->host = (struct host_match){ 0 };
 	v->in_calls.n = 0;
 	v->proven = gap->begin_ns + gap->begin_error_ns < gap->end_ns - gap->end_error_ns;
@@ -263,7 +234,8 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 	v->records = r;
 	if (!r || v->ready)
 		return true;
-	set_calls(v, r);
+	if (!gap_view_set_calls(v, r))
+		return false;
 	v->blocking = blocking_call(v);
 	gap_view_set_row(v);
 	if (!set_silences(v, r))
@@ -272,7 +244,7 @@ bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const str
 		if (!gap_view_add_activities(v, r, &v->silences[i]))
 			return false;
 	}
-	return set_chains(v, threads->run);
+	return gap_view_set_ops(v) && set_chains(v, threads->run);
 }
 
 bool gap_view_unwatched(const struct gap_view *v)
@@ -288,7 +260,8 @@ static bool is_to_host(uint16_t kind)
 int64_t gap_view_copied_out_ns(const struct gap_view *v)
 {
 	const struct op *before = v->gap->before;
-	int64_t at = before && before->class == OP_COPY && is_to_host(before->copy) ? v->gap->begin_ns : INT64_MAX;
+	int64_t at =
+		before && before->of->class == OP_COPY && is_to_host(before->of->copy) ? v->gap->begin_ns : INT64_MAX;
 
 	for (size_t i = 0; i < v->n_calls; i++)
 		if (v->calls[i]->family == GST_FAMILY_COPY && is_to_host(v->calls[i]->detail))
@@ -300,6 +273,10 @@ void gap_view_free(struct gap_view *v)
 {
 	free(v->silences);
 	free(v->activities);
+	free(v->stretches);
+	free(v->unfolded.calls);
+	free(v->unfolded.list);
+	free(v->unfolded.places);
 	for (size_t i = 0; i < v->cap_chains; i++)
 		chain_free(&v->chains[i]);
 	free(v->chains);

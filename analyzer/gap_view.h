@@ -16,12 +16,22 @@ struct swapped {
 	uint64_t fell_bytes; /* from one look to the next, all of these: so much was brought back */
 };
 
+/* What a thread was at in a whole silence, by another tool's word. */
+struct silence_ops {
+	size_t n;                     /* pieces of one innermost op each, and of none */
+	int64_t longest_ns;           /* the longest, */
+	const struct op_piece *piece; /* … and of those with an op: NULL none */
+	int64_t piece_ns;
+	bool passes;                  /* it only went from call to call: in short steps, none of them one that loads data or waits for it */
+};
+
 /* Between two driver calls of the submitting thread. */
 struct silence {
 	int64_t begin_ns, end_ns;           /* whole, may reach beyond the gap */
 	bool begin_known;                   /* false: no earlier call is on record, begin is the gap's */
 	const struct usage *before, *after; /* the thread's accounts around it, NULL none */
 	struct swapped swapped;             /* within the gap */
+	struct silence_ops ops;             /* … of another tool's trace, else zero */
 };
 
 enum doing { DOING_OTHER, DOING_CPU, DOING_READ, DOING_WRITE, DOING_FLUSH, DOING_SLEEP, DOING_LOCK, DOING_FAULT };
@@ -35,6 +45,7 @@ struct activity {
 	const char *syscall; /* NULL: on a CPU, or a call we have no name for */
 	int32_t number;
 	const char *file;    /* NULL none */
+	const struct host_op *op; /* no samples: the very call, which another tool saw; else NULL */
 	/* What the process's other threads did at those looks, of a futex. How often the one that has the lock was on a CPU; how often one waited for data
 	 * of a pipe or a socket, and none was on a CPU; how often one was, of whom nothing says that it has the lock. And which, the last one seen. */
 	size_t n_held, n_fed, n_beside;
@@ -42,7 +53,8 @@ struct activity {
 };
 
 struct call_row { /* the calls of a thread that submits without pause: one right after the other, measured by what a submission costs it */
-	size_t first, last; /* in records->calls: the submission in or before the gap's begin; the one that ends the gap */
+	size_t n;                  /* from the submission in or before the gap's begin to the one that ends the gap */
+	int64_t begin_ns, end_ns;  /* … the first one's entry, the last one's return */
 	int64_t cost_ns, longest_silence_ns;
 };
 
@@ -62,19 +74,25 @@ struct gap_view {
 	const struct thread_records *records; /* all of the thread; NULL unknown */
 	struct call_row row; bool in_a_row; /* the gap lies wholly within a row of submissions */
 	const struct call *const *calls; size_t n_calls; /* the thread's, by begin: those around the gap's begin, those up to submit */
+	struct call_place last_call;  /* … in records->calls: calls[n_calls - 1] */
 	struct silence *silences;     size_t n_silences; /* those that reach into the gap before submit_begin_ns, in their order */
 	struct activity *activities;  size_t n_activities; /* within silences and the gap */
+	struct stretch *stretches;    size_t n_stretches;  /* of another tool's trace: what it was at, before submit_begin_ns (gap_view_ops.h) */
 	struct host_match host;       /* the submitting thread, as the host probes know it */
 	struct chain *chains; size_t n_chains; /* one for each silence: what it waited for within the gap; none where nobody watched */
 	struct chain in_calls;        /* … and in the driver calls between them, submit the last */
+	const struct thread_records *last_records; size_t near_call; /* of the gap before: this one's calls are mostly not far behind */
 	size_t looked;                /* by the walks of all gaps so far (chain.h) */
-	size_t cap_silences, cap_activities, cap_chains;
+	struct unfolded { struct call *calls; const struct call **list; struct call_place *places; size_t n, cap_calls, cap_list, cap_places, near; } unfolded; /* calls point
+		there where one of them is folded */
+	size_t cap_silences, cap_activities, cap_stretches, cap_chains;
 };
 
 /* v is zeroed or was set before (its arrays are used again). False: no memory. */
 bool gap_view_set(struct gap_view *v, const struct device_timeline *d, const struct gap *gap, const struct threads *threads);
 void gap_view_free(struct gap_view *v);
-/* Part of gap_view_set: row, when the calls are known. */
+/* Part of gap_view_set: the calls, in gap_view_calls.c; row, when these are known. */
+bool gap_view_set_calls(struct gap_view *v, const struct thread_records *r);
 void gap_view_set_row(struct gap_view *v);
 /* … : what its samples say, of one silence after another. False: no memory. */
 bool gap_view_add_activities(struct gap_view *v, const struct thread_records *r, struct silence *s);
@@ -116,6 +134,8 @@ bool gap_view_is_brief(const struct gap_view *v, const struct silence *s);
 
 /* Does the call return only when the device has done what it was about? */
 bool call_blocks(const struct call *c);
+/* … a query, answered by "not yet"? */
+bool call_asked_in_vain(const struct call *c);
 
 /* Nobody watched it but the recorder itself: samples and accounts are all that there is. */
 bool gap_view_unwatched(const struct gap_view *v);
@@ -135,8 +155,8 @@ int64_t silence_without_cpu(const struct silence *s);
 
 /* For evidence: "cuMemAlloc_v2 took 3.1 ms (host-12.gst byte 4176)". */
 void evidence_call(char *buf, size_t size, const struct trace *t, const struct call *c);
-/* "12 samples: read, pipe:[123]" */
-void evidence_activity(char *buf, size_t size, const struct activity *a);
+/* "12 samples: read, pipe:[123]", "read took 3.1 ms (row 12 of OSRT_API)" */
+void evidence_activity(char *buf, size_t size, const struct trace *t, const struct activity *a);
 /* The thread's own accounts of the longest silence that reaches into [begin, end): "thread 12 was switched out 3 times in 1.1 ms,
  * 2 of them to wait", behind prefix; "" where there are none. No proof of a cause, but worth saying. */
 void evidence_accounts(char *buf, size_t size, const char *prefix, const struct gap_view *v, int64_t begin_ns, int64_t end_ns);
@@ -146,3 +166,5 @@ const char *call_name(const struct trace *t, const struct call *c);
 /* The submitting thread's place in the chain, as printf would write it. */
 void chain_submitter(struct finding *f, const struct gap_view *v, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* … : what, and where. */
+void chain_submitter_in(struct finding *f, const struct gap_view *v, const char *what, const char *where);

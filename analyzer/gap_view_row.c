@@ -9,7 +9,7 @@
 	10000 /* … unless it is less than this: a framework's way from one launch to the next, or the recorder's own work */
 #define CALL_COSTS 4 /* within one: more is something else than submitting */
 
-static bool asked_in_vain(const struct call *c)
+bool call_asked_in_vain(const struct call *c)
 {
 	return (c->family == GST_FAMILY_QUERY_STREAM || c->family == GST_FAMILY_QUERY_EVENT) && c->result == NOT_READY;
 }
@@ -25,20 +25,24 @@ static bool is_short(const struct thread_records *r, const struct call *c, int64
 static bool find(const struct gap_view *v, struct call_row *row)
 {
 	const struct thread_records *r = v->records;
-	size_t at = (size_t)(v->calls - r->calls) + v->n_calls - 1;
+	struct call_place at = v->last_call;
+	int64_t next_ns = v->submit->begin_ns;
 
-	*row = (struct call_row){ .last = at, .cost_ns = r->cost_ns[v->submit->family] };
-	if (!row->cost_ns || r->calls[at] != v->submit || !is_short(r, v->submit, row->cost_ns))
+	*row = (struct call_row){ .n = 1, .end_ns = v->submit->end_ns, .cost_ns = r->cost_ns[v->submit->family] };
+	if (!row->cost_ns || !call_same(v->calls[v->n_calls - 1], v->submit) || !is_short(r, v->submit, row->cost_ns))
 		return false;
-	while (at-- > 0) {
-		const struct call *c = r->calls[at];
-		int64_t silence = r->calls[at + 1]->begin_ns - c->end_ns;
+	while (call_place_back(r, &at)) {
+		struct call room;
+		const struct call *c = call_at_place(v->trace, r, at, &room);
+		int64_t silence = next_ns - c->end_ns;
 
-		if (silence > max64(SILENT_COSTS * row->cost_ns, SILENT_NS) || asked_in_vain(c))
+		next_ns = c->begin_ns;
+		if (silence > max64(SILENT_COSTS * row->cost_ns, SILENT_NS) || call_asked_in_vain(c))
 			return false;
 		if (silence > row->longest_silence_ns)
 			row->longest_silence_ns = silence;
-		row->first = at;
+		row->n++;
+		row->begin_ns = c->begin_ns;
 		if (c->begin_ns <= v->gap->begin_ns && is_submission(c))
 			return true;
 		if (!is_short(r, c, row->cost_ns))

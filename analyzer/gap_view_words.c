@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gap_view_words.c: what is seen of a gap, in words. */
-#include "gap_view.h"
+#include "gap_view_ops.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "import.h"
 #include "text.h"
+#include "text_put.h"
 
 const char *call_name(const struct trace *t, const struct call *c)
 {
@@ -17,18 +18,33 @@ const char *call_name(const struct trace *t, const struct call *c)
 
 void evidence_call(char *buf, size_t size, const struct trace *t, const struct call *c)
 {
-	char name[64], file[96], took[TEXT_SHORT];
+	struct text_put p = text_put_begin(buf, size);
+	char place[PLACE_TEXT];
 
-	snprintf(buf, size, "%s took %s (%s byte %" PRIu64 ")", text_clean(name, sizeof(name), call_name(t, c), 48),
-		 text_duration(took, c->end_ns - c->begin_ns),
-		 text_clean(file, sizeof(file), text_base(t->path ? t->path : "trace"), 64), c->byte);
+	put_clean(&p, call_name(t, c), 64, 48);
+	put_text(&p, " took ");
+	put_duration(&p, c->end_ns - c->begin_ns);
+	put_text(&p, " (");
+	put_clean(&p, text_base(t->path ? t->path : "trace"), 96, 64);
+	if (t->imported && IMPORT_IS_ROW(c->byte)) {
+		put_text(&p, " ");
+		put_text(&p, import_place_text(place, sizeof(place), t, c->byte));
+	} else { /* of millions of gaps */
+		put_text(&p, " byte ");
+		put_uint(&p, c->byte);
+	}
+	put_text(&p, ")");
 }
 
-void evidence_activity(char *buf, size_t size, const struct activity *a)
+void evidence_activity(char *buf, size_t size, const struct trace *t, const struct activity *a)
 {
 	char file[160], number[24];
 	const char *what = a->syscall;
 
+	if (a->op) {
+		evidence_op(buf, size, t, a->op);
+		return;
+	}
 	if (!what && a->number >= 0) {
 		snprintf(number, sizeof(number), "system call %d", a->number);
 		what = number;
@@ -72,11 +88,21 @@ void chain_submitter(struct finding *f, const struct gap_view *v, const char *fo
 	char state[128];
 	va_list args;
 
-	f->pid = v->trace ? v->trace->header.pid : 0;
-	f->tid = v->tid;
 	va_start(args, format);
 	vsnprintf(state, sizeof(state), format, args);
 	va_end(args);
-	text_clean(f->words->state, sizeof(f->words->state), state, sizeof(f->words->state) - 1);
+	chain_submitter_in(f, v, "", state);
+}
+
+void chain_submitter_in(struct finding *f, const struct gap_view *v, const char *what, const char *where)
+{
+	char state[128];
+	struct text_put p = text_put_begin(state, sizeof(state));
+
+	f->pid = v->trace ? v->trace->header.pid : 0;
+	f->tid = v->tid;
 	f->n_chain = 1;
+	put_text(&p, what);
+	put_text(&p, where);
+	text_clean(f->words->state, sizeof(f->words->state), state, sizeof(f->words->state) - 1);
 }

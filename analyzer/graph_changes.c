@@ -4,6 +4,7 @@
 
 #include "alloc.h"
 #include "trace.h"
+#include "trace_rare.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -180,7 +181,7 @@ bool graphs_apply(struct trace *t)
 
 	for (size_t i = 0; ok && i < t->n_graphs; i++)
 		a.states[i] = (struct state){ .now = (uint32_t)i };
-	for (size_t i = 0; ok && i < t->n_calls; i++) {
+	for (size_t i = trace_rare(t, 0); ok && i < t->n_calls; i = trace_rare(t, i + 1)) {
 		struct call *c = &t->calls[i];
 
 		if (!c->graph || c->result != 0)

@@ -12,6 +12,8 @@
 /* A look stands for at most this on either side: the recorder takes them as often as samples, 20 ms apart at most. */
 #define REACH_NS 25000000
 
+const struct held held_nothing = { .stack = GST_NONE };
+
 struct tiling {
 	const struct gap_view *view;
 	const struct stack_thread *thread; /* NULL: no stacks of it */
@@ -191,6 +193,13 @@ static int64_t next_call_ns(const struct gap_view *v, int64_t after_ns)
 	const struct thread_records *r = v->records;
 	size_t at = r ? array_first(r->calls, r->n_calls, sizeof(*r->calls), call_begun_before, &after_ns) : 0;
 
+	if (at && call_count(r->calls[at - 1]) > 1) { /* it may be one of these */
+		const struct call *c = r->calls[at - 1];
+		uint32_t begun = launch_begun_by(v->trace, c, after_ns - 1);
+
+		if (begun < c->folded)
+			return launch_begin_ns(v->trace, c, begun + 1);
+	}
 	return r && at < r->n_calls ? r->calls[at]->begin_ns : INT64_MAX;
 }
 
@@ -302,15 +311,16 @@ const struct held *held_tile(const struct gap_view *v, int64_t begin_ns, int64_t
 
 	if (v->trace && v->tid && !v->ready)
 		t.thread = stacks_thread(&v->trace->stacks, v->tid);
+	*n = 0;
+	if (!t.thread)
+		return &held_nothing;
 	if (!array_room(t.at, t.n, t.cap))
 		return NULL;
 	t.at[t.n++] = (struct held){ .begin_ns = begin_ns, .end_ns = end_ns, .stack = GST_NONE };
-	if (t.thread) {
-		lay_calls(&t, begin_ns, end_ns, false);
-		lay_looks(&t, begin_ns, end_ns);
-		lay_calls(&t, begin_ns, end_ns, true);
-		lay_launch(&t, begin_ns, end_ns);
-	}
+	lay_calls(&t, begin_ns, end_ns, false);
+	lay_looks(&t, begin_ns, end_ns);
+	lay_calls(&t, begin_ns, end_ns, true);
+	lay_launch(&t, begin_ns, end_ns);
 	kept = t.no_memory ? NULL : settle(&t, arena, n);
 	free(t.at);
 	free(t.spans);

@@ -27,7 +27,10 @@ struct held {
 	enum held_by by;
 };
 
-/* What held the view's thread in [begin, end), into the arena; *n pieces. NULL: no memory. */
+/* What stands for time of which no stack says anything; its own times mean nothing. */
+extern const struct held held_nothing;
+
+/* What held the view's thread in [begin, end), into the arena; *n pieces, 0: no stack says anything. NULL: no memory. */
 const struct held *held_tile(const struct gap_view *v, int64_t begin_ns, int64_t end_ns, struct arena *arena,
 			     size_t *n);
 

@@ -27,7 +27,7 @@
 
 struct piece { /* of work, of any process on record */
 	struct work *op;
-	const struct stream_work *w;
+	struct stream_work *w;
 };
 
 struct cluster { /* pieces that may overlap, and nothing else on record does: the device had nothing before and behind them */
@@ -76,7 +76,7 @@ static bool count_late(const struct device_work *d, struct signs *signs)
 	return ok;
 }
 
-static bool add_work(struct search *s, const struct stream_work *w)
+static bool add_work(struct search *s, struct stream_work *w)
 {
 	for (size_t i = 0; i < w->n; i++) {
 		if (!array_room(s->pieces, s->n, s->cap))
@@ -100,7 +100,7 @@ static bool is_plain(const struct piece *p)
 	uint8_t family = p->op->call->family;
 
 	return w->trace->header.device_level != GST_LEVEL_HOST && w->stream != GST_NONE && !w->opaque &&
-	       !p->op->measured &&
+	       !work_measured(w, p->op) &&
 	       (family == GST_FAMILY_LAUNCH || family == GST_FAMILY_COPY || family == GST_FAMILY_MEMSET) &&
 	       facts_first_wait(w->facts, w->stream) == facts_first_wait(w->facts, w->stream + 1);
 }
@@ -139,6 +139,15 @@ static uint64_t kind_of(uint32_t *classes, size_t n)
 	return fnv1a(FNV_BEGIN, classes, n * sizeof(*classes));
 }
 
+static uint64_t launches_of(const struct search *s, size_t first, size_t n)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += call_count(s->pieces[first + i].op->call);
+	return all;
+}
+
 static bool add_cluster(struct search *s, size_t first, size_t n)
 {
 	const struct piece *last = &s->pieces[first];
@@ -146,7 +155,7 @@ static bool add_cluster(struct search *s, size_t first, size_t n)
 	int64_t submitted = last->op->earliest_start_ns;
 	uint32_t classes[TOGETHER];
 
-	if (n > TOGETHER)
+	if (launches_of(s, first, n) > TOGETHER)
 		return true;
 	for (size_t i = 0; i < n; i++) {
 		const struct piece *p = &s->pieces[first + i];
@@ -223,12 +232,18 @@ static bool is_shared(const struct signs *signs)
 	return signs->late && signs->late + signs->held >= SIGNS_LEAST;
 }
 
-static void mark(struct search *s, const struct cluster *c)
+static bool mark(struct search *s, const struct cluster *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		s->pieces[c->first + i].op->usual_ns = c->usual_ns;
-		s->pieces[c->first + i].op->behind_ns = 0;
+		const struct piece *p = &s->pieces[c->first + i];
+		struct work_more *own = work_own(p->w, p->op);
+
+		if (!own)
+			return false;
+		own->usual_ns = c->usual_ns;
+		own->behind_ns = 0;
 	}
+	return true;
 }
 
 bool held_up_find(struct device_work *d)
@@ -247,7 +262,7 @@ bool held_up_find(struct device_work *d)
 		find_all_held(&s, &signs);
 	for (size_t i = 0; i < s.n_clusters && ok && is_shared(&signs); i++)
 		if (s.clusters[i].held_up)
-			mark(&s, &s.clusters[i]);
+			ok = mark(&s, &s.clusters[i]);
 	classes_free(&s.classes);
 	free(s.pieces);
 	free(s.clusters);

@@ -41,6 +41,7 @@ static ssize_t escape(void *file, const char *bytes, size_t n)
 
 uint64_t html_written(struct html *h)
 {
+	json_flush(&h->json);
 	fflush(h->json.file);
 	return h->under.bytes;
 }

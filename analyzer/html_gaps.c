@@ -23,7 +23,7 @@ static enum html_class op_class(const struct op *op)
 		[OP_MEMSET] = HTML_MEMSET,  [OP_HOSTFN] = HTML_HOSTFN,
 	};
 
-	return classes[op->class];
+	return classes[op->of->class];
 }
 
 static void op_json(struct html *h, const struct op *op)
@@ -35,14 +35,14 @@ static void op_json(struct html *h, const struct op *op)
 	json_key_int(j, "name", html_string(&h->strings, op_title(op)));
 	json_key_int(j, "begin_ns", op->begin_ns);
 	json_key_int(j, "end_ns", op->end_ns);
-	if (op->stream < op->trace->n_streams)
-		json_key_int(j, "stream", op->trace->streams[op->stream].id);
-	if (op->class == OP_COPY || op->class == OP_MEMSET)
+	if (op->call->stream < op->of->trace->n_streams)
+		json_key_int(j, "stream", op->of->trace->streams[op->call->stream].id);
+	if (op->of->class == OP_COPY || op->of->class == OP_MEMSET)
 		json_key_uint(j, "bytes", op_bytes(op));
-	if (op->count > 1)
-		json_key_int(j, "count", op->count);
-	if (!op->unlinked)
-		json_key_int(j, "call", html_string(&h->strings, call_name(op->trace, op->call)));
+	if (op->of->count > 1)
+		json_key_int(j, "count", op->of->count);
+	if (!op->of->unlinked)
+		json_key_int(j, "call", html_string(&h->strings, call_name(op->of->trace, op->call)));
 	json_map_end(j);
 }
 

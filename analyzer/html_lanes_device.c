@@ -152,9 +152,9 @@ static const char *const copies[] = {
 
 static const char *name_of(const struct op *op)
 {
-	switch (op->class) {
+	switch (op->of->class) {
 	case OP_COPY:
-		return copies[op->copy < sizeof(copies) / sizeof(copies[0]) ? op->copy : GST_COPY_UNKNOWN];
+		return copies[op->of->copy < sizeof(copies) / sizeof(copies[0]) ? op->of->copy : GST_COPY_UNKNOWN];
 	case OP_MEMSET:
 		return "memset";
 	case OP_HOSTFN:
@@ -164,8 +164,8 @@ static const char *name_of(const struct op *op)
 	}
 	if (*op_title(op))
 		return op_title(op);
-	return op->call->family == GST_FAMILY_GRAPH_LAUNCH && !op->node &&
-			       (!op->exact || op->measured->kind == GST_ACTIVITY_GRAPH)
+	return op->call->family == GST_FAMILY_GRAPH_LAUNCH && !op->of->node &&
+			       (!op->of->exact || op->of->measured->kind == GST_ACTIVITY_GRAPH)
 		       ? "CUDA graph"
 		       : "kernel without a name";
 }
@@ -178,7 +178,7 @@ static enum html_class class_of(const struct op *op)
 						   [OP_MEMSET] = HTML_MEMSET,
 						   [OP_HOSTFN] = HTML_HOSTFN };
 
-	return classes[op->class];
+	return classes[op->of->class];
 }
 
 static size_t say_size(const struct op *op, char *buf, size_t size)
@@ -186,15 +186,15 @@ static size_t say_size(const struct op *op, char *buf, size_t size)
 	char bytes[TEXT_SHORT];
 	const struct call *c = op->call;
 
-	if (op->class == OP_COPY || op->class == OP_MEMSET)
+	if (op->of->class == OP_COPY || op->of->class == OP_MEMSET)
 		return (size_t)snprintf(buf, size, "%s", text_bytes(bytes, op_bytes(op)));
-	if (c->family == GST_FAMILY_LAUNCH && !op->unlinked)
+	if (c->family == GST_FAMILY_LAUNCH && !op->of->unlinked)
 		return (size_t)snprintf(buf, size,
 					"grid %" PRIu32 " × %" PRIu32 " × %" PRIu32 " of %" PRIu32 " threads",
 					(uint32_t)c->args[0], (uint32_t)(c->args[0] >> 32), (uint32_t)c->args[1],
 					(uint32_t)(c->args[1] >> 32));
-	if (op->count > 1)
-		return (size_t)snprintf(buf, size, "%" PRIu32 " operations", op->count);
+	if (op->of->count > 1)
+		return (size_t)snprintf(buf, size, "%" PRIu32 " operations", op->of->count);
 	return 0;
 }
 
@@ -207,38 +207,40 @@ static void say_work(const struct lanes *x, const struct lane_track *track, cons
 
 	w->name = name_of(op);
 	w->args = w->args_room;
-	if (!op->exact)
+	if (!op->of->exact)
 		snprintf(w->args_room + used, sizeof(w->args_room) - used, "%splaced: it ran within a known stretch",
 			 used ? "; " : "");
-	if (op->unlinked)
+	if (op->of->unlinked)
 		return;
-	launched = html_ns(x->h, html_clock_of_trace(x->h, op->trace), op->call->begin_ns);
+	launched = html_ns(x->h, html_clock_of_trace(x->h, op->of->trace), op->call->begin_ns);
 	began = html_ns(x->h, track->clock, op->begin_ns);
 	w->launched_ns = launched <= began ? 1 + began - launched : 0;
 	w->launch = op->call;
-	w->launched_by = op->trace;
+	w->launched_by = op->of->trace;
 }
 
 /* Of one process: kernels by their number, what else there is behind those. */
 static uint32_t key_of(const void *of)
 {
 	const struct op *op = of;
-	uint32_t kernels = op->trace->n_kernels < UINT32_MAX / 2 ? (uint32_t)op->trace->n_kernels : UINT32_MAX / 2;
+	uint32_t kernels =
+		op->of->trace->n_kernels < UINT32_MAX / 2 ? (uint32_t)op->of->trace->n_kernels : UINT32_MAX / 2;
 
-	if (op->class == OP_COPY)
-		return kernels + op->copy;
-	if (op->class == OP_MEMSET || op->class == OP_HOSTFN)
-		return kernels + 16 + op->class;
+	if (op->of->class == OP_COPY)
+		return kernels + op->of->copy;
+	if (op->of->class == OP_MEMSET || op->of->class == OP_HOSTFN)
+		return kernels + 16 + op->of->class;
 	return op_kernel_index(op);
 }
 
 static void stream_name(char *buf, size_t size, const struct lanes *x, const struct op *op)
 {
-	const struct stream *s = op->stream < op->trace->n_streams ? &op->trace->streams[op->stream] : NULL;
+	const struct stream *s =
+		op->call->stream < op->of->trace->n_streams ? &op->of->trace->streams[op->call->stream] : NULL;
 	char process[32] = "";
 
 	if (x->h->s->run->n_traces > 1)
-		snprintf(process, sizeof(process), " of process %" PRIu32, op->trace->header.pid);
+		snprintf(process, sizeof(process), " of process %" PRIu32, op->of->trace->header.pid);
 	if (s)
 		snprintf(buf, size, "stream %" PRIu32 "%s%s", s->id, s->kind == GST_STREAM_LEGACY ? " (default)" : "",
 			 process);
@@ -256,21 +258,21 @@ struct streams {
 
 static size_t track_of(struct lanes *x, size_t device, const struct op *op, struct streams *last)
 {
-	bool hostfn = op->class == OP_HOSTFN;
+	bool hostfn = op->of->class == OP_HOSTFN;
 	struct lane_track t;
 
-	if (last->known && last->trace == op->trace && last->stream == op->stream && last->hostfn == hostfn)
+	if (last->known && last->trace == op->of->trace && last->stream == op->call->stream && last->hostfn == hostfn)
 		return last->track;
 	t = like(x, device, hostfn ? ORDER_HOSTFN : ORDER_STREAM, LANE_STREAM, "host functions");
 	t.order |= hostfn ? 0 : x->places.next_tid;
 	t.describe = say_work;
 	t.key = hostfn ? NULL : key_of;
-	t.n_keys = op->trace->n_kernels + 32;
+	t.n_keys = op->of->trace->n_kernels + 32;
 	if (!hostfn)
 		stream_name(t.name, sizeof(t.name), x, op);
-	*last = (struct streams){ .known = true, .trace = op->trace, .stream = op->stream, .hostfn = hostfn };
+	*last = (struct streams){ .known = true, .trace = op->of->trace, .stream = op->call->stream, .hostfn = hostfn };
 	last->track = hostfn ? lanes_track(x, x->h->s->devices[device].timeline, (uint64_t)ORDER_HOSTFN << 60, &t)
-			     : lanes_track(x, op->trace, (uint64_t)device << 32 | op->stream, &t);
+			     : lanes_track(x, op->of->trace, (uint64_t)device << 32 | op->call->stream, &t);
 	return last->track;
 }
 

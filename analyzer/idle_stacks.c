@@ -54,16 +54,17 @@ static bool add_gap(struct list *l, const struct summary *s, size_t device, size
 	const struct gap_story *g = &s->devices[device].attribution.gaps[gap];
 
 	for (size_t i = 0; i < g->n_causes; i++)
-		for (size_t k = 0; k < g->causes[i].n_held; k++) {
-			const struct held *h = &g->causes[i].held[k];
+		for (uint32_t k = 0; k < cause_n_held(&g->causes[i]); k++) {
+			int64_t ns;
+			const struct held *h = cause_held(&g->causes[i], k, &ns);
 
 			if (!array_room(l->at, l->n, l->cap))
 				return false;
 			l->at[l->n++] = (struct idle_stack){ .held = h,
 							     .device = device,
 							     .process = process_of(s, h),
-							     .ns = h->end_ns - h->begin_ns,
-							     .longest_ns = h->end_ns - h->begin_ns,
+							     .ns = ns,
+							     .longest_ns = ns,
 							     .gap = s->devices[device].first_gap + gap,
 							     .cause = g->causes[i].cause };
 		}

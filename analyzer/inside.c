@@ -28,9 +28,9 @@ static bool inside_of(struct inside *out, struct node_kernels *kernels, const st
 	return true;
 }
 
-static void add(struct inside *sum, const struct inside *launch, const struct work *w, int64_t nodes_ns)
+static void add(struct inside *sum, const struct inside *launch, int64_t slack_ns, int64_t nodes_ns)
 {
-	double changes_ns = (double)max64(0, w->slack_ns - nodes_ns);
+	double changes_ns = (double)max64(0, slack_ns - nodes_ns);
 
 	sum->low += launch->low;
 	sum->middle += launch->middle + changes_ns / 2;
@@ -52,10 +52,11 @@ bool inside_sum(struct inside *out, const struct replay *r, uint32_t device, con
 		const struct replay_step *s = &r->steps[i];
 		const struct call *c = s->work ? s->work->call : NULL;
 		bool graph = c && c->family == GST_FAMILY_GRAPH_LAUNCH;
+		int64_t slack_ns = c ? work_more(r->flows[s->flow].work, s->work)->slack_ns : 0;
 
-		if (!c || s->work->slack_ns == 0 || s->work->hostfn || r->flows[s->flow].device != device)
+		if (!slack_ns || s->work->hostfn || r->flows[s->flow].device != device)
 			continue;
-		add(out, &of[s->class], s->work,
+		add(out, &of[s->class], slack_ns,
 		    graph ? (int64_t)r->flows[s->flow].work->trace->graphs[c->graph].levels * NODE_NS : 0);
 	}
 	free(of);

@@ -39,7 +39,7 @@ static void tighten(struct stream_work *before, const struct stream_work *after)
 		struct work *op = &before->ops[i];
 		size_t k = first_called(after, op->call->end_ns);
 
-		if (op->measured)
+		if (work_measured(before, op))
 			continue;
 		if (i + 1 < before->n && before->ops[i + 1].latest_end_ns < op->latest_end_ns) {
 			op->latest_end_ns = before->ops[i + 1].latest_end_ns;
@@ -58,7 +58,7 @@ static void tighten(struct stream_work *before, const struct stream_work *after)
 					? before->ops[i - 1].latest_end_ns
 					: op->earliest_start_ns;
 
-		if (op->latest_end_ns < least && !op->measured)
+		if (op->latest_end_ns < least && !work_measured(before, op))
 			op->latest_end_ns = least;
 	}
 }
@@ -90,7 +90,8 @@ static bool order(const struct stream_work *before, struct stream_work *after)
 		for (; k < before->n && before->ops[k].call->end_ns <= op->call->begin_ns; k++)
 			if (before->ops[k].earliest_end_ns > from_ns)
 				from_ns = before->ops[k].earliest_end_ns;
-		if (from_ns > op->earliest_start_ns && !op->measured && op->latest_end_ns > op->earliest_start_ns) {
+		if (from_ns > op->earliest_start_ns && !work_measured(after, op) &&
+		    op->latest_end_ns > op->earliest_start_ns) {
 			op->earliest_start_ns = from_ns < op->latest_end_ns ? from_ns : op->latest_end_ns;
 			changed = true;
 		}

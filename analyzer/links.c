@@ -5,6 +5,7 @@
 #include "ns.h"
 #include "timeline.h"
 #include "waits.h"
+#include "trace_rare.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,10 +84,14 @@ static bool link_wait(struct links *l, struct stream_work *w, const struct wait 
 		link.producer = work_of(l, w->trace, wait->producer);
 	if (link.producer) {
 		const struct stream_work *p = link.producer;
+		const struct link *last =
+			l->n ? &l->at[l->n - 1] : NULL; /* what this one is about is mostly not far behind */
 
-		link.covers = array_first(p->ops, p->n, sizeof(*p->ops), work_up_to, &wait->seq);
+		link.covers = array_first_near(p->ops, p->n, sizeof(*p->ops), work_up_to, &wait->seq,
+					       last && last->producer == p ? last->covers : p->n / 2);
 		/* another thread may have put more before the event than the one that recorded it knew of */
-		link.may_cover = array_first(p->ops, p->n, sizeof(*p->ops), work_called_before, &wait->recorded_ns);
+		link.may_cover = array_first_near(p->ops, p->n, sizeof(*p->ops), work_called_before, &wait->recorded_ns,
+						  link.covers);
 		if (link.may_cover < link.covers)
 			link.may_cover = link.covers;
 	}
@@ -107,7 +112,7 @@ static size_t device_of(const struct device_work *devices, size_t n, const struc
 
 static bool has_memory_waits(const struct trace *t)
 {
-	for (size_t i = 0; i < t->n_calls; i++)
+	for (size_t i = trace_rare(t, 0); i < t->n_calls; i = trace_rare(t, i + 1))
 		if (t->calls[i].family == GST_FAMILY_MEMOP)
 			return true;
 	return false;
@@ -244,11 +249,11 @@ static bool add_bound(struct stream_work *w, struct bound bound)
 }
 
 /* Records that contradict each other must not turn an op around. */
-static bool lower(struct work *op, const struct bound *bound)
+static bool lower(const struct stream_work *w, struct work *op, const struct bound *bound)
 {
 	int64_t by_ns = max64(bound->by_ns, op->earliest_start_ns);
 
-	if (op->measured || op->latest_end_ns <= by_ns)
+	if (op->latest_end_ns <= by_ns || work_measured(w, op))
 		return false;
 	op->latest_end_ns = by_ns;
 	op->known_by = bound->known_by;
@@ -262,7 +267,7 @@ static struct work bounded(const struct stream_work *w, size_t i)
 	size_t at = bounds_from(w, i);
 
 	if (at)
-		lower(&op, &w->bounds[at - 1]);
+		lower(w, &op, &w->bounds[at - 1]);
 	return op;
 }
 
@@ -275,12 +280,12 @@ static void apply_bounds(struct stream_work *w)
 	for (size_t i = most; i-- > 0;) {
 		for (; next < w->n_bounds && w->bounds[next].covers > i; next++)
 			bound = &w->bounds[next];
-		if (bound && !lower(&w->ops[i], bound))
+		if (bound && !lower(w, &w->ops[i], bound))
 			bound = NULL;
 	}
 	/* nor must the stream's order be broken, which only what was changed can have done */
 	for (size_t i = 1; i < w->n && most; i++) {
-		if (w->ops[i].latest_end_ns < w->ops[i - 1].latest_end_ns && !w->ops[i].measured)
+		if (w->ops[i].latest_end_ns < w->ops[i - 1].latest_end_ns && !work_measured(w, &w->ops[i]))
 			w->ops[i].latest_end_ns = w->ops[i - 1].latest_end_ns;
 		else if (i >= most)
 			break;
@@ -474,7 +479,7 @@ static bool order_behind(struct stream_work *w, const struct held *held)
 	for (size_t i = first_behind(w, held->wait); i < w->n && w->ops[i].earliest_start_ns < from_ns; i++) {
 		int64_t start_ns = min64(from_ns, w->ops[i].latest_end_ns);
 
-		if (w->ops[i].measured)
+		if (work_measured(w, &w->ops[i]))
 			continue;
 		changed |= start_ns > w->ops[i].earliest_start_ns;
 		w->ops[i].earliest_start_ns = max64(w->ops[i].earliest_start_ns, start_ns);

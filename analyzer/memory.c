@@ -2,6 +2,8 @@
 #include "memory.h"
 
 #include "alloc.h"
+#include "spill.h"
+#include "trace_rare.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,8 @@ struct replay {
 	const struct run *run;
 	struct memory_process *processes;
 	size_t to_fail; /* stories of a device that are still to end so: the last ones keep their maps */
+	int64_t *asked;
+	size_t n_asked, near_asked;      /* rising */
 	struct memory_story *open[OPEN]; /* begun and not ended */
 	size_t n_open;
 };
@@ -95,6 +99,60 @@ static struct memory_device *device_held(struct replay *r, uint32_t process, siz
 	return &r->out->devices[h->device];
 }
 
+/* ---- what is kept -------------------------------------------------------------------------------------------------- */
+
+bool memory_asks(const struct call *c)
+{
+	switch (c->family) {
+	case GST_FAMILY_ALLOC:
+	case GST_FAMILY_FREE:
+	case GST_FAMILY_HOST_ALLOC:
+	case GST_FAMILY_HOST_FREE:
+	case GST_FAMILY_POOL:
+	case GST_FAMILY_VMM:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* When it is asked what memory was like, if not at every moment. False: no memory. */
+static bool list_asked(struct replay *r)
+{
+	size_t cap = 0;
+
+	for (size_t i = 0; r->run->brief && i < r->run->n_traces; i++) {
+		const struct trace *t = r->run->traces[i];
+
+		for (size_t k = trace_rare(t, 0); k < t->n_calls; k = trace_rare(t, k + 1)) {
+			if (!memory_asks(&t->calls[k]))
+				continue;
+			if (!array_room(r->asked, r->n_asked, cap))
+				return false;
+			r->asked[r->n_asked++] = t->calls[k].begin_ns;
+		}
+	}
+	array_sort(r->asked, r->n_asked, sizeof(*r->asked), array_by_int64);
+	return true;
+}
+
+static bool asked_before(const void *element, const void *key)
+{
+	return *(const int64_t *)element < *(const int64_t *)key;
+}
+
+/* From then until now? */
+static bool nobody_asks(struct replay *r, int64_t from_ns, int64_t now_ns)
+{
+	size_t at;
+
+	if (!r->run->brief)
+		return false;
+	at = array_first_near(r->asked, r->n_asked, sizeof(*r->asked), asked_before, &from_ns, r->near_asked);
+	r->near_asked = at;
+	return at == r->n_asked || r->asked[at] >= now_ns;
+}
+
 /* ---- one change after another ------------------------------------------------------------------------------------------- */
 
 double memory_fragmentation(const struct memory_use *use)
@@ -143,11 +201,12 @@ static bool changed(struct replay *r, uint32_t process, size_t where, int64_t ti
 		return true;
 	d->now = now;
 	judge(d, time_ns);
-	if (d->n_points && d->points[d->n_points - 1].time_ns == time_ns) {
-		d->points[d->n_points - 1].use = now;
+	if (d->n_points && (d->points[d->n_points - 1].time_ns == time_ns ||
+			    nobody_asks(r, d->points[d->n_points - 1].time_ns, time_ns))) {
+		d->points[d->n_points - 1] = (struct memory_point){ time_ns, now };
 		return true;
 	}
-	if (!array_room(d->points, d->n_points, d->cap_points))
+	if (!spill_room(d->points, d->n_points, d->cap_points))
 		return false;
 	d->points[d->n_points++] = (struct memory_point){ time_ns, now };
 	return true;
@@ -314,22 +373,25 @@ enum err_kind memory_build(struct memory *out, const struct run *run, struct err
 {
 	struct replay r = { .out = out, .run = run };
 	struct memory_events events = { 0 };
+	struct memory_walk walk = { .of = &events };
+	struct memory_event event;
 	bool ok;
 
 	*out = (struct memory){ 0 };
 	r.processes = array_new(run->n_traces, sizeof(*r.processes));
-	ok = r.processes && memory_stories_build(&out->stories, run) && memory_events_add(&events, run) &&
-	     add_stories(&events, &out->stories);
+	ok = r.processes && list_asked(&r) && memory_stories_build(&out->stories, run) &&
+	     memory_events_add(&events, run) && add_stories(&events, &out->stories);
 	if (ok)
 		memory_events_sort(&events);
 	for (size_t i = 0; ok && i < out->stories.n; i++)
 		r.to_fail += fails(&out->stories.at[i]);
-	for (size_t i = 0; ok && i < events.n; i++)
-		ok = apply(&r, &events.at[i]);
+	while (ok && memory_walk_next(&walk, &event))
+		ok = apply(&r, &event);
 	ok = ok && gather(&r);
 	for (size_t i = 0; r.processes && i < run->n_traces; i++)
 		memory_process_free(&r.processes[i]);
 	free(r.processes);
+	free(r.asked);
 	memory_events_free(&events);
 	if (ok)
 		return ERR_NONE;
@@ -340,7 +402,7 @@ enum err_kind memory_build(struct memory *out, const struct run *run, struct err
 void memory_free(struct memory *m)
 {
 	for (size_t i = 0; i < m->n_devices; i++) {
-		free(m->devices[i].points);
+		spill_free(m->devices[i].points);
 		memory_sum_free(&m->devices[i].sum);
 	}
 	free(m->devices);

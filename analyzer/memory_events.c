@@ -4,6 +4,7 @@
 #include "alloc.h"
 #include "memory_contexts.h"
 #include "spill.h"
+#include "trace_rare.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,15 +98,26 @@ static bool add_call(struct memory_events *out, const struct call *c, uint8_t ro
 	return memory_event_add(out, &e);
 }
 
+/* Is there a call for which it matters which contexts were used before? No other has to do with launches. */
+static bool ends_contexts(const struct trace *t, const uint8_t *rows)
+{
+	for (size_t i = trace_rare(t, 0); i < t->n_calls; i = trace_rare(t, i + 1))
+		if (t->calls[i].family == GST_FAMILY_CONTEXT && t->calls[i].hook < t->n_hooks &&
+		    rows[t->calls[i].hook] != NOTHING)
+			return true;
+	return false;
+}
+
 static bool add_calls(struct memory_events *out, const struct trace *t, uint32_t process)
 {
 	uint8_t *rows = array_new(t->n_hooks, 1);
 	struct memory_contexts contexts;
-	bool ok = memory_contexts_build(&contexts, t) && rows;
+	bool all, ok = memory_contexts_build(&contexts, t) && rows;
 
 	for (size_t i = 0; ok && i < t->n_hooks; i++)
 		rows[i] = happening(t->hooks[i]);
-	for (size_t i = 0; ok && i < t->n_calls; i++) {
+	all = ok && ends_contexts(t, rows);
+	for (size_t i = all ? 0 : trace_rare(t, 0); ok && i < t->n_calls; i = all ? i + 1 : trace_rare(t, i + 1)) {
 		memory_contexts_use(&contexts, &t->calls[i]);
 		if (t->calls[i].hook < t->n_hooks && rows[t->calls[i].hook] != NOTHING)
 			ok = add_call(out, &t->calls[i], rows[t->calls[i].hook], process, &contexts);
@@ -115,17 +127,40 @@ static bool add_calls(struct memory_events *out, const struct trace *t, uint32_t
 	return ok;
 }
 
-static bool add_others(struct memory_events *out, const struct trace_memory *m, uint32_t process)
+/* False: it is none of those that change what is held. */
+static bool block_event_of(const struct block_event *b, uint32_t process, struct memory_event *out)
+{
+	*out = (struct memory_event){ .time_ns = b->time_ns, .block = b, .process = process };
+	out->what = b->kind == GST_BLOCK_TAKEN ? MEMORY_TAKE : MEMORY_GIVE;
+	return b->kind == GST_BLOCK_TAKEN || b->kind == GST_BLOCK_GIVEN;
+}
+
+/* What of one instant is given back comes first, as the events' order has it? */
+static bool in_order(const struct trace_memory *m)
+{
+	for (size_t i = 1; i < m->n_blocks; i++)
+		if (m->blocks[i].time_ns == m->blocks[i - 1].time_ns && m->blocks[i].kind == GST_BLOCK_GIVEN &&
+		    m->blocks[i - 1].kind == GST_BLOCK_TAKEN)
+			return false;
+	return true;
+}
+
+static bool add_blocks(struct memory_events *out, const struct trace_memory *m, uint32_t process)
 {
 	bool ok = true;
 
 	for (size_t i = 0; ok && i < m->n_blocks; i++) {
-		const struct block_event *b = &m->blocks[i];
-		struct memory_event e = { .time_ns = b->time_ns, .block = b, .process = process };
+		struct memory_event e;
 
-		e.what = b->kind == GST_BLOCK_TAKEN ? MEMORY_TAKE : MEMORY_GIVE;
-		ok = (b->kind != GST_BLOCK_TAKEN && b->kind != GST_BLOCK_GIVEN) || memory_event_add(out, &e);
+		ok = !block_event_of(&m->blocks[i], process, &e) || memory_event_add(out, &e);
 	}
+	return ok;
+}
+
+static bool add_others(struct memory_events *out, const struct trace_memory *m, uint32_t process)
+{
+	bool ok = true;
+
 	for (size_t i = 0; ok && i < m->n_mappings; i++) {
 		struct memory_event e = { .time_ns = m->mappings[i].time_ns, .process = process, .what = MEMORY_MAP };
 
@@ -143,8 +178,15 @@ static bool add_others(struct memory_events *out, const struct trace_memory *m, 
 
 bool memory_events_add(struct memory_events *out, const struct run *run)
 {
+	bool alone = run->n_traces == 1 && in_order(&run->traces[0]->memory);
+
+	if (alone) {
+		out->blocks = run->traces[0]->memory.blocks;
+		out->n_blocks = run->traces[0]->memory.n_blocks;
+	}
 	for (size_t i = 0; i < run->n_traces; i++)
 		if (!add_calls(out, run->traces[i], (uint32_t)i) ||
+		    (!alone && !add_blocks(out, &run->traces[i]->memory, (uint32_t)i)) ||
 		    !add_others(out, &run->traces[i]->memory, (uint32_t)i))
 			return false;
 	return true;
@@ -161,21 +203,60 @@ static int by_time(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
+bool memory_walk_next(struct memory_walk *w, struct memory_event *out)
+{
+	const struct memory_events *m = w->of;
+	const struct memory_event *other = w->at < m->n ? &m->at[w->at] : NULL;
+
+	for (; w->block < m->n_blocks; w->block++) {
+		if (!block_event_of(&m->blocks[w->block], 0, out))
+			continue;
+		if (other && (other->time_ns != out->time_ns ? other->time_ns < out->time_ns : other->what < out->what))
+			break;
+		w->block++;
+		return true;
+	}
+	if (!other)
+		return false;
+	*out = *other;
+	w->at++;
+	return true;
+}
+
+static bool taken_before(const void *element, const void *key)
+{
+	return ((const struct block_event *)element)->time_ns < *(const int64_t *)key;
+}
+
+/* Behind the event. */
+static struct memory_walk walk_behind(const struct memory_events *m, size_t index)
+{
+	const struct memory_event *e = &m->at[index];
+	struct memory_walk w = { .of = m, .at = index + 1 };
+
+	w.block = array_first(m->blocks, m->n_blocks, sizeof(*m->blocks), taken_before, &e->time_ns);
+	/* of the same instant what is given back stands before it */
+	while (w.block < m->n_blocks && m->blocks[w.block].time_ns == e->time_ns &&
+	       m->blocks[w.block].kind != GST_BLOCK_TAKEN)
+		w.block++;
+	return w;
+}
+
 /* An allocator that asks the driver hands out a block of what it got right away; from the first moment on, the rest is free. */
 static bool is_shared_out(const struct memory_events *m, size_t index)
 {
 	const struct memory_event *e = &m->at[index];
 	uint64_t address = e->call->args[0], bytes = e->call->args[1];
 	size_t soon = e->what == MEMORY_RESERVE ? SOON_RESERVED : SOON_EVENTS;
+	struct memory_walk w = walk_behind(m, index);
+	struct memory_event later;
 
-	for (size_t i = index + 1; i < m->n && i - index < soon; i++) {
-		const struct memory_event *later = &m->at[i];
-
-		if (later->process != e->process)
+	for (size_t i = 1; i < soon && memory_walk_next(&w, &later); i++) {
+		if (later.process != e->process)
 			continue;
-		if (later->what == MEMORY_TAKE && later->block->address - address < bytes)
+		if (later.what == MEMORY_TAKE && later.block->address - address < bytes)
 			return true;
-		if ((later->what == MEMORY_DROP || later->what == MEMORY_UNRESERVE) && later->call->args[0] == address)
+		if ((later.what == MEMORY_DROP || later.what == MEMORY_UNRESERVE) && later.call->args[0] == address)
 			return false;
 	}
 	return false;
@@ -183,7 +264,7 @@ static bool is_shared_out(const struct memory_events *m, size_t index)
 
 void memory_events_sort(struct memory_events *m)
 {
-	bool blocks = false;
+	bool blocks = m->n_blocks > 0;
 
 	array_sort(m->at, m->n, sizeof(*m->at), by_time);
 	for (size_t i = m->n; i-- > 0;) {

@@ -46,6 +46,7 @@ struct memory_event {
 struct memory_events {
 	struct memory_event *at;
 	size_t n, cap;
+	const struct block_event *blocks; size_t n_blocks; /* of the only process, in order: not in `at`, as there may be very many */
 };
 
 /* Those of all processes, unsorted. False: no memory. */
@@ -54,6 +55,14 @@ bool memory_event_add(struct memory_events *out, const struct memory_event *even
 /* And finds out whose ranges are a framework's. */
 void memory_events_sort(struct memory_events *m);
 void memory_events_free(struct memory_events *m);
+
+struct memory_walk { /* zeroed but for its events: before the first one */
+	const struct memory_events *of;
+	size_t at, block;
+};
+
+/* One after the other. False: there is none. */
+bool memory_walk_next(struct memory_walk *w, struct memory_event *out);
 
 /* A call that the driver refused for want of memory. */
 bool memory_refused(const struct call *c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A treap: a tree by address that random priorities keep in balance (Seidel and Aragon, "Randomized Search Trees", 1996). Each node knows
- * the largest free piece below it. Nobody can know the priorities before: a trace whose addresses follow them would make a list of it, on which
- * what recurses here overflows the stack. */
+/* A treap: a tree by address that random priorities keep in balance (Seidel and Aragon, "Randomized Search Trees", 1996). Nobody can know the
+ * priorities before: a trace whose addresses follow them would make a list of it. Free pieces stand in lists besides, by the power of two that their size
+ * lies above: the largest is in the last one, and known until it changes. */
 #include "memory_map.h"
 
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 
 struct memory_node {
 	struct memory_piece piece;
-	uint64_t largest; /* of the free ones in this subtree */
+	struct memory_node *left, *right, *above;
+	struct memory_node *before_free, *next_free; /* in its list, if it is free */
 	uint32_t priority;
-	struct memory_node *left, *right;
 };
 
 static uint64_t end_of(const struct memory_piece *p)
@@ -20,46 +20,126 @@ static uint64_t end_of(const struct memory_piece *p)
 	return p->address + p->bytes;
 }
 
+/* ---- free ones ------------------------------------------------------------------------------------------------------- */
+
+static unsigned list_of(const struct memory_node *n)
+{
+	return n->piece.bytes ? 63u - (unsigned)__builtin_clzll(n->piece.bytes) : 0;
+}
+
+/* It is free now, or has another size. */
+static void enter_free(struct memory_map *m, struct memory_node *n)
+{
+	unsigned list = list_of(n);
+
+	if (n->piece.state != MEMORY_FREE)
+		return;
+	n->before_free = NULL;
+	n->next_free = m->free[list];
+	if (n->next_free)
+		n->next_free->before_free = n;
+	m->free[list] = n;
+	m->lists |= 1ull << list;
+	if (m->largest && n->piece.bytes > m->largest->piece.bytes)
+		m->largest = n;
+}
+
+/* It is to be no free one, or of another size. */
+static void leave_free(struct memory_map *m, struct memory_node *n)
+{
+	unsigned list = list_of(n);
+
+	if (n->piece.state != MEMORY_FREE)
+		return;
+	if (n->next_free)
+		n->next_free->before_free = n->before_free;
+	if (n->before_free)
+		n->before_free->next_free = n->next_free;
+	else
+		m->free[list] = n->next_free;
+	if (!m->free[list])
+		m->lists &= ~(1ull << list);
+	if (m->largest == n)
+		m->largest = NULL;
+}
+
+uint64_t memory_map_largest(struct memory_map *m)
+{
+	if (!m->lists)
+		return 0;
+	if (!m->largest) {
+		struct memory_node *n = m->free[63 - __builtin_clzll(m->lists)];
+
+		for (m->largest = n; n; n = n->next_free)
+			if (n->piece.bytes > m->largest->piece.bytes)
+				m->largest = n;
+	}
+	return m->largest->piece.bytes;
+}
+
 /* ---- the tree ------------------------------------------------------------------------------------------------------- */
 
-static void update(struct memory_node *n)
+/* Whatever points to `old` from above points to n. */
+static void replace(struct memory_map *m, const struct memory_node *old, struct memory_node *n)
 {
-	n->largest = n->piece.state == MEMORY_FREE ? n->piece.bytes : 0;
-	if (n->left && n->left->largest > n->largest)
-		n->largest = n->left->largest;
-	if (n->right && n->right->largest > n->largest)
-		n->largest = n->right->largest;
+	if (!old->above)
+		m->root = n;
+	else if (old->above->left == old)
+		old->above->left = n;
+	else
+		old->above->right = n;
+	if (n)
+		n->above = old->above;
 }
 
-/* Those before the address and the others. */
-static void split(struct memory_node *n, uint64_t address, struct memory_node **before, struct memory_node **behind)
+/* The node takes the place of the one above it. */
+static void rise(struct memory_map *m, struct memory_node *n)
 {
-	if (!n) {
-		*before = *behind = NULL;
-		return;
-	}
-	if (n->piece.address < address) {
-		split(n->right, address, &n->right, behind);
-		*before = n;
+	struct memory_node *down = n->above, *between = down->left == n ? n->right : n->left;
+
+	replace(m, down, n);
+	if (down->left == n) {
+		down->left = between;
+		n->right = down;
 	} else {
-		split(n->left, address, before, &n->left);
-		*behind = n;
+		down->right = between;
+		n->left = down;
 	}
-	update(n);
+	if (between)
+		between->above = down;
+	down->above = n;
 }
 
-static struct memory_node *join(struct memory_node *before, struct memory_node *behind)
+static struct memory_node *first_below(struct memory_node *n)
 {
-	if (!before || !behind)
-		return before ? before : behind;
-	if (before->priority > behind->priority) {
-		before->right = join(before->right, behind);
-		update(before);
-		return before;
-	}
-	behind->left = join(before, behind->left);
-	update(behind);
-	return behind;
+	while (n->left)
+		n = n->left;
+	return n;
+}
+
+static struct memory_node *last_below(struct memory_node *n)
+{
+	while (n->right)
+		n = n->right;
+	return n;
+}
+
+static struct memory_node *next_of(struct memory_node *n)
+{
+	if (n->right)
+		return first_below(n->right);
+	while (n->above && n->above->right == n)
+		n = n->above;
+	return n->above;
+}
+
+static struct memory_node *before_of(struct memory_node *n)
+{
+	if (n->left)
+		return last_below(n->left);
+	while (n->above && n->above->left == n)
+		n = n->above;
+	return n->above;
 }
 
 /* What no trace can know. */
@@ -100,45 +180,71 @@ static struct memory_node *node_new(struct memory_map *m)
 	return n;
 }
 
-/* There is no piece at its addresses. */
-static bool insert(struct memory_map *m, const struct memory_piece *piece)
+/* Right behind `before`; NULL: before all. */
+static void put_behind(struct memory_map *m, struct memory_node *before, struct memory_node *n)
 {
-	struct memory_node *n = node_new(m), *before, *behind;
+	struct memory_node *above = before;
+
+	if (before ? before->right : m->root) {
+		above = first_below(before ? before->right : m->root);
+		above->left = n;
+	} else if (before) {
+		before->right = n;
+	} else {
+		m->root = n;
+	}
+	n->above = above;
+	while (n->above && n->above->priority < n->priority)
+		rise(m, n);
+}
+
+/* There is no piece at its addresses; before: the last piece before it, NULL none. NULL: no memory. */
+static struct memory_node *insert(struct memory_map *m, struct memory_node *before, const struct memory_piece *piece)
+{
+	struct memory_node *n = node_new(m);
 
 	if (!n)
-		return false;
+		return NULL;
 	n->piece = *piece;
-	update(n);
-	split(m->root, piece->address, &before, &behind);
-	m->root = join(join(before, n), behind);
+	put_behind(m, before, n);
+	enter_free(m, n);
 	m->pieces++;
 	m->held += piece->bytes;
 	m->used += piece->state == MEMORY_FREE ? 0 : piece->bytes;
-	return true;
+	return n;
 }
 
-/* The piece that begins there. */
-static void erase(struct memory_map *m, uint64_t address)
+static void erase(struct memory_map *m, struct memory_node *n)
 {
-	struct memory_node *before, *n, *behind;
-
-	split(m->root, address, &before, &n);
-	split(n, address + 1, &n, &behind);
-	if (n) {
-		m->pieces--;
-		m->held -= n->piece.bytes;
-		m->used -= n->piece.state == MEMORY_FREE ? 0 : n->piece.bytes;
-		n->right = m->unused;
-		m->unused = n;
-	}
-	m->root = join(before, behind);
+	while (n->left && n->right)
+		rise(m, n->left->priority > n->right->priority ? n->left : n->right);
+	replace(m, n, n->left ? n->left : n->right);
+	leave_free(m, n);
+	m->pieces--;
+	m->held -= n->piece.bytes;
+	m->used -= n->piece.state == MEMORY_FREE ? 0 : n->piece.bytes;
+	n->left = NULL;
+	n->right = m->unused;
+	m->unused = n;
 }
 
-static const struct memory_node *last_before(const struct memory_map *m, uint64_t address)
+/* Where no other piece begins before the old end or the new one. */
+static void change(struct memory_map *m, struct memory_node *n, uint64_t bytes, enum memory_state state)
 {
-	const struct memory_node *found = NULL;
+	leave_free(m, n);
+	m->held += bytes - n->piece.bytes;
+	m->used -= n->piece.state == MEMORY_FREE ? 0 : n->piece.bytes;
+	m->used += state == MEMORY_FREE ? 0 : bytes;
+	n->piece.bytes = bytes;
+	n->piece.state = (uint8_t)state;
+	enter_free(m, n);
+}
 
-	for (const struct memory_node *n = m->root; n;) {
+static struct memory_node *last_before(const struct memory_map *m, uint64_t address)
+{
+	struct memory_node *found = NULL;
+
+	for (struct memory_node *n = m->root; n;) {
 		if (n->piece.address < address) {
 			found = n;
 			n = n->right;
@@ -149,11 +255,11 @@ static const struct memory_node *last_before(const struct memory_map *m, uint64_
 	return found;
 }
 
-static const struct memory_node *first_from(const struct memory_map *m, uint64_t address)
+static struct memory_node *first_from(const struct memory_map *m, uint64_t address)
 {
-	const struct memory_node *found = NULL;
+	struct memory_node *found = NULL;
 
-	for (const struct memory_node *n = m->root; n;) {
+	for (struct memory_node *n = m->root; n;) {
 		if (n->piece.address >= address) {
 			found = n;
 			n = n->left;
@@ -199,48 +305,47 @@ static bool joins(const struct memory_piece *a, const struct memory_piece *b)
 /* With the free pieces on either side, where they are one. */
 static bool insert_joined(struct memory_map *m, struct memory_piece piece)
 {
-	const struct memory_node *n = last_before(m, piece.address);
+	struct memory_node *before = last_before(m, piece.address), *next = before ? next_of(before) : first_from(m, 0);
 
-	if (n && joins(&n->piece, &piece)) {
-		piece.address = n->piece.address;
-		piece.bytes += n->piece.bytes;
-		erase(m, n->piece.address);
+	if (next && joins(&piece, &next->piece)) {
+		piece.bytes += next->piece.bytes;
+		erase(m, next);
 	}
-	n = first_from(m, piece.address + 1);
-	if (n && joins(&piece, &n->piece)) {
-		piece.bytes += n->piece.bytes;
-		erase(m, n->piece.address);
+	if (before && joins(&before->piece, &piece)) {
+		change(m, before, before->piece.bytes + piece.bytes, MEMORY_FREE);
+		return true;
 	}
-	return insert(m, &piece);
+	return insert(m, before, &piece) != NULL;
 }
 
 /* No piece reaches across the address. */
 static bool cut(struct memory_map *m, uint64_t address)
 {
-	const struct memory_node *n = last_before(m, address);
-	struct memory_piece low, high;
+	struct memory_node *n = last_before(m, address);
+	struct memory_piece high;
 
 	if (!n || end_of(&n->piece) <= address)
 		return true;
-	low = high = n->piece;
-	low.bytes = address - low.address;
+	high = n->piece;
 	high.address = address;
-	high.bytes -= low.bytes;
-	erase(m, low.address);
-	return insert(m, &low) && insert(m, &high);
+	high.bytes = end_of(&n->piece) - address;
+	change(m, n, address - n->piece.address, n->piece.state);
+	return insert(m, n, &high) != NULL;
 }
 
 bool memory_map_remove(struct memory_map *m, uint64_t address, uint64_t bytes)
 {
 	uint64_t end = address + bounded(address, bytes);
-	const struct memory_node *n;
+	struct memory_node *n, *next;
 
 	if (end == address)
 		return true;
 	if (!cut(m, address) || !cut(m, end))
 		return false;
-	while ((n = first_from(m, address)) && n->piece.address < end)
-		erase(m, n->piece.address);
+	for (n = first_from(m, address); n && n->piece.address < end; n = next) {
+		next = next_of(n);
+		erase(m, n);
+	}
 	return true;
 }
 
@@ -254,34 +359,71 @@ bool memory_map_add(struct memory_map *m, const struct memory_piece *piece)
 	return memory_map_remove(m, p.address, p.bytes) && insert_joined(m, p);
 }
 
+/* A free one is made one with those that it touches. */
+static void join_free(struct memory_map *m, struct memory_node *n)
+{
+	struct memory_node *before = before_of(n), *next = next_of(n);
+	uint64_t bytes = next && joins(&n->piece, &next->piece) ? next->piece.bytes : 0;
+
+	if (bytes)
+		erase(m, next);
+	bytes += n->piece.bytes;
+	if (before && joins(&before->piece, &n->piece)) {
+		bytes += before->piece.bytes;
+		erase(m, n);
+		n = before;
+	}
+	if (bytes != n->piece.bytes)
+		change(m, n, bytes, MEMORY_FREE);
+}
+
+/* A part of one piece, or all of it. */
+static bool set_within(struct memory_map *m, struct memory_node *n, uint64_t address, uint64_t end,
+		       enum memory_state state)
+{
+	struct memory_piece part = n->piece, rest = n->piece;
+
+	if (state == MEMORY_FREE && part.state == MEMORY_FREE)
+		return true;
+	rest.address = end;
+	rest.bytes = end_of(&n->piece) - end;
+	part.address = address;
+	part.bytes = end - address;
+	part.state = (uint8_t)state;
+	if (address == n->piece.address) {
+		change(m, n, part.bytes, state);
+	} else {
+		change(m, n, address - n->piece.address, n->piece.state);
+		n = insert(m, n, &part);
+	}
+	if (!n || (rest.bytes && !insert(m, n, &rest)))
+		return false;
+	if (state == MEMORY_FREE)
+		join_free(m, n);
+	return true;
+}
+
 bool memory_map_set(struct memory_map *m, uint64_t address, uint64_t bytes, enum memory_state state)
 {
 	uint64_t end = address + bounded(address, bytes);
-	struct memory_piece p;
+	struct memory_node *n;
 
 	if (end == address)
 		return true;
+	n = last_before(m, address + 1);
+	if (n && end_of(&n->piece) >= end)
+		return set_within(m, n, address, end, state);
 	if (!cut(m, address) || !cut(m, end))
 		return false;
-	for (uint64_t at = address; memory_map_next(m, at, &p) && p.address < end;) {
-		at = end_of(&p);
-		erase(m, p.address);
-		p.state = (uint8_t)state;
-		if (!insert_joined(m, p))
-			return false;
+	for (uint64_t at = address; (n = first_from(m, at)) && n->piece.address < end;) {
+		at = end_of(&n->piece);
+		change(m, n, n->piece.bytes, state);
+		if (state == MEMORY_FREE)
+			join_free(m, n);
 	}
-	/* what cutting took apart */
-	for (unsigned i = 0; i < 2; i++) {
-		const struct memory_node *n = last_before(m, i ? end : address),
-					 *next = first_from(m, i ? end : address);
-
-		if (n && next && joins(&n->piece, &next->piece)) {
-			p = n->piece;
-			erase(m, p.address);
-			if (!insert_joined(m, p))
-				return false;
-		}
-	}
+	n = last_before(m, end); /* the last one may have been taken up before what was cut from it */
+	if (n && state == MEMORY_FREE)
+		join_free(m, n);
 	return true;
 }
 
@@ -304,29 +446,16 @@ bool memory_map_at(const struct memory_map *m, uint64_t address, struct memory_p
 	return true;
 }
 
-uint64_t memory_map_largest(const struct memory_map *m)
-{
-	return m->root ? m->root->largest : 0;
-}
-
-/* By address: of equal ones the first is kept, whatever the tree's shape. */
-static void look_through(const struct memory_node *n, enum memory_source source, uint64_t owner,
-			 struct memory_piece *out)
-{
-	if (!n || n->largest <= out->bytes)
-		return;
-	look_through(n->left, source, owner, out);
-	if (n->piece.state == MEMORY_FREE && n->piece.source == source && n->piece.owner == owner &&
-	    n->piece.bytes > out->bytes)
-		*out = n->piece;
-	look_through(n->right, source, owner, out);
-}
-
 bool memory_map_largest_of(const struct memory_map *m, enum memory_source source, uint64_t owner,
 			   struct memory_piece *out)
 {
 	*out = (struct memory_piece){ .bytes = 0 };
-	look_through(m->root, source, owner, out);
+	for (unsigned list = 64; list-- > 0 && !out->bytes;) /* those of the next one are smaller */
+		for (const struct memory_node *n = m->free[list]; n; n = n->next_free)
+			if (n->piece.source == source && n->piece.owner == owner &&
+			    (n->piece.bytes > out->bytes ||
+			     (n->piece.bytes == out->bytes && n->piece.address < out->address)))
+				*out = n->piece;
 	return out->bytes != 0;
 }
 

@@ -40,6 +40,9 @@ struct memory_map {
 	uint64_t used;              /* … in those that are not free */
 	size_t pieces;
 	uint64_t random; /* 0: not begun */
+	struct memory_node *free[64]; /* lists of the free ones: of 2^i bytes and more */
+	uint64_t lists;               /* a bit for each that is not empty */
+	struct memory_node *largest;  /* of the free ones; NULL: not known */
 };
 
 void memory_map_free(struct memory_map *m);
@@ -58,7 +61,7 @@ bool memory_map_at(const struct memory_map *m, uint64_t address, struct memory_p
 bool memory_map_next(const struct memory_map *m, uint64_t address, struct memory_piece *out);
 
 /* The largest free piece, 0 none; of equal ones the lowest. */
-uint64_t memory_map_largest(const struct memory_map *m);
+uint64_t memory_map_largest(struct memory_map *m);
 bool memory_map_largest_of(const struct memory_map *m, enum memory_source source, uint64_t owner, struct memory_piece *out);
 
 /* Of n pieces by address: where the range ends that the first one begins: as long as they touch and have one owner. */

@@ -103,6 +103,8 @@ static bool take(struct memory_process *p, const struct block_event *b, size_t w
 		return true;
 	if (piece.state == MEMORY_WHOLE && !share_out(p, &held->map, &piece))
 		return false;
+	if (piece.state == MEMORY_FREE && piece.address + piece.bytes - b->address >= b->bytes)
+		return memory_map_set(&held->map, b->address, b->bytes, MEMORY_BLOCK);
 	/* What overlaps was given back, and that is not on record. */
 	if (!memory_map_set(&held->map, b->address, b->bytes, MEMORY_FREE))
 		return false;
@@ -231,9 +233,9 @@ bool memory_process_apply(struct memory_process *p, const struct memory_event *e
 	}
 }
 
-struct memory_use memory_process_use(const struct memory_process *p, size_t where)
+struct memory_use memory_process_use(struct memory_process *p, size_t where)
 {
-	const struct memory_held *h = &p->held[where];
+	struct memory_held *h = &p->held[where];
 	struct memory_use use = { h->map.used, h->map.held, memory_map_largest(&h->map) };
 
 	for (size_t i = 0; i < p->n_pools; i++) {

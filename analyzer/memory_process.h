@@ -44,7 +44,7 @@ struct memory_use { /* of one device, by one process */
 
 /* False: no memory. *where: the device whose use changed, index into held, or MEMORY_NOWHERE; *given: bytes that went back to the driver. */
 bool memory_process_apply(struct memory_process *p, const struct memory_event *e, size_t *where, uint64_t *given);
-struct memory_use memory_process_use(const struct memory_process *p, size_t where);
+struct memory_use memory_process_use(struct memory_process *p, size_t where);
 /* The device by its ordinal, made where it is new; MEMORY_NOWHERE: no memory. */
 size_t memory_process_device(struct memory_process *p, uint16_t ordinal);
 void memory_process_free(struct memory_process *p);

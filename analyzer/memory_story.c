@@ -2,6 +2,7 @@
 #include "memory_story.h"
 
 #include "alloc.h"
+#include "trace_rare.h"
 
 #include <stdlib.h>
 
@@ -164,7 +165,7 @@ static bool add_refusals(struct finder *f)
 	const struct trace *t = f->trace;
 	bool listed = false;
 
-	for (size_t i = 0; i < t->n_calls; i++) {
+	for (size_t i = trace_rare(t, 0); i < t->n_calls; i = trace_rare(t, i + 1)) {
 		if (!memory_refused(&t->calls[i]) || (t->calls[i].flags & GST_CAPTURED))
 			continue;
 		if (!listed && !list_said(f))

@@ -130,12 +130,14 @@ static bool apply(struct replay *r, const struct memory_event *e)
 static bool go_through(struct replay *r)
 {
 	struct memory_events events = { 0 };
+	struct memory_walk walk = { .of = &events };
+	struct memory_event event;
 	bool ok = memory_events_add(&events, r->run);
 
 	if (ok)
 		memory_events_sort(&events);
-	for (size_t i = 0; ok && r->left && i < events.n; i++)
-		ok = apply(r, &events.at[i]);
+	while (ok && r->left && memory_walk_next(&walk, &event))
+		ok = apply(r, &event);
 	for (size_t i = 0; ok && i < r->m->n_devices; i++)
 		if (r->out[i].story && !r->out[i].found)
 			ok = take(r, i, r->out[i].story->end_ns);

@@ -99,6 +99,14 @@ static const struct name *find(const struct names *n, uint64_t key)
 	return at < n->n && n->all[at].key == key ? &n->all[at] : NULL;
 }
 
+/* Ids of kernels are given one by one: where none is missing before it, the name stands where its number says. */
+static const struct name *find_dense(const struct names *n, size_t first, size_t among, uint64_t key)
+{
+	uint64_t place = among ? key - n->all[first].key : 0;
+
+	return place < among && n->all[first + place].key == key ? &n->all[first + place] : find(n, key);
+}
+
 const char *names_in(const struct names *n, const char *text, uint16_t space, uint32_t id)
 {
 	const struct name *name = find(n, key_of(space, id));
@@ -150,7 +158,7 @@ enum err_kind names_publish(struct names *n, struct trace *t, struct error *e)
 
 uint32_t names_kernel(const struct names *n, uint32_t id)
 {
-	const struct name *name = find(n, key_of(GST_SPACE_KERNEL, id));
+	const struct name *name = find_dense(n, n->first_kernel, n->n_kernels, key_of(GST_SPACE_KERNEL, id));
 
 	return name ? (uint32_t)(name - n->all - (ptrdiff_t)n->first_kernel) + 1 : 0;
 }

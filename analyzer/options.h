@@ -43,6 +43,7 @@ struct option_set {
 	size_t min_paths, max_paths;
 	const char *missing; /* what is said where there are too few; NULL: that no run directory is named */
 	const char *alone;   /* "json why": options that exclude each other; NULL none */
+	const char *files;   /* "gst json": what files it takes beside directories, by their ends, for completion; NULL: as every command that reads traces */
 	bool ends;           /* the first word that is no option ends them: the rest is another program's */
 };
 

@@ -2,10 +2,10 @@
 #include "partition.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
 #include "ns.h"
-#include "spill.h"
 
 #define COPY_KINDS 8
 
@@ -21,63 +21,111 @@ static const uint8_t copy_places[COPY_KINDS] = {
 
 static enum owner owner_of(const struct op *op)
 {
-	switch (op->class) {
+	switch (op->of->class) {
 	case OP_KERNEL:
 		return OWNER_COMPUTE;
 	case OP_COMM:
 		return OWNER_COMM;
 	case OP_COPY:
-		return OWNER_COPY + copy_places[op->copy];
+		return OWNER_COPY + copy_places[op->of->copy];
 	default:
 		return OWNER_MEMSET;
 	}
 }
 
-struct ending {
+struct running { /* ends then; of those that run now, a heap by that: few run at a time, however many there are */
 	int64_t end_ns;
 	uint8_t owner;
 };
 
-static int by_end(const void *a, const void *b)
-{
-	const struct ending *x = a, *y = b;
-
-	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
-}
-
+/* What computes owns its time whatever runs beside it: of kernels nothing but until when they run is kept, the rest is in the heap. */
 struct sweep {
 	const struct device_timeline *out;
-	struct ending *endings; /* of all ops but host functions, by end */
-	size_t n_endings;
-	size_t begun, ended; /* cursors */
+	size_t begun;       /* the next op to begin */
+	int64_t compute_ns; /* until then some kernel runs */
+	struct running *heap;
+	size_t n_heap, cap_heap;
 	size_t running[OWNER_COUNT];
-	enum owner last;           /* who owns a busy nanosecond that no placed op covers */
-	int64_t from_ns, until_ns; /* what counts */
+	uint32_t owners;  /* a bit for each that runs something */
+	enum owner last;  /* who owns a busy nanosecond that no placed op covers */
+	int64_t until_ns; /* what counts */
 	int64_t owned[OWNER_COUNT];
 	struct intervals *comm, *copy; /* where these own it; NULL nobody asks */
+	struct partition_marks *marks; /* NULL: none are made; else one every so many gaps */
+	size_t every;
 };
 
 static enum owner first_running(const struct sweep *p)
 {
-	for (int i = 0; i < OWNER_COUNT; i++)
-		if (p->running[i])
-			return (enum owner)i;
-	return p->last;
+	return p->owners ? (enum owner)__builtin_ctz(p->owners) : p->last;
 }
 
-/* Takes in what begins and ends at or before now. */
-static void advance(struct sweep *p, int64_t now)
+static bool begin_other(struct sweep *p, const struct op *op, enum owner owner)
+{
+	size_t i;
+
+	if (!array_room(p->heap, p->n_heap, p->cap_heap))
+		return false;
+	for (i = p->n_heap++; i > 0 && p->heap[(i - 1) / 2].end_ns > op->end_ns; i = (i - 1) / 2)
+		p->heap[i] = p->heap[(i - 1) / 2];
+	p->heap[i] = (struct running){ op->end_ns, (uint8_t)owner };
+	p->running[owner]++;
+	p->owners |= 1u << owner;
+	return true;
+}
+
+static bool begin(struct sweep *p, const struct op *op)
+{
+	if (op->of->class == OP_HOSTFN)
+		return true;
+	p->last = owner_of(op);
+	if (p->last != OWNER_COMPUTE)
+		return begin_other(p, op, p->last);
+	p->compute_ns = max64(p->compute_ns, op->end_ns);
+	return true;
+}
+
+static void end_first(struct sweep *p)
+{
+	struct running last = p->heap[--p->n_heap];
+	uint8_t owner = p->heap[0].owner;
+	size_t i = 0;
+
+	for (size_t child; (child = 2 * i + 1) < p->n_heap; i = child) {
+		child += child + 1 < p->n_heap && p->heap[child + 1].end_ns < p->heap[child].end_ns;
+		if (p->heap[child].end_ns >= last.end_ns)
+			break;
+		p->heap[i] = p->heap[child];
+	}
+	p->heap[i] = last;
+	if (--p->running[owner] == 0)
+		p->owners &= ~(1u << owner);
+}
+
+/* Takes in what begins and ends at or before now. False: no memory. */
+static bool advance(struct sweep *p, int64_t now)
 {
 	const struct device_timeline *out = p->out;
 
-	for (; p->begun < out->n_ops && out->ops[p->begun].begin_ns <= now; p->begun++) {
-		if (out->ops[p->begun].class == OP_HOSTFN)
-			continue;
-		p->last = owner_of(&out->ops[p->begun]);
-		p->running[p->last]++;
-	}
-	for (; p->ended < p->n_endings && p->endings[p->ended].end_ns <= now; p->ended++)
-		p->running[p->endings[p->ended].owner]--;
+	for (; p->begun < out->n_ops && out->ops[p->begun].begin_ns <= now; p->begun++)
+		if (!begin(p, &out->ops[p->begun]))
+			return false;
+	while (p->n_heap && p->heap[0].end_ns <= now)
+		end_first(p);
+	return true;
+}
+
+/* While some kernel runs: takes in all that begins meanwhile. It ends where none does, or at end_ns. */
+static bool compute(struct sweep *p, int64_t end_ns)
+{
+	const struct device_timeline *out = p->out;
+
+	for (; p->begun < out->n_ops && out->ops[p->begun].begin_ns <= p->compute_ns &&
+	       out->ops[p->begun].begin_ns < end_ns;
+	     p->begun++)
+		if (!begin(p, &out->ops[p->begun]))
+			return false;
+	return true;
 }
 
 static int64_t next_event(const struct sweep *p, int64_t end_ns)
@@ -87,9 +135,7 @@ static int64_t next_event(const struct sweep *p, int64_t end_ns)
 
 	if (p->begun < out->n_ops)
 		next = min64(next, out->ops[p->begun].begin_ns);
-	if (p->ended < p->n_endings)
-		next = min64(next, p->endings[p->ended].end_ns);
-	return next;
+	return p->n_heap ? min64(next, p->heap[0].end_ns) : next;
 }
 
 /* Stretches come one after another; those that touch are one. */
@@ -105,13 +151,18 @@ static bool keep(struct intervals *s, int64_t begin_ns, int64_t end_ns)
 static bool share_out(struct sweep *p, int64_t begin_ns, int64_t end_ns)
 {
 	for (int64_t now = begin_ns; now < end_ns;) {
-		enum owner owner;
+		enum owner owner = OWNER_COMPUTE;
 		int64_t next;
 
-		advance(p, now);
-		next = next_event(p, end_ns);
-		owner = first_running(p);
-		p->owned[owner] += max64(0, min64(next, p->until_ns) - max64(now, p->from_ns));
+		if (!advance(p, now) || (p->compute_ns > now && !compute(p, end_ns)))
+			return false;
+		if (p->compute_ns > now) {
+			next = min64(p->compute_ns, end_ns);
+		} else {
+			next = next_event(p, end_ns);
+			owner = first_running(p);
+		}
+		p->owned[owner] += max64(0, min64(next, p->until_ns) - now);
 		if (p->comm && owner != OWNER_COMPUTE && !keep(owner == OWNER_COMM ? p->comm : p->copy, now, next))
 			return false;
 		now = next;
@@ -119,50 +170,103 @@ static bool share_out(struct sweep *p, int64_t begin_ns, int64_t end_ns)
 	return true;
 }
 
-static bool sweep(struct sweep *p)
+static enum owner first_owner(const struct device_timeline *out)
+{
+	for (size_t i = 0; i < out->n_ops; i++)
+		if (out->ops[i].of->class != OP_HOSTFN)
+			return owner_of(&out->ops[i]);
+	return OWNER_COMPUTE;
+}
+
+/* ---- marks: where a sweep can begin that is about a part ---- */
+
+/* Behind a gap, where nothing runs: all that is before it is summed up. */
+struct partition_mark {
+	int64_t at_ns; /* the gap's end */
+	size_t next_gap, begun;
+	enum owner last;
+	int64_t owned[OWNER_COUNT];
+};
+
+static bool add_mark(struct sweep *p, size_t gap)
+{
+	struct partition_marks *marks = p->marks;
+	int64_t at_ns = p->out->gaps[gap].end_ns;
+	struct partition_mark *m;
+
+	while (p->n_heap && p->heap[0].end_ns <= at_ns)
+		end_first(p);
+	if (p->n_heap || p->compute_ns > at_ns)
+		return true;
+	if (!array_room(marks->at, marks->n, marks->cap))
+		return false;
+	m = &marks->at[marks->n++];
+	*m = (struct partition_mark){ .at_ns = at_ns, .next_gap = gap + 1, .begun = p->begun, .last = p->last };
+	memcpy(m->owned, p->owned, sizeof(m->owned));
+	return true;
+}
+
+/* From that mark on, NULL: from the beginning. */
+static bool sweep(struct sweep *p, const struct partition_mark *from)
 {
 	const struct device_timeline *out = p->out;
-	int64_t at = out->begin_ns;
+	int64_t at = from ? from->at_ns : out->begin_ns;
 	bool ok = true;
 
-	p->endings = spill_new(out->n_ops, sizeof(*p->endings));
-	if (!p->endings)
-		return false;
-	for (size_t i = 0; i < out->n_ops; i++)
-		if (out->ops[i].class != OP_HOSTFN)
-			p->endings[p->n_endings++] =
-				(struct ending){ out->ops[i].end_ns, (uint8_t)owner_of(&out->ops[i]) };
-	array_sort(p->endings, p->n_endings, sizeof(*p->endings), by_end);
-	for (size_t i = out->n_ops; i-- > 0;)
-		if (out->ops[i].class != OP_HOSTFN)
-			p->last = owner_of(&out->ops[i]);
-	for (size_t i = 0; i < out->n_gaps && ok; i++) {
+	p->compute_ns = INT64_MIN;
+	p->begun = from ? from->begun : 0;
+	p->last = from ? from->last : first_owner(out);
+	if (from)
+		memcpy(p->owned, from->owned, sizeof(p->owned));
+	for (size_t i = from ? from->next_gap : 0; i < out->n_gaps && ok && at < p->until_ns; i++) {
 		ok = share_out(p, at, out->gaps[i].begin_ns);
 		at = out->gaps[i].end_ns;
+		if (ok && p->marks && i % p->every == p->every - 1)
+			ok = add_mark(p, i);
 	}
-	ok = ok && share_out(p, at, out->end_ns);
-	spill_free(p->endings);
+	ok = ok && share_out(p, at, min64(out->end_ns, p->until_ns));
+	free(p->heap);
 	return ok;
 }
 
 bool partition_exposed(struct intervals *comm, struct intervals *copy, const struct device_timeline *d)
 {
-	struct sweep p = { .out = d, .comm = comm, .copy = copy };
+	struct sweep p = { .out = d, .until_ns = INT64_MAX, .comm = comm, .copy = copy };
 
-	return sweep(&p);
+	return sweep(&p, NULL);
+}
+
+static bool marked_by(const void *element, const void *key)
+{
+	return ((const struct partition_mark *)element)->at_ns <= *(const int64_t *)key;
+}
+
+/* Adds what is owned before that instant, `times` times. */
+static bool add_until(struct partition *out, const struct device_timeline *d, int64_t until_ns, int64_t times)
+{
+	const struct partition_marks *marks = &d->marks;
+	size_t n = array_first(marks->at, marks->n, sizeof(*marks->at), marked_by, &until_ns);
+	struct sweep p = { .out = d, .until_ns = until_ns };
+
+	if (!sweep(&p, n ? &marks->at[n - 1] : NULL))
+		return false;
+	out->compute_ns += times * p.owned[OWNER_COMPUTE];
+	out->comm_ns += times * p.owned[OWNER_COMM];
+	out->memset_ns += times * p.owned[OWNER_MEMSET];
+	for (int i = 0; i < COPY_KINDS; i++)
+		out->copy_ns[i] += times * p.owned[OWNER_COPY + copy_places[i]];
+	return true;
 }
 
 bool partition_of(struct partition *out, const struct device_timeline *d, int64_t begin_ns, int64_t end_ns)
 {
-	struct sweep p = { .out = d, .from_ns = begin_ns, .until_ns = end_ns };
-
 	*out = (struct partition){ 0 };
-	if (!sweep(&p))
-		return false;
-	out->compute_ns = p.owned[OWNER_COMPUTE];
-	out->comm_ns = p.owned[OWNER_COMM];
-	out->memset_ns = p.owned[OWNER_MEMSET];
-	for (int i = 0; i < COPY_KINDS; i++)
-		out->copy_ns[i] = p.owned[OWNER_COPY + copy_places[i]];
-	return true;
+	return end_ns <= begin_ns || (add_until(out, d, end_ns, 1) && add_until(out, d, begin_ns, -1));
+}
+
+bool partition_mark(struct device_timeline *d, size_t every)
+{
+	struct sweep p = { .out = d, .until_ns = INT64_MAX, .marks = &d->marks, .every = every };
+
+	return sweep(&p, NULL);
 }

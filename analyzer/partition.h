@@ -16,5 +16,8 @@ struct partition { /* exposed: communication while nothing computes, copies whil
  * False: no memory; what there is then is the caller's as well. */
 bool partition_exposed(struct intervals *comm, struct intervals *copy, const struct device_timeline *d);
 
+/* Behind every so many gaps, what of the time before has which owner: partition_of then begins there. False: no memory. */
+bool partition_mark(struct device_timeline *d, size_t every);
+
 /* Of [begin, end) alone. Needs ops and gaps; within the span it sums, with the gaps, to that length. False: no memory. */
 bool partition_of(struct partition *out, const struct device_timeline *d, int64_t begin_ns, int64_t end_ns);

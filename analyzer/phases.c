@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "phases.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "cause_evidence.h"
+#include "spill.h"
 #include "text.h"
+#include "text_put.h"
 
 #define MOSTLY 10 /* a piece is in a range if less than a tenth of it is elsewhere */
 #define WITHIN 64 /* ranges of one piece that are told apart */
 
 const char *step_name(char *buf, size_t size, const struct step *s)
 {
+	struct text_put p = text_put_begin(buf, size);
 	char whole[256];
 
-	if (!s->range) {
-		snprintf(buf, size, s->kind == STEP ? "step %" PRIu32 : "after step %" PRIu32, s->number);
-		return buf;
-	}
-	return text_clean(buf, size, range_name(whole, sizeof(whole), s->range), size - 4);
+	if (s->range)
+		return text_clean(buf, size, range_name(whole, sizeof(whole), s->range), size - 4);
+	put_text(&p, s->kind == STEP ? "step " : "after step ");
+	put_uint(&p, s->number);
+	return buf;
 }
 
 /* ---- who submits -------------------------------------------------------------------------------------------------------- */
@@ -32,11 +34,11 @@ struct who {
 
 static struct who submitter(const struct gap *gap)
 {
-	const struct op *op = gap->after && !gap->after->unlinked ? gap->after : gap->before;
+	const struct op *op = gap->after && !gap->after->of->unlinked ? gap->after : gap->before;
 
-	if (!op || op->unlinked)
+	if (!op || op->of->unlinked)
 		return (struct who){ NULL, 0 };
-	return (struct who){ op->trace, op->call->tid };
+	return (struct who){ op->of->trace, op->call->tid };
 }
 
 struct worker { /* a process with steps */
@@ -70,10 +72,11 @@ static bool steps_of_device(const struct trace_steps **best, const struct device
 		if (steps->traces[i].n)
 			workers[n++].steps = &steps->traces[i];
 	array_sort(workers, n, sizeof(*workers), by_trace);
-	for (size_t k = 0; n && k < d->n_ops; k++) {
-		size_t i = array_first(workers, n, sizeof(*workers), trace_before, d->ops[k].trace);
+	for (size_t k = 0; n && k < (d->only && d->n_ops ? 1 : d->n_ops);
+	     k++) { /* of one process: the first says it all */
+		size_t i = array_first(workers, n, sizeof(*workers), trace_before, d->ops[k].of->trace);
 
-		if (i < n && workers[i].steps->trace == d->ops[k].trace)
+		if (i < n && workers[i].steps->trace == d->ops[k].of->trace)
 			workers[i].n_ops++;
 	}
 	for (size_t i = 0; i < n; i++) /* of two that do as much the first of the run */
@@ -87,7 +90,15 @@ static bool steps_of_device(const struct trace_steps **best, const struct device
 
 /* ---- phases ------------------------------------------------------------------------------------------------------------- */
 
+struct said { /* of the piece before: most are in the same range of the same step */
+	uint32_t node;
+	const struct step *step;
+	bool mostly;
+	const char *text; /* NULL: nothing that could be said again */
+};
+
 struct sums {
+	struct said said;
 	struct device_phases *out;
 	size_t cap;
 	uint32_t *place; /* by node: index in out->phases, + 1 */
@@ -143,42 +154,45 @@ static void add_share(struct shares *s, const struct in_ranges *in, int64_t ns)
 static void say(char *buf, size_t size, const struct range_stacks *stacks, const struct share *share, bool mostly)
 {
 	const struct range *r = share->in.innermost;
-	char path[512], step[128], clean[512];
-	size_t used;
+	struct text_put p = text_put_begin(buf, size);
+	char path[512], step[128];
 
 	range_path(path, sizeof(path), stacks, share->in.node);
-	if (share->in.step)
-		step_name(step, sizeof(step), share->in.step);
-	used = (size_t)snprintf(buf, size, "%sin %s%s%s%s", mostly ? "mostly " : "", path[0] ? "range " : "", path,
-				path[0] && share->in.step ? " of " : "", share->in.step ? step : "");
-	if (path[0] && r && r->details && r->details[0] && used < size)
-		snprintf(buf + used, size - used, " (%s)",
-			 text_clean(clean, sizeof(clean), r->details, sizeof(clean) - 4));
+	put_text(&p, mostly ? "mostly in " : "in ");
+	put_text(&p, path[0] ? "range " : "");
+	put_text(&p, path);
+	put_text(&p, path[0] && share->in.step ? " of " : "");
+	put_text(&p, share->in.step ? step_name(step, sizeof(step), share->in.step) : "");
+	if (path[0] && r && r->details && r->details[0]) {
+		put_text(&p, " (");
+		put_clean(&p, r->details, 512, 512 - 4);
+		put_text(&p, ")");
+	}
 }
 
-static bool add_evidence(struct attribution *a, struct gap_cause *c, const struct range_stacks *stacks,
-			 const struct shares *shares)
+static bool add_evidence(struct said *said, struct attribution *a, struct gap_cause *c,
+			 const struct range_stacks *stacks, const struct shares *shares)
 {
 	const struct share *best = NULL;
-	const char **list;
+	const struct range *r;
 	char text[1200];
+	bool mostly;
 
 	for (size_t i = 0; i < shares->n; i++)
 		if (!best || shares->at[i].ns > best->ns)
 			best = &shares->at[i];
 	if (!best || (best->in.node <= PATH_STEP && !best->in.step))
 		return true;
-	say(text, sizeof(text), stacks, best, best->ns < (c->end_ns - c->begin_ns) / MOSTLY * (MOSTLY - 1));
-	list = arena_alloc(&a->arena, (c->n_evidence + 1) * sizeof(*list));
-	if (!list)
+	mostly = best->ns < (c->end_ns - c->begin_ns) / MOSTLY * (MOSTLY - 1);
+	r = best->in.innermost;
+	if (said->text && said->node == best->in.node && said->step == best->in.step && said->mostly == mostly &&
+	    !(r && r->details))
+		return cause_add_said(&a->arena, c, said->text);
+	say(text, sizeof(text), stacks, best, mostly);
+	if (!cause_add_text(&a->arena, c, text))
 		return false;
-	if (c->n_evidence)
-		memcpy(list, c->evidence, c->n_evidence * sizeof(*list));
-	list[c->n_evidence] = arena_text(&a->arena, text);
-	if (!list[c->n_evidence])
-		return false;
-	c->evidence = list;
-	c->n_evidence++;
+	*said = (struct said){ best->in.node, best->in.step, mostly,
+			       r && r->details ? NULL : c->evidence[c->n_evidence - 1] };
 	return true;
 }
 
@@ -205,7 +219,7 @@ static bool add_piece(struct sums *s, struct attribution *a, struct gap_cause *c
 		add_share(&shares, &in, until - at);
 		at = until;
 	}
-	return add_evidence(a, c, stacks, &shares);
+	return add_evidence(&s->said, a, c, stacks, &shares);
 }
 
 static int64_t overlap(int64_t begin, int64_t end, int64_t from, int64_t until)
@@ -244,7 +258,7 @@ static bool take_steps(struct device_phases *out, const struct device_timeline *
 		return false;
 	if (!of)
 		return true;
-	out->steps = array_new(of->n, sizeof(*out->steps));
+	out->steps = spill_new(of->n, sizeof(*out->steps));
 	if (!out->steps)
 		return false;
 	for (size_t i = 0; i < of->n; i++)
@@ -292,7 +306,7 @@ enum err_kind device_phases_build(struct device_phases *out, const struct device
 void device_phases_free(struct device_phases *p)
 {
 	steps_usual_free(&p->usual);
-	free(p->steps);
+	spill_free(p->steps);
 	free(p->phases);
 	*p = (struct device_phases){ 0 };
 }

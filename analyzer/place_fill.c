@@ -4,6 +4,8 @@
 #include "alloc.h"
 #include "ns.h"
 
+#include <stdlib.h>
+
 struct filling {
 	struct device_timeline *out;
 	size_t gap, cap;    /* the gap that is next; room in out->undrawn */
@@ -16,8 +18,8 @@ struct filling {
  * up to where nothing could be drawn. */
 static int64_t stretch(struct op *before, struct op *next, int64_t from_ns, int64_t to_ns)
 {
-	bool left = before && !before->exact && before->end_ns == from_ns;
-	bool right = next && !next->exact && next->begin_ns == to_ns;
+	bool left = before && !before->of->exact && before->end_ns == from_ns;
+	bool right = next && !next->of->exact && next->begin_ns == to_ns;
 	int64_t cut = to_ns;
 
 	if (right)
@@ -73,12 +75,16 @@ bool place_fill(struct device_timeline *out)
 {
 	struct filling f = { .out = out, .covered_ns = out->begin_ns };
 
+	out->others = calloc(out->n_ops / 64 + 1, sizeof(*out->others));
 	for (size_t i = 0; i < out->n_ops; i++) {
 		struct op *op = &out->ops[i];
 
-		if (op->class == OP_HOSTFN)
+		if (op->of->class != OP_KERNEL && out->others)
+			out->others[i / 64] |= 1ull << i % 64;
+		if (op->of->class == OP_HOSTFN)
 			continue;
-		fill_until(&f, op, op->begin_ns);
+		if (f.covered_ns < op->begin_ns)
+			fill_until(&f, op, op->begin_ns);
 		if (!f.before || op->end_ns >= f.before->end_ns)
 			f.before = op;
 		f.covered_ns = max64(f.covered_ns, op->end_ns);

@@ -6,5 +6,5 @@
 #include "timeline.h"
 
 /* out->ops: by begin, outside the gaps; they stay so. What counts as busy and has no operation beside it, as there are gaps on both
- * sides, becomes out->undrawn. False: no memory. */
+ * sides, becomes out->undrawn. Notes which ops are no kernels. False: no memory. */
 bool place_fill(struct device_timeline *out);

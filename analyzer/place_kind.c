@@ -50,43 +50,43 @@ uint32_t op_kernel_index(const struct op *op)
 {
 	uint32_t name = op->call->family == GST_FAMILY_LAUNCH ? op->call->name : 0;
 
-	if (op->measured && op->measured->name)
-		name = op->measured->name;
-	else if (op->node)
-		name = op->node->name;
-	return (op->class == OP_KERNEL || op->class == OP_COMM) && name < op->trace->n_kernels ? name : 0;
+	if (op->of->measured && op->of->measured->name)
+		name = op->of->measured->name;
+	else if (op->of->node)
+		name = op->of->node->name;
+	return (op->of->class == OP_KERNEL || op->of->class == OP_COMM) && name < op->of->trace->n_kernels ? name : 0;
 }
 
 const char *op_kernel(const struct op *op)
 {
 	uint32_t name = op_kernel_index(op);
 
-	return name ? op->trace->kernels[name] : "";
+	return name ? op->of->trace->kernels[name] : "";
 }
 
 const char *op_title(const struct op *op)
 {
-	return kernel_title(op->trace, op_kernel_index(op));
+	return kernel_title(op->of->trace, op_kernel_index(op));
 }
 
 uint64_t op_bytes(const struct op *op)
 {
-	if (op->measured && op->measured->bytes)
-		return op->measured->bytes;
-	return op->node ? op->node->arg : op->call->args[0];
+	if (op->of->measured && op->of->measured->bytes)
+		return op->of->measured->bytes;
+	return op->of->node ? op->of->node->arg : op->call->args[0];
 }
 
 int64_t op_begun_ns(const struct op *op)
 {
-	return op->more ? op->more->begun_ns : op->begin_ns;
+	return op->of->more ? op->of->more->begun_ns : op->begin_ns;
 }
 
 int64_t op_unfinished_ns(const struct op *op)
 {
-	return op->more ? op->more->unfinished_ns : op->end_ns;
+	return op->of->more ? op->of->more->unfinished_ns : op->end_ns;
 }
 
 int64_t op_usual_ns(const struct op *op)
 {
-	return op->more ? op->more->usual_ns : 0;
+	return op->of->more ? op->of->more->usual_ns : 0;
 }

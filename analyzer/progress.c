@@ -53,6 +53,11 @@ void progress_add(uint64_t done)
 		tell();
 }
 
+bool progress_is_heard(void)
+{
+	return listener != NULL;
+}
+
 const char *progress_words(enum progress_stage stage)
 {
 	return stages[stage].words;

@@ -3,6 +3,7 @@
  * now and then, in the thread that works. Where nobody listens it costs a comparison. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum progress_unit { PROGRESS_BYTES, PROGRESS_ITEMS };
@@ -28,6 +29,7 @@ void progress_listen(struct progress *p);
 void progress_begin(enum progress_stage stage, uint64_t of);
 void progress_more(uint64_t of); /* the stage turned out to be longer */
 void progress_add(uint64_t done);
+bool progress_is_heard(void); /* does somebody listen to this thread? */
 
 const char *progress_words(enum progress_stage stage);
 enum progress_unit progress_unit(enum progress_stage stage);

@@ -7,7 +7,9 @@
 
 #include "alloc.h"
 #include "fnv.h"
+#include "spill.h"
 #include "text.h"
+#include "text_put.h"
 
 #define OPEN_MAX_DEPTH 64 /* ranges that a thread is in at once; others above are left out */
 #define NODES_MAX 65536   /* beyond, a path ends where it is */
@@ -173,7 +175,7 @@ static bool change(struct walk *w, int64_t at_ns)
 		*last = now;
 		return true;
 	}
-	if (!array_room(s->changes, s->n_changes, s->cap_changes))
+	if (!spill_room(s->changes, s->n_changes, s->cap_changes))
 		return false;
 	s->changes[s->n_changes++] = now;
 	return true;
@@ -240,7 +242,7 @@ static int by_thread(const void *a, const void *b)
 
 static bool add_trace(struct range_stacks *s, struct named *named, const struct trace *t, const struct steps *steps)
 {
-	const struct range **sorted = array_new(t->n_ranges, sizeof(*sorted));
+	const struct range **sorted = spill_new(t->n_ranges, sizeof(*sorted));
 	struct walk w = { .out = s, .named = named, .steps = steps_of(steps, t) };
 	size_t n = 0;
 	bool ok = sorted != NULL;
@@ -265,7 +267,7 @@ static bool add_trace(struct range_stacks *s, struct named *named, const struct 
 			s->threads[s->n_threads - 1].n = s->n_changes - s->threads[s->n_threads - 1].first;
 		}
 	}
-	free(sorted);
+	spill_free(sorted);
 	return ok;
 }
 
@@ -301,7 +303,7 @@ void range_stacks_free(struct range_stacks *s)
 {
 	free(s->nodes);
 	free(s->places);
-	free(s->changes);
+	spill_free(s->changes);
 	free(s->threads);
 	arena_free(&s->arena);
 	*s = (struct range_stacks){ 0 };
@@ -387,13 +389,13 @@ size_t range_path_names(const char **names, size_t max, const struct range_stack
 const char *range_path(char *buf, size_t size, const struct range_stacks *s, uint32_t node)
 {
 	const char *names[OPEN_MAX_DEPTH];
-	size_t n = range_path_names(names, OPEN_MAX_DEPTH, s, node), used = 0;
+	size_t n = range_path_names(names, OPEN_MAX_DEPTH, s, node);
+	struct text_put p = text_put_begin(buf, size);
 
-	buf[0] = 0;
-	for (size_t i = 0; i < n && size - used >= ROOM; i++) {
-		used += (size_t)snprintf(buf + used, size - used, "%s", i ? " > " : "");
-		text_clean(buf + used, size - used, names[i], size);
-		used += strlen(buf + used);
+	for (size_t i = 0; i < n && (size_t)(p.last - p.at) + 1 >= ROOM; i++) {
+		put_text(&p, i ? " > " : "");
+		text_clean(p.at, (size_t)(p.last - p.at) + 1, names[i], size);
+		p.at += strlen(p.at);
 	}
 	return buf;
 }

@@ -20,11 +20,13 @@ const char *rank_doing_name(int doing)
 	}
 }
 
-/* The number of a device's process in its largest communicator, the first of them. */
+/* What another tool's trace says it is; else the number of a device's process in its largest communicator, the first of them. */
 static uint32_t rank_on(const struct trace *t, uint32_t ordinal)
 {
 	const struct comm *best = NULL;
 
+	if (t->imported && t->imported->ranks != GST_NONE)
+		return t->imported->rank;
 	for (size_t i = 0; i < t->n_comms; i++) {
 		const struct comm *c = &t->comms[i];
 
@@ -40,8 +42,11 @@ static void number_ranks(struct ranks *r)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < r->timeline->run->n_traces; i++)
-		any |= r->timeline->run->traces[i]->n_comms > 0;
+	for (size_t i = 0; i < r->timeline->run->n_traces; i++) {
+		const struct trace *t = r->timeline->run->traces[i];
+
+		any |= t->n_comms > 0 || (t->imported && t->imported->ranks != GST_NONE);
+	}
 	for (size_t i = 0; i < r->n_devices; i++)
 		r->devices[i].rank = any ? GST_NONE : 0;
 	for (size_t i = 0; i < r->n_members; i++) {
@@ -66,7 +71,7 @@ enum err_kind ranks_build(struct ranks *out, const struct timeline *tl, const st
 		ranks_free(out);
 		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "more collectives than can be compared at once");
 	}
-	if (ok && ranks_match(out) && ranks_align(out) && ranks_split(out)) {
+	if (ok && ranks_check_counted(out) && ranks_match(out) && ranks_align(out) && ranks_split(out)) {
 		number_ranks(out);
 		if (ranks_find_stragglers(out, attributions))
 			return ERR_NONE;

@@ -2,6 +2,7 @@
 /* ranks.h: the ranks of a run beside each other.
  *
  *   ranks_parts     which work of a device is which NCCL call's
+ *   ranks_counted   … where calls carry no numbers: their order, if all ranks have the same
  *   ranks_match     … and of all ranks: the same collective, by communicator and number
  *   ranks_hosts     which clocks there are, and which of them are one: containers of one machine
  *   ranks_clock     the clocks of different hosts, aligned on the ends of collectives: there all ranks are done at once
@@ -102,6 +103,7 @@ struct ranks {
 	struct rank_device *devices;   size_t n_devices;
 	bool aligned; /* all clocks are on which ranks communicate */
 	uint64_t whole; /* collectives of which all ranks are there */
+	uint64_t groups_apart; /* communicators whose calls carry no numbers, and of which ranks have different ones on record */
 };
 
 /* attributions: like tl->devices. */

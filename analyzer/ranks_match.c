@@ -93,8 +93,29 @@ static bool same_collective(const struct rank_part *a, const struct rank_part *b
 	return a->hash == b->hash && a->seq == b->seq && a->piece == b->piece;
 }
 
+struct window { /* of one clock: of the parts of a collective that are on it */
+	int64_t last_begin_ns, first_end_ns;
+};
+
+/* On each clock there is an instant at which all were at it: the last had begun before the first ended. windows: like clocks. */
+static bool at_once(const struct ranks *r, const struct rank_part *parts, size_t n, struct window *windows)
+{
+	bool fine = true;
+
+	for (size_t i = 0; i < n; i++)
+		windows[r->members[parts[i].member].clock] = (struct window){ INT64_MIN, INT64_MAX };
+	for (size_t i = 0; i < n; i++) {
+		struct window *w = &windows[r->members[parts[i].member].clock];
+
+		w->last_begin_ns = max64(w->last_begin_ns, parts[i].begin_low_ns);
+		w->first_end_ns = min64(w->first_end_ns, parts[i].end_high_ns);
+		fine = fine && w->last_begin_ns <= w->first_end_ns;
+	}
+	return fine;
+}
+
 /* Each rank of the communicator once, and all did the same. */
-static bool is_whole(const struct ranks *r, const struct rank_collective *c)
+static bool is_whole(const struct ranks *r, const struct rank_collective *c, struct window *windows)
 {
 	const struct rank_part *parts = &r->parts[c->first];
 	uint32_t size = comm_of(r, parts)->size;
@@ -105,7 +126,7 @@ static bool is_whole(const struct ranks *r, const struct rank_collective *c)
 		if (comm_of(r, &parts[i])->rank != i || comm_of(r, &parts[i])->size != size ||
 		    parts[i].kinds != parts[0].kinds)
 			return false;
-	return true;
+	return !comm_of(r, parts)->counted || at_once(r, parts, c->n, windows);
 }
 
 static bool ends_together(uint16_t kinds)
@@ -164,13 +185,10 @@ static void count(struct ranks *r, const struct rank_collective *c)
 	}
 }
 
-bool ranks_match(struct ranks *r)
+static bool match(struct ranks *r, struct window *windows)
 {
 	size_t cap = 0;
 
-	number_pieces(r);
-	if (!sort_parts(r))
-		return false;
 	for (size_t i = 0, end; i < r->n_parts; i = end) {
 		struct rank_collective *c;
 
@@ -180,11 +198,22 @@ bool ranks_match(struct ranks *r)
 			return false;
 		c = &r->collectives[r->n_collectives++];
 		*c = (struct rank_collective){ .first = i, .n = end - i, .last = GST_NONE };
-		c->whole = is_whole(r, c);
+		c->whole = is_whole(r, c, windows);
 		c->together = ends_together(r->parts[i].kinds);
 		if (c->whole)
 			set_waits(r, c);
 		count(r, c);
 	}
 	return true;
+}
+
+bool ranks_match(struct ranks *r)
+{
+	struct window *windows = array_new(r->n_clocks, sizeof(*windows));
+	bool ok;
+
+	number_pieces(r);
+	ok = windows && sort_parts(r) && match(r, windows);
+	free(windows);
+	return ok;
 }

@@ -158,7 +158,7 @@ static struct request purpose(struct process *p, const struct thread_records *r,
 	if (!c)
 		return none;
 	if (c->kind == GST_NCCL_GROUP_END && c->group) {
-		of = request_of(p, c->group, op->stream);
+		of = request_of(p, c->group, op->call->stream);
 		return of && !(of->kinds & 1) ? *of : none;
 	}
 	if (c->group || !took(c) || !nccl_is_collective(c->kind) || !c->seq)
@@ -177,7 +177,7 @@ static bool add_part(struct finder *f, uint32_t member, const struct op *op, con
 						     .begin_high_ns = op_begun_ns(op),
 						     .end_low_ns = op_unfinished_ns(op),
 						     .end_high_ns = op->stretch_end_ns,
-						     .error_ns = op->measured ? op->measured->error_ns : 0,
+						     .error_ns = op->of->measured ? op->of->measured->error_ns : 0,
 						     .wait_ns = -1,
 						     .seq = why->seq,
 						     .member = member,
@@ -191,10 +191,10 @@ static bool find_part(struct finder *f, uint32_t member, struct process *p, cons
 {
 	struct request why;
 
-	f->r->members[member].operations += op->count;
-	if (op->node || op->lost || op->unlinked || op->call->family != GST_FAMILY_LAUNCH)
+	f->r->members[member].operations += op->of->count;
+	if (op->of->node || op->of->lost || op->of->unlinked || op->call->family != GST_FAMILY_LAUNCH)
 		return true;
-	if (!p->ready && !read_groups(p, op->trace))
+	if (!p->ready && !read_groups(p, op->of->trace))
 		return false;
 	why = purpose(p, threads_find(records, op->call->tid), op);
 	return why.comm == GST_NONE || add_part(f, member, op, &why);
@@ -202,9 +202,10 @@ static bool find_part(struct finder *f, uint32_t member, struct process *p, cons
 
 static uint32_t ordinal_of(const struct op *op)
 {
-	if (op->measured)
-		return op->measured->device;
-	return op->stream < op->trace->n_streams ? op->trace->streams[op->stream].device : op->call->device;
+	if (op->of->measured)
+		return op->of->measured->device;
+	return op->call->stream < op->of->trace->n_streams ? op->of->trace->streams[op->call->stream].device
+							   : op->call->device;
 }
 
 /* The process's member on this device, made with its first work there. */
@@ -218,7 +219,7 @@ static bool find_member(struct finder *f, struct process *p, uint32_t device, co
 		return false;
 	p->member = (uint32_t)r->n_members++;
 	r->members[p->member] = (struct rank_member){
-		.trace = op->trace, .device = device, .ordinal = ordinal_of(op), .clock = p->clock, .rank = GST_NONE
+		.trace = op->of->trace, .device = device, .ordinal = ordinal_of(op), .clock = p->clock, .rank = GST_NONE
 	};
 	return true;
 }
@@ -227,9 +228,10 @@ static bool find_on(struct finder *f, uint32_t device)
 {
 	const struct device_timeline *d = &f->r->timeline->devices[device];
 
-	for (size_t i = 0; i < d->n_ops; i++) {
+	/* behind the first op of a device's only process none but communication says more */
+	for (size_t i = 0; i < d->n_ops; i = d->only ? timeline_other(d, i + 1) : i + 1) {
 		const struct op *op = &d->ops[i];
-		const struct process_records *records = threads_process(f->threads, op->trace);
+		const struct process_records *records = threads_process(f->threads, op->of->trace);
 		struct process *p;
 
 		if (!records)
@@ -237,7 +239,7 @@ static bool find_on(struct finder *f, uint32_t device)
 		p = &f->processes[records - f->threads->processes];
 		if (!find_member(f, p, device, op))
 			return false;
-		if (op->class == OP_COMM && !find_part(f, p->member, p, records, op))
+		if (op->of->class == OP_COMM && !find_part(f, p->member, p, records, op))
 			return false;
 	}
 	return true;

@@ -120,9 +120,9 @@ static void share_out(struct splitter *s, const struct rank_device *d, const str
 	int64_t until = INT64_MIN;
 	size_t from = 0;
 
-	for (size_t i = 0; i < t->n_ops; i++) {
+	for (size_t i = timeline_other(t, 0); i < t->n_ops; i = timeline_other(t, i + 1)) {
 		const struct op *op = &t->ops[i];
-		struct rank_part *p = op->class == OP_COMM ? part_of(s, op) : NULL;
+		struct rank_part *p = op->of->class == OP_COMM ? part_of(s, op) : NULL;
 		int64_t wait_ns = wait_of(p, op), begin = max64(op->begin_ns, until);
 
 		if (wait_ns <= 0 || op->begin_ns + wait_ns <= begin)
@@ -152,8 +152,8 @@ static bool split_device(struct splitter *s, size_t i)
 	if (!partition_exposed(&d->comm, &d->copy, t))
 		return false;
 	s->n = 0;
-	for (size_t k = 0; k < t->n_ops; k++)
-		if (t->ops[k].class == OP_COMM && !add_op(s, &t->ops[k]))
+	for (size_t k = timeline_other(t, 0); k < t->n_ops; k = timeline_other(t, k + 1))
+		if (t->ops[k].of->class == OP_COMM && !add_op(s, &t->ops[k]))
 			return false;
 	array_sort(s->changes, s->n, sizeof(*s->changes), by_time);
 	if (!sweep(s, d))

@@ -17,6 +17,8 @@ bool ranks_align(struct ranks *r);
 bool ranks_adopt_clocks(struct ranks *r, struct fit *fits);
 /* Clocks that may be one, and of which the fits say so but for these errors, get one fit. */
 void ranks_join_clocks(const struct ranks *r, struct fit *fits, const int64_t *error_ns);
+/* parts: leaves out those of groups whose calls were only counted, by ranks that saw different ones. */
+bool ranks_check_counted(struct ranks *r);
 /* devices, exposed_wait_ns; the members' sums. */
 bool ranks_split(struct ranks *r);
 bool ranks_find_stragglers(struct ranks *r, const struct attribution *const attributions[]);

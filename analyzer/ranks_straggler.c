@@ -242,7 +242,7 @@ static void add_kernels(const struct looker *l, const struct rank_part *before, 
 
 	for (size_t i = array_first(d->ops, d->n_ops, sizeof(*d->ops), op_before, &before->op->end_ns);
 	     i < d->n_ops && d->ops[i].begin_ns < p->op->begin_ns; i++)
-		if (d->ops[i].class == OP_KERNEL && d->ops[i].trace == p->op->trace)
+		if (d->ops[i].of->class == OP_KERNEL && d->ops[i].of->trace == p->op->of->trace)
 			by_name[op_kernel_index(&d->ops[i])] += d->ops[i].end_ns - d->ops[i].begin_ns;
 }
 

@@ -99,9 +99,10 @@ static bool enter_segment(struct reader *r)
 	uint64_t byte;
 
 	r->bytes = reader_file_segment(&r->file, s->header.index, s->open && r->live, &r->room);
-	progress_add(GST_SEGMENT_BYTES);
+	progress_add((uint64_t)GST_SEGMENT_BYTES * r->told);
 	if (r->bytes && r->room >= sizeof(s->header) && !reader_is_gone(r, &s->header, r->bytes)) {
 		r->offset = sizeof(s->header);
+		r->segment_byte = GST_SEGMENTS_OFFSET + (uint64_t)GST_SEGMENT_BYTES * s->header.index;
 		r->tid = s->header.tid;
 		/* of a kept one nothing is lost that was work for the device */
 		r->good_ticks = in_kept(r) ? UINT64_MAX : s->header.begin_ticks;
@@ -155,7 +156,7 @@ static const struct gst_record *step(struct reader *r)
 {
 	const struct gst_record *h = (const struct gst_record *)(const void *)(r->bytes + r->offset);
 	uint32_t left = r->room - r->offset;
-	uint64_t word, byte = GST_SEGMENTS_OFFSET + (uint64_t)GST_SEGMENT_BYTES * reader_segment(r)->index + r->offset;
+	uint64_t word, byte = r->segment_byte + r->offset;
 
 	if (left < sizeof(*h)) {
 		if (r->room < GST_SEGMENT_BYTES)
@@ -195,11 +196,70 @@ static bool take(struct reader *r, const struct gst_record *h)
 	return true;
 }
 
+static void show(const struct reader *r, const struct gst_record *h, struct record_view *out)
+{
+	out->record = h;
+	out->byte = r->segment_byte + (uint64_t)((const uint8_t *)h - r->bytes);
+	out->segment = reader_segment(r)->index;
+	out->tid = r->tid;
+	out->kept = in_kept(r);
+}
+
+/* Most records are whole, of a plain type, and follow each other. False: none of these, whatever it is. */
+static bool next_plain(struct reader *r, struct record_view *out)
+{
+	const struct gst_record *h = (const struct gst_record *)(const void *)(r->bytes + r->offset);
+	const struct record_form *form;
+	uint64_t ticks;
+
+	if (r->room - r->offset < sizeof(*h) || h->type >= RECORD_FORMS || r->skip)
+		return false;
+	form = &r->forms[h->type];
+	if (!form->plain || h->size != form->size || h->size > r->room - r->offset || h->commit != GST_COMMIT ||
+	    h->check != gst_record_check(h->type, h->size, r->offset))
+		return false;
+	memcpy(&ticks, (const char *)h + form->ticks_at, sizeof(ticks));
+	r->good_ticks = ticks > r->good_ticks ? ticks : r->good_ticks;
+	r->offset += h->size;
+	r->counts.records++;
+	show(r, h, out);
+	return true;
+}
+
+size_t reader_alike(struct reader *r, const struct record_view *last)
+{
+	const uint16_t type = last->record->type, size = last->record->size;
+	const struct record_form *form = &r->forms[type];
+	const uint8_t *bytes = r->bytes;
+	uint64_t ticks = r->good_ticks;
+	uint32_t at = r->offset;
+
+	if (!form->plain || size != form->size || r->skip)
+		return 0;
+	for (; r->room - at >= size; at += size) {
+		const struct gst_record *h = (const struct gst_record *)(const void *)(bytes + at);
+		uint64_t its;
+
+		if (h->type != type || h->size != size || h->commit != GST_COMMIT ||
+		    h->check != gst_record_check(type, size, at))
+			break;
+		memcpy(&its, bytes + at + form->ticks_at, sizeof(its));
+		ticks = its > ticks ? its : ticks;
+	}
+	r->counts.records += (at - r->offset) / size;
+	r->good_ticks = ticks;
+	at -= r->offset;
+	r->offset += at;
+	return at / size;
+}
+
 bool reader_next(struct reader *r, struct record_view *out)
 {
 	for (;;) {
 		const struct gst_record *h;
 
+		if (r->bytes && next_plain(r, out))
+			return true;
 		if (r->segment == r->n_own && !r->kept_found && !reader_find_kept(r))
 			r->counts.no_memory = true;
 		if (r->segment >= r->n_segments)
@@ -216,12 +276,7 @@ bool reader_next(struct reader *r, struct record_view *out)
 		}
 		if (!take(r, h))
 			continue;
-		out->record = h;
-		out->byte = GST_SEGMENTS_OFFSET + (uint64_t)GST_SEGMENT_BYTES * reader_segment(r)->index +
-			    (uint64_t)((const uint8_t *)h - r->bytes);
-		out->segment = reader_segment(r)->index;
-		out->tid = r->tid;
-		out->kept = in_kept(r);
+		show(r, h, out);
 		return true;
 	}
 }

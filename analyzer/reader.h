@@ -45,7 +45,19 @@ const struct gst_counters *reader_counters(const struct reader *r);
 
 /* Next record, in segment order, kept ones last; false at the end. Skips unknown types and unfinished records. */
 bool reader_next(struct reader *r, struct record_view *out);
+/* How many of the records behind the last one are of its type and size and lie one behind the other: they are handed out with it. */
+size_t reader_alike(struct reader *r, const struct record_view *last);
 void reader_rewind(struct reader *r);
+
+/* Segments [first, first + n) of those in the list, but for kept ones, for who goes through so many parts of a file side by side; reader_segments: how
+ * many there are. Borrowed from r, which must not be used meanwhile. NULL: no memory. */
+size_t reader_segments(const struct reader *r);
+const struct gst_segment_header *reader_segment_at(const struct reader *r, size_t i); /* i < reader_segments */
+struct reader *reader_part(const struct reader *r, size_t first, size_t n, size_t parts);
+/* When the parts have been gone through, in their order: r counts what they counted, and is damaged as they are. Frees it. */
+void reader_join(struct reader *r, struct reader *part);
+/* All parts are joined: what comes next is the first kept segment. */
+void reader_pass_own(struct reader *r);
 
 /* Header of the segment that the last record came from. */
 const struct gst_segment_header *reader_segment(const struct reader *r);

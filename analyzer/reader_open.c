@@ -2,6 +2,7 @@
 #include "reader_state.h"
 
 #include "alloc.h"
+#include "pack_read.h"
 #include "segment_order.h"
 
 #include <errno.h>
@@ -308,6 +309,7 @@ static struct reader *reader_new(const char *name, struct error *e)
 		return NULL;
 	}
 	r->file.fd = -1;
+	r->told = 1;
 	strncpy(r->name, name, sizeof(r->name) - 1);
 	return r;
 }
@@ -360,6 +362,7 @@ static enum err_kind open_reader(struct reader **out, struct reader *r, struct e
 		reader_free(r);
 		return kind;
 	}
+	r->forms = record_forms(r->header.kind);
 	*out = r;
 	return ERR_NONE;
 }
@@ -385,10 +388,21 @@ enum err_kind reader_open(struct reader **out, const char *path, struct error *e
 		return ERR_SYSTEM;
 	r->file.fd = open(path, O_RDONLY | O_CLOEXEC |
 					O_NONBLOCK); /* not blocking: a FIFO in the directory must not hang us */
+	if (r->file.fd < 0 && errno == ENOTDIR) {
+		r->file.fd = pack_open_path(path, e);
+		if (r->file.fd < 0 && e->kind) {
+			enum err_kind kind = e->kind;
+
+			reader_free(r);
+			return kind;
+		}
+		errno = ENOTDIR;
+	}
 	if (r->file.fd < 0) {
-		err_set(e, ERR_SYSTEM, path, ERR_NO_BYTE, "cannot open: %s", strerror(errno));
+		enum err_kind kind = err_cannot_open(e, path);
+
 		reader_free(r);
-		return ERR_SYSTEM;
+		return kind;
 	}
 	return open_reader(out, r, e);
 }
@@ -401,4 +415,53 @@ void reader_free(struct reader *r)
 	free(r->segments);
 	free(r->place);
 	free(r);
+}
+
+size_t reader_segments(const struct reader *r)
+{
+	return r->n_own;
+}
+
+const struct gst_segment_header *reader_segment_at(const struct reader *r, size_t i)
+{
+	return &r->segments[i].header;
+}
+
+struct reader *reader_part(const struct reader *r, size_t first, size_t n, size_t parts)
+{
+	struct reader *part = malloc(sizeof(*part));
+
+	if (!part)
+		return NULL;
+	*part = *r;
+	part->file.buffer = NULL;
+	part->segment = first;
+	part->n_own = part->n_segments = first + n;
+	part->kept_found = true;
+	part->bytes = NULL;
+	part->told = (uint32_t)parts;
+	part->counts = (struct reader_counts){ 0 };
+	part->damaged = false;
+	return part;
+}
+
+void reader_join(struct reader *r, struct reader *part)
+{
+	r->counts.records += part->counts.records;
+	r->counts.segments += part->counts.segments;
+	r->counts.given_up += part->counts.given_up;
+	r->counts.unfinished += part->counts.unfinished;
+	r->counts.unknown += part->counts.unknown;
+	if (part->damaged && (!r->damaged || part->damage.cut_ticks < r->damage.cut_ticks)) {
+		r->damaged = true;
+		r->damage = part->damage;
+	}
+	free(part->file.buffer);
+	free(part);
+}
+
+void reader_pass_own(struct reader *r)
+{
+	r->segment = r->n_own;
+	r->bytes = NULL;
 }

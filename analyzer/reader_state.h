@@ -4,6 +4,7 @@
 
 #include "reader.h"
 #include "reader_file.h"
+#include "reader_types.h"
 
 struct segment {
 	struct gst_segment_header header; /* as it was when the file was opened */
@@ -26,10 +27,13 @@ struct reader {
 	/* where reader_next is */
 	size_t segment;       /* position in segments */
 	const uint8_t *bytes; /* of that segment, NULL: not yet there */
+	uint64_t segment_byte; /* where it lies in the file */
+	const struct record_form *forms; /* of the file's kind */
 	uint32_t room, offset, tid;
 	bool skip;           /* copies of what was met where it was written */
 	uint64_t good_ticks; /* end of the last good record of this segment */
 	struct reader_counts counts;
+	uint32_t told; /* of each byte so many are told as done: those of parts that others go through, who tell nobody */
 	bool damaged;
 	struct damage damage;
 };

@@ -1,123 +1,80 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "reader_types.h"
 
-static uint16_t process_size(uint16_t type)
+#include <stddef.h>
+#include <string.h>
+
+/* One size, and nothing about it that the reader must note. */
+#define PLAIN(type, name, ticks_field) [type] = { sizeof(struct name), offsetof(struct name, ticks_field), true }
+#define TIMED(type, name, ticks_field) [type] = { sizeof(struct name), offsetof(struct name, ticks_field), false }
+#define TIMELESS(type, name) [type] = { sizeof(struct name), 0, false }
+
+static const struct record_form process_forms[RECORD_FORMS] = {
+	PLAIN(GST_CALL, gst_call, end),
+	TIMELESS(GST_NAME, gst_name),
+	TIMELESS(GST_STREAM, gst_stream),
+	TIMELESS(GST_DEVICE, gst_device),
+	TIMELESS(GST_ANCHOR, gst_anchor),
+	TIMELESS(GST_EDGE, gst_edge),
+	PLAIN(GST_POLL, gst_poll, end),
+	PLAIN(GST_SAMPLE, gst_sample, ticks),
+	PLAIN(GST_USAGE, gst_usage, ticks),
+	TIMELESS(GST_THREAD, gst_thread),
+	TIMED(GST_GRAPH, gst_graph, end),
+	TIMELESS(GST_GRAPH_NODES, gst_graph_list),
+	TIMELESS(GST_GRAPH_EDGES, gst_graph_list),
+	TIMED(GST_BUSY, gst_busy, ticks),
+	TIMELESS(GST_KEPT, gst_kept),
+	TIMELESS(GST_ACTIVITY, gst_activity),
+	TIMED(GST_BURST, gst_burst, end),
+	TIMELESS(GST_LEVEL, gst_level),
+	TIMED(GST_COMM, gst_comm, ticks),
+	TIMED(GST_NCCL, gst_nccl, end),
+	TIMED(GST_RANGE, gst_range, end),
+	TIMELESS(GST_RANGE_DATA, gst_range_data),
+	TIMED(GST_NVTX, gst_nvtx, ticks),
+	TIMELESS(GST_STACK, gst_stack),
+	TIMELESS(GST_STACK_AT, gst_stack_at),
+	TIMELESS(GST_OBJECT, gst_object),
+	TIMELESS(GST_CODE, gst_code),
+	TIMELESS(GST_STACK_COST, gst_stack_cost),
+	PLAIN(GST_BLOCK, gst_block, ticks),
+	TIMED(GST_MAPPING, gst_mapping, ticks),
+	TIMED(GST_POOL, gst_pool, ticks),
+	TIMED(GST_MEMORY_LEFT, gst_memory_left, ticks),
+};
+
+static const struct record_form host_forms[RECORD_FORMS] = {
+	TIMELESS(GST_NAME, gst_name),           TIMELESS(GST_KEPT, gst_kept),
+	TIMELESS(GST_PROBES, gst_probes),       TIMED(GST_TASK, gst_task, begin),
+	TIMED(GST_TASK_END, gst_task_end, at),  PLAIN(GST_WAIT, gst_wait, in),
+	PLAIN(GST_STALLS, gst_stalls, end),     TIMED(GST_REQUEST, gst_request, done),
+	TIMED(GST_RECLAIM, gst_reclaim, end),   TIMED(GST_PIPE_END, gst_pipe_end, at),
+	TIMED(GST_PRESSURE, gst_pressure, end), TIMED(GST_ON_CPU, gst_on_cpu, at),
+	TIMED(GST_WRITTEN, gst_written, end),
+};
+
+const struct record_form *record_forms(uint32_t kind)
 {
-	static const uint16_t size[] = {
-		[GST_CALL] = sizeof(struct gst_call),
-		[GST_NAME] = sizeof(struct gst_name),
-		[GST_STREAM] = sizeof(struct gst_stream),
-		[GST_DEVICE] = sizeof(struct gst_device),
-		[GST_ANCHOR] = sizeof(struct gst_anchor),
-		[GST_EDGE] = sizeof(struct gst_edge),
-		[GST_POLL] = sizeof(struct gst_poll),
-		[GST_SAMPLE] = sizeof(struct gst_sample),
-		[GST_USAGE] = sizeof(struct gst_usage),
-		[GST_THREAD] = sizeof(struct gst_thread),
-		[GST_GRAPH] = sizeof(struct gst_graph),
-		[GST_GRAPH_NODES] = sizeof(struct gst_graph_list),
-		[GST_GRAPH_EDGES] = sizeof(struct gst_graph_list),
-		[GST_BUSY] = sizeof(struct gst_busy),
-		[GST_KEPT] = sizeof(struct gst_kept),
-		[GST_ACTIVITY] = sizeof(struct gst_activity),
-		[GST_BURST] = sizeof(struct gst_burst),
-		[GST_LEVEL] = sizeof(struct gst_level),
-		[GST_COMM] = sizeof(struct gst_comm),
-		[GST_NCCL] = sizeof(struct gst_nccl),
-		[GST_RANGE] = sizeof(struct gst_range),
-		[GST_RANGE_DATA] = sizeof(struct gst_range_data),
-		[GST_NVTX] = sizeof(struct gst_nvtx),
-		[GST_STACK] = sizeof(struct gst_stack),
-		[GST_STACK_AT] = sizeof(struct gst_stack_at),
-		[GST_OBJECT] = sizeof(struct gst_object),
-		[GST_CODE] = sizeof(struct gst_code),
-		[GST_STACK_COST] = sizeof(struct gst_stack_cost),
-		[GST_BLOCK] = sizeof(struct gst_block),
-		[GST_MAPPING] = sizeof(struct gst_mapping),
-		[GST_POOL] = sizeof(struct gst_pool),
-		[GST_MEMORY_LEFT] = sizeof(struct gst_memory_left),
-	};
-
-	return type < sizeof(size) / sizeof(size[0]) ? size[type] : 0;
-}
-
-static uint16_t host_size(uint16_t type)
-{
-	static const uint16_t size[] = {
-		[GST_NAME] = sizeof(struct gst_name),         [GST_KEPT] = sizeof(struct gst_kept),
-		[GST_PROBES] = sizeof(struct gst_probes),     [GST_TASK] = sizeof(struct gst_task),
-		[GST_TASK_END] = sizeof(struct gst_task_end), [GST_WAIT] = sizeof(struct gst_wait),
-		[GST_STALLS] = sizeof(struct gst_stalls),     [GST_REQUEST] = sizeof(struct gst_request),
-		[GST_RECLAIM] = sizeof(struct gst_reclaim),   [GST_PIPE_END] = sizeof(struct gst_pipe_end),
-		[GST_PRESSURE] = sizeof(struct gst_pressure), [GST_ON_CPU] = sizeof(struct gst_on_cpu),
-		[GST_WRITTEN] = sizeof(struct gst_written),
-	};
-
-	return type < sizeof(size) / sizeof(size[0]) ? size[type] : 0;
+	return kind == GST_FILE_HOST ? host_forms : process_forms;
 }
 
 uint16_t record_size(uint32_t kind, uint16_t type)
 {
-	return kind == GST_FILE_HOST ? host_size(type) : process_size(type);
+	return type < RECORD_FORMS ? record_forms(kind)[type].size : 0;
 }
 
 uint64_t record_ticks(const struct gst_record *h)
 {
-	switch (h->type) {
-	case GST_CALL:
-		return ((const struct gst_call *)h)->end;
-	case GST_POLL:
-		return ((const struct gst_poll *)h)->end;
-	case GST_USAGE:
-		return ((const struct gst_usage *)h)->ticks;
-	case GST_SAMPLE:
-		return ((const struct gst_sample *)h)->ticks;
-	case GST_GRAPH:
-		return ((const struct gst_graph *)h)->end;
-	case GST_COMM:
-		return ((const struct gst_comm *)h)->ticks;
-	case GST_BUSY:
-		return ((const struct gst_busy *)h)->ticks;
-	case GST_NCCL:
-		return ((const struct gst_nccl *)h)->end;
-	case GST_BURST:
-		return ((const struct gst_burst *)h)->end;
-	case GST_RANGE:
-		return ((const struct gst_range *)h)->end ? ((const struct gst_range *)h)->end
-							  : ((const struct gst_range *)h)->begin;
-	case GST_NVTX:
-		return ((const struct gst_nvtx *)h)->ticks;
-	case GST_BLOCK:
-		return ((const struct gst_block *)h)->ticks;
-	case GST_MAPPING:
-		return ((const struct gst_mapping *)h)->ticks;
-	case GST_POOL:
-		return ((const struct gst_pool *)h)->ticks;
-	case GST_MEMORY_LEFT:
-		return ((const struct gst_memory_left *)h)->ticks;
-	case GST_TASK:
-		return ((const struct gst_task *)h)->begin;
-	case GST_TASK_END:
-		return ((const struct gst_task_end *)h)->at;
-	case GST_WAIT:
-		return ((const struct gst_wait *)h)->in;
-	case GST_STALLS:
-		return ((const struct gst_stalls *)h)->end;
-	case GST_REQUEST:
-		return ((const struct gst_request *)h)->done;
-	case GST_RECLAIM:
-		return ((const struct gst_reclaim *)h)->end;
-	case GST_WRITTEN:
-		return ((const struct gst_written *)h)->end;
-	case GST_PIPE_END:
-		return ((const struct gst_pipe_end *)h)->at;
-	case GST_PRESSURE:
-		return ((const struct gst_pressure *)h)->end;
-	case GST_ON_CPU:
-		return ((const struct gst_on_cpu *)h)->at;
-	default:
-		return 0;
-	}
+	uint8_t at = 0;
+	uint64_t ticks = 0;
+
+	if (h->type < RECORD_FORMS)
+		at = process_forms[h->type].size ? process_forms[h->type].ticks_at : host_forms[h->type].ticks_at;
+	if (at)
+		memcpy(&ticks, (const char *)h + at, sizeof(ticks));
+	/* a range that was open when its thread ended */
+	return ticks || h->type != GST_RANGE ? ticks : ((const struct gst_range *)h)->begin;
 }
 
 static bool rest_fits(const struct gst_record *h, uint16_t size)

@@ -7,6 +7,17 @@
 
 #include "../shim/format_host.h"
 
+#define RECORD_FORMS 64 /* types are lower, of both kinds of file */
+
+struct record_form {
+	uint16_t size;    /* what it must have at least; 0: a type that is not known */
+	uint8_t ticks_at; /* offset of what record_ticks says; 0 none */
+	bool plain;       /* it has that size, and means nothing to the reader: a wrong one or another needs a closer look */
+};
+
+/* Of a file of this kind (enum gst_file_kind), by type. */
+const struct record_form *record_forms(uint32_t kind);
+
 /* The size a type must have in a file of this kind (enum gst_file_kind); 0 for a type that is not known there. A name or list is longer. */
 uint16_t record_size(uint32_t kind, uint16_t type);
 

@@ -68,6 +68,8 @@ static int64_t can_be_won(const struct recovery *r, enum recover_id id)
 		left = x->lost_ns - min64(x->lost_ns, (int64_t)r->gaps[id] * NODE_NS);
 		left += x->likely_ns - r->likely_nodes_ns[id];
 		break;
+	case RECOVER_NOTHING:
+		return 0;
 	case RECOVER_WHOLE:
 		break;
 	}

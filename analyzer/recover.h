@@ -14,6 +14,7 @@ enum recover_rule {
 	RECOVER_AHEAD,   /* the host need not wait; then it is as fast as itself: T' >= T - what it sat in blocking calls */
 	RECOVER_OVERLAP, /* it can run while the device computes, as long as that lasts */
 	RECOVER_NODES,   /* a graph's nodes still stand apart: so much for each gap */
+	RECOVER_NOTHING, /* the run has no such loss where nobody watches it */
 };
 
 enum recover_id { /* the causes, in their order; then exposed work */

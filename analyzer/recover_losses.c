@@ -78,17 +78,21 @@ static enum recover_id of_copy(uint8_t kind)
 /* What the copies and memsets of each kind can have taken at most. */
 static void add_slowest(struct recovery *r, const struct device_timeline *d)
 {
-	for (size_t i = 0; i < d->n_ops; i++) {
+	for (size_t i = timeline_other(d, 0); i < d->n_ops; i = timeline_other(d, i + 1)) {
 		const struct op *op = &d->ops[i];
-		int64_t ns = recovery_part(r, op->begin_ns, op->end_ns);
-		enum recover_id id = op->class == OP_MEMSET ? RECOVER_memset : of_copy(op->copy);
+		enum recover_id id;
 		uint64_t bytes;
+		int64_t ns;
 
-		if ((op->class != OP_COPY && op->class != OP_MEMSET) || ns <= 0)
+		if (op->of->class != OP_COPY && op->of->class != OP_MEMSET)
 			continue;
+		ns = recovery_part(r, op->begin_ns, op->end_ns);
+		if (ns <= 0)
+			continue;
+		id = op->of->class == OP_MEMSET ? RECOVER_memset : of_copy(op->of->copy);
 		bytes = op_bytes(op) / COPY_BYTES_PER_NS;
-		if (!op->exact && bytes < (uint64_t)INT64_MAX / 2)
-			ns = min64(ns, (int64_t)bytes + (int64_t)COPY_SLOWEST_NS * op->count);
+		if (!op->of->exact && bytes < (uint64_t)INT64_MAX / 2)
+			ns = min64(ns, (int64_t)bytes + (int64_t)COPY_SLOWEST_NS * op->of->count);
 		r->slowest_ns[id] = sum64(r->slowest_ns[id], ns);
 	}
 }

@@ -74,19 +74,35 @@ static void set_calls(struct recovery *r, const struct device_timeline *d)
 	if (r->begin_ns > d->begin_ns)
 		return;
 	for (size_t i = 0; i < d->n_ops && d->ops[i].begin_ns <= r->begin_ns; i++)
-		if (!d->ops[i].unlinked && d->ops[i].end_ns > r->begin_ns)
+		if (!d->ops[i].of->unlinked && d->ops[i].end_ns > r->begin_ns)
 			r->calls_from_ns = min64(r->calls_from_ns, d->ops[i].call->begin_ns);
+}
+
+static bool op_begins_before(const void *element, const void *key)
+{
+	return ((const struct op *)element)->begin_ns < *(const int64_t *)key;
+}
+
+/* Launches, each counted though several are one op. */
+static uint64_t work_of(const struct device_timeline *t, size_t first, size_t end)
+{
+	uint64_t n = 0;
+
+	for (; first < end; first++)
+		n += call_count(t->ops[first].call);
+	return n;
 }
 
 /* Is that what the program is about: much of the time, or most of the work? */
 static bool is_most(const struct recovery *r, const struct summary_device *d)
 {
 	const struct device_timeline *t = d->timeline;
-	size_t n = 0;
+	size_t first = array_first(t->ops, t->n_ops, sizeof(*t->ops), op_begins_before, &r->begin_ns);
+	size_t end = array_first(t->ops, t->n_ops, sizeof(*t->ops), op_begins_before, &r->end_ns);
 
-	for (size_t i = 0; i < t->n_ops; i++)
-		n += t->ops[i].begin_ns >= r->begin_ns && t->ops[i].begin_ns < r->end_ns;
-	return recovery_span(r) > 0 && (recovery_span(r) >= d->span_ns / 4 || n > t->n_ops / 2);
+	if (recovery_span(r) <= 0 || recovery_span(r) >= d->span_ns / 4)
+		return recovery_span(r) > 0;
+	return end > first && work_of(t, first, end) > work_of(t, 0, t->n_ops) / 2;
 }
 
 /* How many of the first pieces are warm-up: in a row, each no step, or far longer than most steps. */

@@ -84,7 +84,8 @@ static void one(const struct page *p, const struct comm *c, const struct use *u)
 		n = append(text, sizeof(text), n, "rank not known");
 	if (c->device != 0xffff)
 		n = append(text, sizeof(text), n, ", device %u", c->device);
-	n = append(text, sizeof(text), n, ", %s", made_by(c));
+	if (c->made != GST_NCCL_OTHER)
+		n = append(text, sizeof(text), n, ", %s", made_by(c));
 	if (c->parent)
 		n = append(text, sizeof(text), n, " of %u", c->parent);
 	if (c->version)

@@ -2,6 +2,7 @@
 #include "report_head.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "ns.h"
 #include "text.h"
@@ -35,6 +36,16 @@ static const struct trace *busiest(const struct summary *s)
 	return t;
 }
 
+/* By whom, where not by us. */
+static const char *report_recorder(const struct summary *s)
+{
+	if (!s->imported)
+		return "";
+	if (strcmp(s->source, "kineto") == 0)
+		return "by Kineto ";
+	return strcmp(s->source, "nsys") == 0 ? "by Nsight Systems " : "";
+}
+
 const char *report_title(char *buf, size_t size, const struct summary *s, size_t columns)
 {
 	const struct trace *t = busiest(s);
@@ -53,9 +64,9 @@ const char *report_subtitle(char buf[REPORT_SUBTITLE], const struct summary *s)
 		recorded = max64(recorded, recorded_on(s, i));
 	if (s->ranks.n_clocks > 1)
 		snprintf(more, sizeof(more), " and %zu more", s->ranks.n_clocks - 1);
-	snprintf(buf, REPORT_SUBTITLE, "%zu process%s on %s%s, recorded for %s%s", s->run->n_traces,
+	snprintf(buf, REPORT_SUBTITLE, "%zu process%s on %s%s, recorded %sfor %s%s", s->run->n_traces,
 		 s->run->n_traces == 1 ? "" : "es",
 		 text_clean(host, sizeof(host), t->header.host[0] ? t->header.host : "an unnamed host", 40), more,
-		 text_duration(length, recorded), ending(s));
+		 report_recorder(s), text_duration(length, recorded), ending(s));
 	return buf;
 }

@@ -112,15 +112,16 @@ static void ended(struct words *w)
 static void damaged(struct words *w)
 {
 	const struct trace *t = w->t;
-	char when[64];
+	char when[64], place[64] = "";
 
+	if (err_has_byte(&t->damage))
+		snprintf(place, sizeof(place), " at byte %" PRIu64, t->damage.byte);
 	if (t->damage.kind && t->cut_ns > t->end_ns)
-		words_say(w, INK_WARN, "The file is damaged at byte %" PRIu64 " (%s); no call is lost with that.",
-			  t->damage.byte, t->damage.text);
+		words_say(w, INK_WARN, "The file is damaged%s (%s); no call is lost with that.", place, t->damage.text);
 	else if (t->damage.kind)
-		words_say(w, INK_WARN,
-			  "All after %s: the file is damaged at byte %" PRIu64 " (%s); what precedes is sound.",
-			  words_moment(when, t, t->cut_ns), t->damage.byte, t->damage.text);
+		words_say(w, INK_WARN, "All after %s: the file is damaged%s (%s); what precedes is %s.",
+			  words_moment(when, t, t->cut_ns), place, t->damage.text,
+			  t->imported ? "there as far as it was read" : "sound");
 }
 
 /* ": cuFoo, cuBar and 3 more", as many of n as have a name here and fit. */
@@ -182,6 +183,28 @@ static void not_seen(struct words *w)
 				  words_number(count, rows[i].n, rows[i].one, rows[i].many), rows[i].after);
 }
 
+/* What another tool says that it lost, and what of its trace could not be used. */
+static void imported(struct words *w)
+{
+	const struct imported *m = w->t->imported;
+	char count[48];
+
+	if (!m)
+		return;
+	if (m->lost)
+		words_say(w, INK_WARN, "%s, as the profiler itself says.",
+			  words_number(count, m->lost, "record", "records"));
+	if (m->left_out)
+		words_say(w, INK_WARN,
+			  "%s left out: an end that is not there, or before its begin, a number out of range.",
+			  words_number(count, m->left_out, "record", "records"));
+	if (m->without_work)
+		words_say(w, INK_WARN, "The device work of %s: captured, past the trace's end, or not recorded.",
+			  words_number(count, m->without_work, "launch", "launches"));
+	for (size_t i = 0; i < m->n_warnings; i++)
+		words_say(w, INK_WARN, "The importer warns: %s.", m->warnings[i]);
+}
+
 void words_lost(struct words *w)
 {
 	w->label = "lost";
@@ -190,8 +213,12 @@ void words_lost(struct words *w)
 	dropped(w);
 	damaged(w);
 	not_seen(w);
+	imported(w);
 	ended(w);
 	if (!w->any)
-		words_say(w, INK_PLAIN,
-			  "Nothing: no record was dropped, the file is whole, and the process ended regularly.");
+		words_say(
+			w, INK_PLAIN, "%s",
+			w->t->imported
+				? "Nothing that the trace tells of."
+				: "Nothing: no record was dropped, the file is whole, and the process ended regularly.");
 }

@@ -11,6 +11,7 @@
 #include "device_clock.h"
 #include "ns.h"
 #include "spill.h"
+#include "report_words.h"
 #include "text.h"
 #include "trace_measured.h"
 
@@ -68,13 +69,22 @@ static void head(const struct page *p, const struct trace *t)
 	static const char *const levels[] = { "unknown", "host", "edges", "bursts", "cupti" };
 	char text[2560];
 
-	snprintf(text, sizeof(text), "%u (parent %u) on %s", h->pid, h->ppid, h->host);
+	if (t->imported)
+		snprintf(text, sizeof(text), "%u on %s", h->pid, h->host[0] ? h->host : "an unnamed host");
+	else
+		snprintf(text, sizeof(text), "%u (parent %u) on %s", h->pid, h->ppid, h->host);
 	line(p, "process", text);
-	line(p, "command", h->cmdline[0] ? h->cmdline : h->exe);
+	if (h->cmdline[0] || h->exe[0] || !t->imported)
+		line(p, "command", h->cmdline[0] ? h->cmdline : h->exe);
 	if (h->run_id[0])
 		line(p, "run", h->run_id);
-	snprintf(text, sizeof(text), "clock %s, device timing %s, recorder %s", clocks[h->clock < 4 ? h->clock : 0],
-		 levels[h->device_level < 5 ? h->device_level : 0], h->shim[0] ? h->shim : "unnamed");
+	if (t->imported)
+		snprintf(text, sizeof(text), "imported from %s: times are as it has them",
+			 strcmp(t->imported->tool, "nsys") == 0 ? "Nsight Systems" : "Kineto");
+	else
+		snprintf(text, sizeof(text), "clock %s, device timing %s, recorder %s",
+			 clocks[h->clock < 4 ? h->clock : 0], levels[h->device_level < 5 ? h->device_level : 0],
+			 h->shim[0] ? h->shim : "unnamed");
 	line(p, "how", text);
 	if (measured_why_not(t)) {
 		snprintf(text, sizeof(text), "asked for; not used, or not to the end: %s", measured_why_not(t));
@@ -134,6 +144,8 @@ static enum err_kind device_clock(const struct page *p, const struct trace *t, c
 		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
 	if (fit.edges)
 		clock_fit(p, &fit, host_error(t, firings, device));
+	else if (t->imported)
+		line(p, "", "its times are on the host's clock as the profiler converted them");
 	else if (t->n_measured)
 		line(p, "", "its times are converted to the host's clock by CUPTI");
 	else
@@ -147,10 +159,14 @@ static enum err_kind devices(const struct page *p, const struct trace *t, struct
 	enum err_kind kind = device_clock_map(&firings, t, e);
 
 	for (size_t i = 0; i < t->n_devices && !kind; i++) {
+		const struct device *d = &t->devices[i];
 		char text[160], bytes[TEXT_SHORT];
 
-		snprintf(text, sizeof(text), "%u: %s, %s", t->devices[i].device, t->devices[i].name,
-			 text_bytes(bytes, t->devices[i].memory_bytes));
+		if (d->memory_bytes || !t->imported)
+			snprintf(text, sizeof(text), "%u: %s, %s", d->device, d->name,
+				 text_bytes(bytes, d->memory_bytes));
+		else
+			snprintf(text, sizeof(text), "%u%s%s", d->device, d->name[0] ? ": " : "", d->name);
 		line(p, "device", text);
 		if (i < CLOCKS)
 			kind = device_clock(p, t, firings, t->devices[i].device, e);
@@ -179,6 +195,16 @@ static void records(const struct page *p, const struct trace *t)
 	char text[512], number[TEXT_SHORT];
 	size_t used;
 
+	if (t->imported) {
+		char calls[48], work[48], ranges[48], ops[TEXT_SHORT];
+
+		snprintf(text, sizeof(text), "%s, %s, %s, %s of what threads were at",
+			 words_number(calls, t->n_calls, "call", "calls"),
+			 words_number(work, t->n_measured, "piece of device work", "pieces of device work"),
+			 words_number(ranges, t->n_ranges, "range", "ranges"), text_count(ops, t->host_ops.n));
+		line(p, "records", text);
+		return;
+	}
 	used = (size_t)snprintf(text, sizeof(text), "%s in %" PRIu64 " segment%s:", text_count(number, t->records),
 				t->segments, t->segments == 1 ? "" : "s");
 	for (int i = 1; i <= TRACE_TYPES; i++) {
@@ -216,7 +242,7 @@ static void families(const struct page *p, const struct trace *t)
 	size_t used = 0;
 
 	for (size_t i = 0; i < t->n_calls; i++)
-		counts[t->calls[i].family < GST_FAMILY_COUNT ? t->calls[i].family : 0]++;
+		counts[t->calls[i].family < GST_FAMILY_COUNT ? t->calls[i].family : 0] += call_count(&t->calls[i]);
 	text[0] = 0;
 	for (int i = 0; i < GST_FAMILY_COUNT; i++) {
 		if (counts[i] && used < sizeof(text))

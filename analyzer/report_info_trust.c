@@ -41,6 +41,10 @@ static void reservations(char text[600], const struct trace *t)
 {
 	const struct gst_counters *c = &t->counters;
 
+	if (t->imported && t->imported->incomplete)
+		add(text, " Work of the device is missing: what looks idle may have been busy.");
+	if (t->imported)
+		add(text, " What its profiler cost the program is in all times.");
 	if (c->entry_points_unknown)
 		add(text, " What went through unknown functions is not in it.");
 	if (t->names_missing || c->definitions_lost || c->names_untracked)
@@ -58,7 +62,8 @@ void words_trust(struct words *w)
 	const struct trace *t = w->t;
 	const struct gst_counters *c = &t->counters;
 	char text[600] = "";
-	bool sound = !t->damage.kind && !c->records_dropped && !c->streams_untracked && !c->entry_points_unknown;
+	bool sound = !t->damage.kind && !(t->imported && t->imported->incomplete) && !c->records_dropped &&
+		     !c->streams_untracked && !c->entry_points_unknown;
 
 	if (words_until_ns(t) <= words_from_ns(t) && (t->damage.kind || t->from_ns))
 		add(text, "There is nothing left to trust");
@@ -67,6 +72,8 @@ void words_trust(struct words *w)
 	else if (c->records_dropped && !t->drop_first_ns)
 		add(text,
 		    "Trust the durations, not the counts: calls are missing, and what looks idle may have been busy");
+	else if (t->imported && t->imported->incomplete)
+		add(text, "Trust when calls and work were, not that there was no more of it");
 	else
 		add(text, "Trust it");
 	if (strcmp(text, "Trust it") == 0 || c->streams_untracked)

@@ -7,8 +7,7 @@
 #include "report_words.h"
 #include "text.h"
 
-/* " and 3 NCCL calls", "" where there are none. */
-/* What there is besides the driver's calls. */
+/* What there is besides the driver's calls: " and 3 NCCL calls", "" where there is nothing. */
 static const char *others(char text[128], const struct trace *t)
 {
 	uint64_t n = 0;
@@ -18,7 +17,9 @@ static const char *others(char text[128], const struct trace *t)
 		n += t->nccl[i].flags & GST_NCCL_OURS ? 0 : nccl_calls_of(&t->nccl[i]);
 	text[0] = '\0';
 	words_number(count, n, "NCCL call", "NCCL calls");
-	words_number(ranges, t->n_ranges, "NVTX range", "NVTX ranges");
+	words_number(ranges, t->n_ranges,
+		     t->imported && strcmp(t->imported->tool, "kineto") == 0 ? "user annotation" : "NVTX range",
+		     words_ranges(t));
 	if (n && t->n_ranges)
 		snprintf(text, 128, ", %s and %s", count, ranges);
 	else if (n || t->n_ranges)
@@ -71,17 +72,20 @@ static void recorded(struct words *w)
 	const struct gst_file_header *h = &t->header;
 	char calls[48], threads[48], streams[48], devices[48], when[160], length[TEXT_SHORT], command[200], more[128];
 	const char *base = text_base(h->exe);
+	bool timed = !t->imported || h->start_real_ns;
 
 	text_clean(command, sizeof(command), h->cmdline[0] ? text_command(h->cmdline) : *base ? base : "a program", 60);
 	when_recorded(when, t);
 	w->label = "recorded";
-	words_say(w, INK_PLAIN, "%s, process %u on %s: %s%s of %s to %s of %s, in %s, %s.", command, h->pid,
-		  h->host[0] ? h->host : "an unnamed host",
-		  words_number(calls, t->n_calls, "driver call", "driver calls"), others(more, t),
-		  words_number(threads, words_calling_threads(t), "thread", "threads"),
+	words_say(w, INK_PLAIN, "%s%s, process %u on %s: %s%s of %s to %s of %s, in %s%s%s.",
+		  t->imported ? (strcmp(t->imported->tool, "nsys") == 0 ? "By Nsight Systems: " : "By Kineto: ") : "",
+		  command, h->pid, h->host[0] ? h->host : "an unnamed host",
+		  t->imported ? words_number(calls, t->n_calls, "call", "calls")
+			      : words_number(calls, t->n_calls, "driver call", "driver calls"),
+		  others(more, t), words_number(threads, words_calling_threads(t), "thread", "threads"),
 		  words_number(streams, t->n_streams, "stream", "streams"),
 		  words_number(devices, t->n_devices, "device", "devices"),
-		  text_long(length, words_until_ns(t) - words_from_ns(t)), when);
+		  text_long(length, words_until_ns(t) - words_from_ns(t)), timed ? ", " : "", timed ? when : "");
 	slot(w);
 	stacks(w);
 }

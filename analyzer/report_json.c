@@ -2,7 +2,6 @@
 /* report_json.c: schema gpushim.report/1. Scripts depend on every key; add, never rename. */
 #include "report_json.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
 #include "report_advice.h"
@@ -12,76 +11,6 @@
 #include "report_ranks.h"
 #include "report_stacks.h"
 #include "text.h"
-
-/* Whole: what cuts a path takes away what tells it from others. */
-static void waited_for(struct json *j, const char *path)
-{
-	char clean[PATH_MAX + 4];
-
-	json_key_text(j, "file", text_clean(clean, sizeof(clean), path, sizeof(clean)));
-}
-
-static void chain(struct json *j, const struct gap_cause *c)
-{
-	json_key_array(j, "chain");
-	for (size_t i = 0; i < c->n_chain; i++) {
-		const struct chain_link *link = &c->chain[i];
-
-		json_map(j);
-		json_key_int(j, "pid", link->pid);
-		json_key_int(j, "tid", link->tid);
-		json_key_text(j, "name", link->name);
-		json_key_text(j, "state", link->state);
-		if (link->file)
-			waited_for(j, link->file);
-		if (link->file && link->offset != UINT64_MAX) {
-			json_key_uint(j, "offset", link->offset);
-			json_key_uint(j, "last_offset", link->last_offset);
-		}
-		if (link->file && link->bytes)
-			json_key_uint(j, "bytes", link->bytes);
-		json_key_int(j, "begin_ns", link->begin_ns);
-		json_key_int(j, "end_ns", link->end_ns);
-		json_key_text(j, "woken_by", link->woken_by);
-		json_map_end(j);
-	}
-	json_array_end(j);
-}
-
-static void gap_cause(struct json *j, const struct summary *s, const struct gap_cause *c)
-{
-	json_map(j);
-	json_key_text(j, "id", cause_name(c->cause));
-	json_key_int(j, "begin_ns", c->begin_ns);
-	json_key_int(j, "end_ns", c->end_ns);
-	json_key_text(j, "confidence", confidence_name(c->confidence));
-	json_key_array(j, "evidence");
-	for (size_t i = 0; i < c->n_evidence; i++)
-		json_text(j, c->evidence[i]);
-	json_array_end(j);
-	chain(j, c);
-	report_held_json(j, s, c);
-	json_map_end(j);
-}
-
-void report_gap_json(struct json *j, const struct summary *s, const struct gap_story *story)
-{
-	json_key_int(j, "begin_ns", story->gap->begin_ns);
-	json_key_int(j, "end_ns", story->gap->end_ns);
-	json_key_int(j, "begin_error_ns", story->gap->begin_error_ns);
-	json_key_int(j, "end_error_ns", story->gap->end_error_ns);
-	json_key_array(j, "causes");
-	for (size_t i = 0; i < story->n_causes; i++)
-		gap_cause(j, s, &story->causes[i]);
-	json_array_end(j);
-}
-
-static void gap_story(struct json *j, const struct summary *s, const struct gap_story *story)
-{
-	json_map(j);
-	report_gap_json(j, s, story);
-	json_map_end(j);
-}
 
 static void partition(struct json *j, const struct summary_device *d)
 {
@@ -172,10 +101,7 @@ static void device(struct json *j, const struct summary *s, const struct summary
 	json_key_int(j, "streams", d->timeline->n_streams);
 	clocks(j, d->timeline);
 	json_key_array(j, "gaps");
-	for (size_t i = 0; i < d->attribution.n_gaps; i++) {
-		if (!listed || listed[d->first_gap + i])
-			gap_story(j, s, &d->attribution.gaps[i]);
-	}
+	report_gaps_json(j, s, d, listed);
 	json_array_end(j);
 	json_map_end(j);
 }
@@ -201,7 +127,7 @@ static int64_t missing(const struct run *run, bool host)
 static void run(struct json *j, const struct summary *s)
 {
 	json_key_map(j, "run");
-	json_key_text(j, "source", "gst");
+	json_key_text(j, "source", s->imported ? s->source : "gst");
 	json_key_text(j, "host", s->run->n_traces ? s->run->traces[0]->header.host : "");
 	json_key_int(j, "processes", (int64_t)s->run->n_traces);
 	json_key_int(j, "traces_missing", missing(s->run, false));
@@ -217,6 +143,22 @@ static void run(struct json *j, const struct summary *s)
 	json_key_int(j, "activities", (int64_t)s->activities);
 	json_key_text(j, "host_probes", s->host_probes);
 	json_map_end(j);
+}
+
+/* What another tool says of its own trace, and what of it could not be used. */
+static void imported(struct json *j, const struct summary *s)
+{
+	json_key_int(j, "imported_lost", (int64_t)s->imported_lost);
+	json_key_int(j, "imported_left_out", (int64_t)s->imported_left_out);
+	json_key_int(j, "launches_without_work", (int64_t)s->without_work);
+	json_key_array(j, "warnings");
+	for (size_t i = 0; i < s->run->n_traces; i++) {
+		const struct imported *m = s->run->traces[i]->imported;
+
+		for (size_t k = 0; m && k < m->n_warnings; k++)
+			json_text(j, m->warnings[k]);
+	}
+	json_array_end(j);
 }
 
 static void losses(struct json *j, const struct summary *s)
@@ -238,6 +180,8 @@ static void losses(struct json *j, const struct summary *s)
 	json_key_int(j, "records_recycled", (int64_t)s->records_recycled);
 	json_key_int(j, "calls_recycled", (int64_t)s->calls_recycled);
 	json_key_int(j, "definitions_lost", (int64_t)s->definitions_lost);
+	if (s->imported)
+		imported(j, s);
 	json_map_end(j);
 }
 

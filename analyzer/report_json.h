@@ -16,6 +16,8 @@ struct report_scope {
 
 /* The object. */
 enum err_kind report_json_object(struct json *j, const struct summary *s, const struct report_scope *scope, struct error *e);
+/* The gaps of a device, within an array. listed: by number; NULL all. */
+void report_gaps_json(struct json *j, const struct summary *s, const struct summary_device *d, const bool *listed);
 /* A gap's keys, within a map. */
 void report_gap_json(struct json *j, const struct summary *s, const struct gap_story *story);
 

@@ -3,6 +3,7 @@
 #include "report_memory.h"
 
 #include "gap_view.h"
+#include "import.h"
 #include "report_json.h"
 #include "text.h"
 
@@ -114,7 +115,7 @@ static void map(struct json *j, const struct memory_story *s)
 static void story(struct json *j, const struct memory_story *s, bool page)
 {
 	const struct frame *from = memory_asked_from(s);
-	char place[64], words[FRAME_WORDS] = "";
+	char place[48 + PLACE_TEXT], where[PLACE_TEXT], words[FRAME_WORDS] = "";
 
 	if (from)
 		frame_words(words, sizeof(words), from);
@@ -142,8 +143,8 @@ static void story(struct json *j, const struct memory_story *s, bool page)
 	json_key(j, "enough_if_defragmented");
 	json_bool(j, memory_story_enough(s));
 	json_key_array(j, "evidence");
-	snprintf(place, sizeof(place), "%.40s byte %llu", text_base(s->trace->path),
-		 (unsigned long long)(s->block ? s->block->byte : s->last->byte));
+	snprintf(place, sizeof(place), "%.40s %s", text_base(s->trace->path),
+		 import_place_text(where, sizeof(where), s->trace, s->block ? s->block->byte : s->last->byte));
 	json_text(j, place);
 	json_array_end(j);
 	if (s->outcome == MEMORY_FAILED && !page)

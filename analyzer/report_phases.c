@@ -8,6 +8,7 @@
 #include "alloc.h"
 #include "ns.h"
 #include "report_steps.h"
+#include "report_words.h"
 #include "text.h"
 
 #define PATH_MAX_NAMES 64
@@ -259,8 +260,8 @@ enum err_kind report_phases(const struct page *p, const struct summary *s, struc
 		if (!titled)
 			page_ink(p, INK_TITLE, "\nsteps and phases");
 		if (!titled)
-			page_ink(p, INK_DIM, "  by %s\n",
-				 s->devices[i].phases.of->like ? "the program's own NVTX ranges"
+			page_ink(p, INK_DIM, "  by %s%s\n", s->devices[i].phases.of->like ? "the program's own " : "",
+				 s->devices[i].phases.of->like ? words_ranges(s->devices[i].phases.of->trace)
 							       : "what repeats in its launches");
 		titled = true;
 		ok = steps_line(p, s, &s->devices[i]);

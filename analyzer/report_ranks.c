@@ -46,17 +46,25 @@ static const char *step_length(char buf[TEXT_SHORT], const struct steps_usual *u
 	return usual->n ? text_duration(buf, usual->median.length_ns) : "-";
 }
 
+/* Not: there is communication, and of none of it what it is. */
+static bool is_split(const struct summary_device *d)
+{
+	return d->comm_wait_ns || d->comm_transfer_ns || !d->comm_unsplit_ns;
+}
+
 static void row(const struct page *p, const struct summary *s, const struct rank_member *m)
 {
 	const struct summary_device *d = &s->devices[m->device];
 	const struct device_timeline *t = d->timeline;
-	char host[64], rank[RANK], step[TEXT_SHORT], compute[TEXT_SHORT], wait[TEXT_SHORT], transfer[TEXT_SHORT],
-		idle[TEXT_SHORT], last[TEXT_SHORT] = "-";
+	char host[64], rank[RANK], step[TEXT_SHORT], compute[TEXT_SHORT],
+		wait[TEXT_SHORT] = "-", transfer[TEXT_SHORT] = "-", idle[TEXT_SHORT], last[TEXT_SHORT] = "-";
 
 	if (m->timed)
 		text_percent(last, (int64_t)m->last, (int64_t)m->timed);
-	text_percent(wait, d->comm_wait_ns, d->span_ns);
-	text_percent(transfer, d->comm_transfer_ns, d->span_ns);
+	if (is_split(d)) {
+		text_percent(wait, d->comm_wait_ns, d->span_ns);
+		text_percent(transfer, d->comm_transfer_ns, d->span_ns);
+	}
 	fprintf(p->out, "  %4s  %-*s %6" PRIu32 " %9s %7s %7s %7s %7s", rank_number(rank, m), HOST,
 		text_clean(host, sizeof(host), m->trace->header.host, HOST), d->number,
 		step_length(step, &d->phases.usual), text_percent(compute, t->compute_ns, d->span_ns), wait, transfer,
@@ -87,6 +95,23 @@ static bool table(const struct page *p, const struct summary *s, size_t n)
 			p->style->full ? "--json has them" : "--full");
 	free(order);
 	return true;
+}
+
+/* Why there is no number. */
+static void unsplit_line(const struct page *p, const struct summary *s)
+{
+	bool unsplit = false;
+
+	for (size_t i = 0; i < s->ranks.n_members; i++)
+		unsplit |= rank_is_one(&s->ranks.members[i]) && !is_split(&s->devices[s->ranks.members[i].device]);
+	if (!unsplit && !s->ranks.groups_apart)
+		return;
+	fputs("  ", p->out);
+	page_wrap(
+		p, INK_DIM, 2, 4,
+		s->ranks.groups_apart
+			? "not split into waits and moves where collectives carry no numbers and the ranks have different ones on record"
+			: "-: not split into waits and moves: no collective is on record of all its ranks");
 }
 
 /* ---- clocks ------------------------------------------------------------------------------------------- */
@@ -210,6 +235,7 @@ enum err_kind report_ranks(const struct page *p, const struct summary *s, struct
 	page_ink(p, INK_DIM, "  of their time; waits: for the last rank to come; last: came last\n");
 	if (!table(p, s, n))
 		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+	unsplit_line(p, s);
 	clocks_line(p, r);
 	for (size_t i = 0; i < r->n_stragglers; i++)
 		straggler_lines(p, s, &r->stragglers[i]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report_phases.h"
+#include "report_words.h"
 #include "text.h"
 
 #define NAME 20
@@ -195,7 +196,7 @@ void report_steps(FILE *out, const struct summary *s, const struct report_style 
 			continue;
 		page_ink(&p, INK_TITLE, "%sdevice %" PRIu32, any ? "\n" : "", d->number);
 		page_ink(&p, INK_DIM, "  steps by %s\n",
-			 d->phases.of->like ? "NVTX ranges" : "what repeats in the launches");
+			 d->phases.of->like ? words_ranges(d->phases.of->trace) : "what repeats in the launches");
 		page_ink(&p, INK_DIM, "  %-20s %9s %9s %9s %7s  %s\n", "step", "at", "length", "idle", "", "mainly");
 		for (size_t k = 0; k < d->phases.n_steps; k++)
 			step_row(&p, d, &d->phases.steps[k]);
@@ -204,5 +205,6 @@ void report_steps(FILE *out, const struct summary *s, const struct report_style 
 		any = true;
 	}
 	if (!any)
-		fputs("no steps: neither NVTX ranges nor launches repeat (gpushim info)\n", out);
+		fprintf(out, "no steps: neither %s nor launches repeat (gpushim info)\n",
+			s->run->n_traces ? words_ranges(s->run->traces[0]) : "NVTX ranges");
 }

@@ -34,6 +34,12 @@ static const char *timing(const struct summary *s, char buf[96])
 			 text_count(count, s->activities));
 		return buf;
 	}
+	if (s->imported) {
+		snprintf(buf, 96, "imported: as %s measured each operation, %s of them",
+			 strcmp(s->source, "nsys") == 0 ? "Nsight Systems" : "Kineto",
+			 text_count(count, s->activities));
+		return buf;
+	}
 	if (strcmp(s->device_timing, "host") == 0)
 		return "host: from what the host saw finish, no device work added";
 	if (strcmp(s->device_timing, "edges") == 0)
@@ -217,7 +223,7 @@ static void graphs(const struct page *p, const struct summary *s)
 		return;
 	line(p, INK_PLAIN, "graphs", "%s launches of %s operations, %s", text_count(launches, n.launches),
 	     text_count(nodes, n.nodes),
-	     strcmp(s->device_timing, "cupti") == 0
+	     s->imported || strcmp(s->device_timing, "cupti") == 0
 		     ? "each measured by itself"
 		     : "placed within each launch in the order they depend on each other");
 	if (n.unknown)
@@ -255,14 +261,45 @@ static void measured(const struct page *p, const struct summary *s)
 		     why);
 	if (s->operations_lost)
 		line(p, INK_WARN, "not measured",
-		     "CUPTI has no record of %s of the operations: when they ran is unresolved, never idle; what touches them is an inference",
-		     text_count(count, s->operations_lost));
+		     "%s has no record of %s of the operations: when they ran is unresolved, never idle; what touches them is an inference",
+		     s->imported ? "the trace" : "CUPTI", text_count(count, s->operations_lost));
 	if (s->measured_unlinked)
 		line(p, INK_WARN, "no call",
 		     "%s measured operations that no recorded call asked for: busy time; the gaps beside them are inferences",
 		     text_count(count, s->measured_unlinked));
 	if (s->activities_bad)
 		line(p, INK_WARN, "left out", "%s measured times that cannot be", text_count(count, s->activities_bad));
+}
+
+/* What another tool's trace says of itself, and what it does not hold. */
+static void imported(const struct page *p, const struct summary *s)
+{
+	char count[TEXT_SHORT], text[256];
+
+	if (!s->imported)
+		return;
+	line(p, INK_PLAIN, "imported",
+	     "from a profiler's trace: what it holds was taken as it says; what its profiler cost the program is in all times, and nobody knows how much");
+	if (s->imported_lost)
+		line(p, INK_WARN, "lost",
+		     "the profiler itself says that %s records are missing: every cause is an inference",
+		     text_count(count, s->imported_lost));
+	if (s->without_work)
+		line(p, INK_WARN, "without work",
+		     "of %s launches the trace has no device work: they were captured, ran after it ended, or their records are missing",
+		     text_count(count, s->without_work));
+	if (s->imported_left_out)
+		line(p, INK_WARN, "left out",
+		     "%s records: an end that is not there, or before its begin, a number out of range",
+		     text_count(count, s->imported_left_out));
+	for (size_t i = 0; i < s->run->n_traces; i++) {
+		const struct imported *m = s->run->traces[i]->imported;
+
+		for (size_t k = 0; m && k < m->n_warnings; k++)
+			line(p, INK_WARN, "warning", "%s", text_clean(text, sizeof(text), m->warnings[k], 240));
+		if (m && m->warnings_left_out)
+			line(p, INK_WARN, "warning", "and %s more", text_count(count, m->warnings_left_out));
+	}
 }
 
 static void end(const struct page *p, const struct summary *s)
@@ -306,7 +343,9 @@ static const char *host_side(const struct summary *s)
 	if (strcmp(s->host_probes, "perf") == 0)
 		return "every wait of the program's threads (perf); what for by looks at /proc, who ended it is inferred";
 	if (strcmp(s->host_probes, "proc") != 0)
-		return "driver calls only";
+		return s->imported
+			       ? "what the trace has of threads: calls, ranges, operators; nobody watched who kept them waiting"
+			       : "driver calls only";
 	return s->run->n_hosts
 		       ? "looks at /proc: waits of a few milliseconds and more; who ended them is inferred"
 		       : "the thread's own accounts, and samples of what it waited in; who kept it waiting was not recorded";
@@ -324,12 +363,14 @@ static void whole(const struct page *p, const struct summary *s)
 	beginning(p, s);
 	losses(p, s);
 	measured(p, s);
+	imported(p, s);
 	damage(p, s);
 	missing(p, s);
 	graphs(p, s);
 	end(p, s);
 	line(p, INK_PLAIN, "host side", "%s", host_side(s));
-	own_cost(p, &s->self);
+	if (!s->imported)
+		own_cost(p, &s->self);
 }
 
 void report_trust(const struct page *p, const struct summary *s)

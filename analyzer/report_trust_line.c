@@ -98,7 +98,12 @@ static void lost(struct words *w, const struct summary *s)
 	say_count(w, s->host_lost, "host record lost", "host records lost");
 	say_count(w, s->host_tasks_lost, "thread not followed", "threads not followed");
 	say_count(w, s->definitions_lost, "name given up", "names given up");
-	say_count(w, s->operations_lost, "operation without CUPTI's times", "operations without CUPTI's times");
+	if (s->imported)
+		say_count(w, s->operations_lost, "operation without device times", "operations without device times");
+	else
+		say_count(w, s->operations_lost, "operation without CUPTI's times", "operations without CUPTI's times");
+	say_count(w, s->without_work, "launch without its work", "launches without their work");
+	say_count(w, s->imported_left_out, "record left out", "records left out");
 	say_count(w, s->measured_unlinked, "measured operation without a call", "measured operations without a call");
 	say_count(w, s->activities_bad, "measured time cannot be", "measured times cannot be");
 	say_count(w, without_cupti(s->run), "process without CUPTI, which was asked for",
@@ -112,7 +117,9 @@ static void not_recorded(struct words *w, const struct summary *s)
 {
 	say_count(w, s->entry_points_unknown, "driver function that is not hooked",
 		  "driver functions that are not hooked");
-	if (strcmp(s->host_probes, "none") == 0)
+	if (s->imported)
+		say(w, "who kept threads waiting (an imported trace has no host probes)");
+	else if (strcmp(s->host_probes, "none") == 0)
 		say(w, "who kept threads waiting (no host probes)");
 	else if (strcmp(s->host_probes, "ebpf") != 0)
 		say(w, "who kept threads waiting (inferred)");
@@ -127,7 +134,10 @@ void report_trust_line(const struct page *p, const struct summary *s)
 	lost(&gone, s);
 	if (!gone.used)
 		say(&sure, "nothing lost");
-	say(&sure, "our own cost %.3f %% of the run time", self_share(&s->self, false) * 100);
+	if (s->imported)
+		say(&sure, "what its profiler cost is not known");
+	else
+		say(&sure, "our own cost %.3f %% of the run time", self_share(&s->self, false) * 100);
 	page_ink(p, INK_TITLE, "%-*s", LABEL, "trust");
 	page_wrap_lines(p, INK_PLAIN, LABEL, LABEL, 2, sure.text);
 	if (gone.used) {

@@ -24,7 +24,7 @@
 
 static const char *op_name(const struct op *op)
 {
-	switch (op->class) {
+	switch (op->of->class) {
 	case OP_COPY:
 		return "a copy";
 	case OP_MEMSET:
@@ -32,7 +32,7 @@ static const char *op_name(const struct op *op)
 	case OP_HOSTFN:
 		return "a host function";
 	default:
-		return *op_title(op) ? op_title(op) : op->count > 1 ? "a graph" : "a kernel";
+		return *op_title(op) ? op_title(op) : op->of->count > 1 ? "a graph" : "a kernel";
 	}
 }
 
@@ -43,23 +43,23 @@ static void op_line(const struct page *p, const char *label, const struct op *op
 	if (!op)
 		return;
 	fprintf(p->out, "  %-8s %s", label, text_symbol(name, sizeof(name), op_name(op), 50));
-	if (op->class == OP_COPY || op->class == OP_MEMSET)
+	if (op->of->class == OP_COPY || op->of->class == OP_MEMSET)
 		fprintf(p->out, " of %s", text_bytes(number, op_bytes(op)));
-	if (op->stream < op->trace->n_streams)
-		page_ink(p, INK_DIM, " in stream %u", op->trace->streams[op->stream].id);
-	if (op->unlinked) {
-		page_ink(p, INK_DIM, "\n           submitted: nobody knows by which call");
-	} else {
-		evidence_call(call, sizeof(call), op->trace, op->call);
-		page_ink(p, INK_DIM, "\n           submitted: %s", call);
-		if (!op->node && launch_words(place, sizeof(place), op->trace, op->call)) {
-			fputs("\n           ", p->out);
-			snprintf(line, sizeof(line), "launched at %s", place);
-			page_wrap(p, INK_DIM, 11, 13, line);
-			return;
-		}
+	if (op->call->stream < op->of->trace->n_streams)
+		page_ink(p, INK_DIM, " in stream %u", op->of->trace->streams[op->call->stream].id);
+	if (op->of->unlinked) {
+		page_ink(p, INK_DIM, "\n           submitted: nobody knows by which call\n");
+		return;
 	}
-	fputc('\n', p->out);
+	evidence_call(call, sizeof(call), op->of->trace, op->call);
+	fputs("\n           ", p->out);
+	snprintf(line, sizeof(line), "submitted: %s", call);
+	page_wrap(p, INK_DIM, 11, 13, line);
+	if (!op->of->node && launch_words(place, sizeof(place), op->of->trace, op->call)) {
+		fputs("           ", p->out);
+		snprintf(line, sizeof(line), "launched at %s", place);
+		page_wrap(p, INK_DIM, 11, 13, line);
+	}
 }
 
 static void head(const struct page *p, const struct summary *s, const struct summary_device *d,

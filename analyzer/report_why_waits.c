@@ -25,7 +25,7 @@ void why_host(const struct page *p, const struct gap_view *v)
 
 static void wait_line(const struct page *p, const struct gap_view *v, const struct call *wait)
 {
-	const struct trace *t = v->gap->depends.trace;
+	const struct trace *t = gap_depends(v->gap)->trace;
 	char call[256], what[128], at[TEXT_SHORT], line[512];
 
 	evidence_call(call, sizeof(call), t, wait);
@@ -38,7 +38,7 @@ static void wait_line(const struct page *p, const struct gap_view *v, const stru
 
 static void end_line(const struct page *p, const struct gap_view *v)
 {
-	const struct dependency *d = &v->gap->depends;
+	const struct dependency *d = gap_depends(v->gap);
 	int64_t begin_ns = v->gap->begin_ns;
 	char name[96], call[256], from[TEXT_SHORT], to[TEXT_SHORT], line[640];
 
@@ -58,7 +58,7 @@ static void end_line(const struct page *p, const struct gap_view *v)
 
 void why_waits(const struct page *p, const struct gap_view *v)
 {
-	const struct dependency *d = &v->gap->depends;
+	const struct dependency *d = gap_depends(v->gap);
 
 	if (!d->kind)
 		return;

@@ -57,7 +57,7 @@ const char *words_moment(char buf[64], const struct trace *t, int64_t ns)
 {
 	char day[64], length[TEXT_SHORT];
 
-	if (words_until_ns(t) - t->begin_ns < SHORT_NS)
+	if (words_until_ns(t) - t->begin_ns < SHORT_NS || (t->imported && !t->header.start_real_ns))
 		snprintf(buf, 64, "%s after its begin", text_duration(length, ns - t->begin_ns));
 	else
 		without_zone(words_time_of_day(buf, t, ns, words_time_of_day(day, t, t->begin_ns, NULL)));
@@ -101,6 +101,11 @@ uint64_t words_calling_threads(const struct trace *t)
 		n += calls[i];
 	free(calls);
 	return n;
+}
+
+const char *words_ranges(const struct trace *t)
+{
+	return t->imported && strcmp(t->imported->tool, "kineto") == 0 ? "user annotations" : "NVTX ranges";
 }
 
 const char *words_boundary(uint8_t known_by)

@@ -22,6 +22,8 @@ char *words_time_of_day(char buf[64], const struct trace *t, int64_t ns, const c
 const char *words_moment(char buf[64], const struct trace *t, int64_t ns);
 /* "1 call", "2,000 calls" */
 const char *words_number(char buf[48], uint64_t n, const char *one, const char *many);
+/* "NVTX ranges", or what the tool of the trace calls what the program named. */
+const char *words_ranges(const struct trace *t);
 /* "a timing event": by what a boundary is known (enum boundary). */
 const char *words_boundary(uint8_t known_by);
 /* The program's threads that made calls: the recorder's own make none. */

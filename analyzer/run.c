@@ -62,11 +62,17 @@ static int by_begin(const void *a, const void *b)
 
 /* ---- files -> runs ---------------------------------------------------------------------------------- */
 
-#define PASSES 2 /* over a file */
-
-static enum err_kind decode(struct run_file *f, int64_t now_ns, struct error *e)
+/* Over a file: one is enough for launches that are folded. */
+static uint64_t passes(bool fold)
 {
-	return f->trace ? ERR_NONE : trace_open(&f->trace, f->path, now_ns, e);
+	return fold ? 1 : 2;
+}
+
+static enum err_kind decode(struct run_file *f, bool fold, int64_t now_ns, struct error *e)
+{
+	if (f->trace)
+		return ERR_NONE;
+	return (fold ? trace_open_folded : trace_open)(&f->trace, f->path, now_ns, e);
 }
 
 /* Only of a process without an id it matters how long it lived; the others need not be decoded for that. */
@@ -75,16 +81,19 @@ static enum err_kind decode_without_id(struct run_files *files, int64_t now_ns, 
 	enum err_kind kind = ERR_NONE;
 	uint64_t bytes = 0;
 
+	if (files->n_imported)
+		return ERR_NONE; /* they are there */
 	for (size_t i = 0; i < files->n; i++)
-		bytes += files->at[i].header.run_id[0] ? 0 : PASSES * files->at[i].bytes;
+		bytes += files->at[i].header.run_id[0] ? 0 : passes(files->fold) * files->at[i].bytes;
 	progress_begin(PROGRESS_READ, bytes);
 	for (size_t i = 0; i < files->n && !kind; i++)
 		if (!files->at[i].header.run_id[0])
-			kind = decode(&files->at[i], now_ns, e);
+			kind = decode(&files->at[i], files->fold, now_ns, e);
 	return kind;
 }
 
-/* Gives each file the number of its run; returns how many runs there are. The files are sorted by begin, so one without an id
+/* Traces of other tools that are named together are one run: the ranks of a job, mostly. Gives each file the number of its run; returns how many runs
+ * there are. The files are sorted by begin, so one without an id
  * overlaps an earlier one exactly when it begins before the latest end so far in that one's run. */
 static int number_runs(const struct run_files *files, int *run_of)
 {
@@ -95,7 +104,9 @@ static int number_runs(const struct run_files *files, int *run_of)
 		const struct run_file *f = &files->at[i];
 		int run = -1;
 
-		if (f->header.run_id[0]) {
+		if (f->trace && f->trace->imported) {
+			run = runs ? 0 : -1;
+		} else if (f->header.run_id[0]) {
 			for (size_t k = 0; k < i && run < 0; k++)
 				if (strcmp(files->at[k].header.run_id, f->header.run_id) == 0)
 					run = run_of[k];
@@ -144,18 +155,22 @@ static enum err_kind take(struct run *out, struct run_files *files, const int *r
 		return no_memory(e);
 	for (size_t i = 0; i < files->n; i++)
 		if ((chosen == RUN_ALL || run_of[i] == chosen) && !files->at[i].trace)
-			progress_more(PASSES * files->at[i].bytes);
+			progress_more(passes(files->fold) * files->at[i].bytes);
 	for (size_t i = 0; i < files->n; i++) {
 		enum err_kind kind;
 
 		if (chosen != RUN_ALL && run_of[i] != chosen)
 			continue;
-		kind = decode(&files->at[i], now_ns, e);
+		kind = decode(&files->at[i], files->fold, now_ns, e);
 		if (kind)
 			return kind;
 		out->traces[out->n_traces++] = files->at[i].trace;
 		files->at[i].trace = NULL;
 	}
+	/* processes may have held up each other's kernels, and ranks are compared by these */
+	for (size_t i = 0; i < out->n_traces && out->n_traces > 1; i++)
+		if (!trace_unfold(out->traces[i]))
+			return no_memory(e);
 	return front_align(out->traces, out->n_traces) ? ERR_NONE : no_memory(e);
 }
 
@@ -203,7 +218,7 @@ static enum err_kind take_hosts(struct run *out, struct run_files *files, int ch
 
 		if (chosen != RUN_ALL && !may_have_watched(out, &h->header))
 			continue;
-		progress_more(PASSES * h->bytes);
+		progress_more(passes(false) * h->bytes);
 		kind = host_trace_open(&h->trace, h->path, now_ns, e);
 		if (kind && !run_files_without_host(files, h->path, unsaid ? "" : out->listed[chosen].id, e))
 			return e->kind;
@@ -292,6 +307,10 @@ static enum err_kind open_files(struct run *out, char *const paths[], size_t n_p
 	*out = (struct run){ 0 };
 	for (size_t i = 0; i < n_paths && !kind; i++)
 		kind = run_files_add(&files, paths[i], e);
+	if (!kind && files.n_imported && (files.n > files.n_imported || files.n_hosts))
+		kind = err_set(
+			e, ERR_USAGE, "", ERR_NO_BYTE,
+			"recordings of gpushim and traces of other tools cannot be analysed together: their times are on different clocks");
 	if (!kind)
 		kind = files.n ? group(out, &files, which, now_ns, e)
 			       : take_without_processes(out, &files, which, now_ns, e);
@@ -306,6 +325,11 @@ static enum err_kind open_files(struct run *out, char *const paths[], size_t n_p
 enum err_kind run_open(struct run *out, char *const paths[], size_t n_paths, int which, struct error *e)
 {
 	return open_files(out, paths, n_paths, which, (struct run_files){ 0 }, e);
+}
+
+enum err_kind run_open_folded(struct run *out, char *const paths[], size_t n_paths, int which, struct error *e)
+{
+	return open_files(out, paths, n_paths, which, (struct run_files){ .fold = true }, e);
 }
 
 enum err_kind run_open_any(struct run *out, char *const paths[], size_t n_paths, int which, struct error *e)

@@ -19,6 +19,7 @@ struct run {
 	struct host_trace **hosts; /* what watched its processes, by name of file */
 	size_t n_hosts;
 	int index, count; /* this run's number (from 0, oldest first) of how many in the directory */
+	bool brief; /* nothing is drawn of it, over time: what memory was like is kept for causes alone */
 	struct run_listed *listed; /* all of them, [count] */
 	struct run_missing *missing; /* traces of this run, or of a later one where the last was asked for, that are not here */
 	size_t n_missing;
@@ -30,6 +31,8 @@ struct run {
 /* which: RUN_LAST, RUN_ALL or a number. What processes that are still alive write from now on is left out: all of a run's files are
  * read as of one instant. */
 enum err_kind run_open(struct run *out, char *const paths[], size_t n_paths, int which, struct error *e);
+/* The same, for who asks for no call or operation by itself: plain launches may be folded (launches.h). */
+enum err_kind run_open_folded(struct run *out, char *const paths[], size_t n_paths, int which, struct error *e);
 /* The same, but files of host probes may be alone: a run without processes then, of which count is 0. */
 enum err_kind run_open_any(struct run *out, char *const paths[], size_t n_paths, int which, struct error *e);
 /* The one that was given this GPUSHIM_RUN; n_traces is 0 where it left nothing. */

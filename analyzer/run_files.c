@@ -1,42 +1,55 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "run_files.h"
+#include "run_files_parts.h"
 
 #include "alloc.h"
+#include "pack_read.h"
+#include "progress.h"
 #include "reader.h"
 #include "same_clock.h"
-#include "staged.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define TRIES 3                   /* to see a directory as it is at one time */
-#define NO_MEMORY "out of memory" /* as every part of the library says it */
-
-static enum err_kind no_memory(struct error *e)
+enum err_kind run_files_no_memory(struct error *e)
 {
-	return err_set(e, ERR_SYSTEM, "", ERR_NO_BYTE, NO_MEMORY);
+	return err_no_memory(e, "");
 }
 
-/* What is not there is bad input, like what is there and no trace; anything else is the system's doing. */
-static enum err_kind cannot_open(const char *path, struct error *e)
+bool run_files_ends_with(const char *text, const char *end)
 {
-	return err_set(e, errno == ENOENT || errno == ENOTDIR ? ERR_FORMAT : ERR_SYSTEM, path, ERR_NO_BYTE,
-		       "cannot open: %s", strerror(errno));
+	size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static bool already_there(const struct run_files *files, const struct stat *st)
+bool run_files_have(const struct run_files *files, const struct stat *st)
 {
 	for (size_t i = 0; i < files->n; i++)
 		if (files->at[i].dev == st->st_dev && files->at[i].ino == st->st_ino)
 			return true;
 	for (size_t i = 0; i < files->n_hosts; i++)
 		if (files->hosts[i].dev == st->st_dev && files->hosts[i].ino == st->st_ino)
+			return true;
+	return false;
+}
+
+static bool same_recording(const struct gst_file_header *a, const struct gst_file_header *b)
+{
+	return a->kind == b->kind && a->pid == b->pid && a->pid_ns == b->pid_ns && a->start_ticks == b->start_ticks &&
+	       a->start_real_ns == b->start_real_ns && strcmp(a->host, b->host) == 0;
+}
+
+/* An archive may lie beside what it was made of. */
+static bool there_as_well(const struct run_files *files, const struct gst_file_header *h, bool packed)
+{
+	for (size_t i = 0; i < files->n; i++)
+		if ((packed || files->at[i].packed) && same_recording(&files->at[i].header, h))
+			return true;
+	for (size_t i = 0; i < files->n_hosts; i++)
+		if ((packed || files->hosts[i].packed) && same_recording(&files->hosts[i].header, h))
 			return true;
 	return false;
 }
@@ -65,102 +78,235 @@ static int64_t to_wall(const struct run_files *files, const struct gst_file_head
 }
 
 static enum err_kind add_host(struct run_files *files, const char *path, const struct gst_file_header *header,
-			      const struct stat *st, struct error *e)
+			      const struct stat *st, bool packed, struct error *e)
 {
 	struct run_host *h;
 
 	if (!array_room(files->hosts, files->n_hosts, files->hosts_cap))
-		return no_memory(e);
+		return run_files_no_memory(e);
 	h = &files->hosts[files->n_hosts];
 	*h = (struct run_host){ .path = strdup(path),
 				.header = *header,
 				.bytes = (uint64_t)st->st_size,
 				.dev = st->st_dev,
-				.ino = st->st_ino };
+				.ino = st->st_ino,
+				.packed = packed };
 	if (!h->path)
-		return no_memory(e);
+		return run_files_no_memory(e);
 	files->n_hosts++;
 	return ERR_NONE;
 }
 
 static enum err_kind add_process(struct run_files *files, const char *path, const struct gst_file_header *header,
-				 const struct stat *st, struct error *e)
+				 const struct stat *st, bool packed, struct error *e)
 {
 	struct run_file *f;
 
 	if (!array_room(files->at, files->n, files->cap))
-		return no_memory(e);
+		return run_files_no_memory(e);
 	f = &files->at[files->n];
 	*f = (struct run_file){ .path = strdup(path),
 				.header = *header,
 				.bytes = (uint64_t)st->st_size,
 				.dev = st->st_dev,
-				.ino = st->st_ino };
+				.ino = st->st_ino,
+				.packed = packed };
 	if (!f->path)
-		return no_memory(e);
+		return run_files_no_memory(e);
 	f->to_wall_ns = to_wall(files, header);
 	files->n++;
 	return ERR_NONE;
 }
 
-static bool ends_with(const char *text, const char *end)
+/* One process of another tool's trace; it takes the trace over, come what may. */
+static enum err_kind add_imported(struct run_files *files, const char *path, struct trace *t, const struct stat *st,
+				  struct error *e)
 {
-	size_t n = strlen(text), m = strlen(end);
+	struct run_file *f = array_room(files->at, files->n, files->cap) ? &files->at[files->n] : NULL;
+	char *copy = f ? strdup(path) : NULL;
 
-	return n >= m && strcmp(text + n - m, end) == 0;
+	if (!copy) {
+		trace_free(t);
+		return run_files_no_memory(e);
+	}
+	*f = (struct run_file){ .path = copy, .header = t->header, .trace = t, .dev = st->st_dev, .ino = st->st_ino };
+	f->to_wall_ns = to_wall(files, &t->header);
+	files->n++;
+	files->n_imported++;
+	return ERR_NONE;
 }
 
-static enum err_kind add_file(struct run_files *files, const char *path, struct error *e)
+/* "t.json" and "t.json.gz", in either order. */
+static bool is_packed_twin(const char *path, const char *other)
 {
+	size_t n = strlen(path), m = strlen(other);
+	const char *longer = n > m ? path : other;
+	size_t shorter = n > m ? m : n;
+
+	return n != m && memcmp(path, other, shorter) == 0 && strcmp(longer + shorter, ".gz") == 0;
+}
+
+/* The same process of a file that is there packed and unpacked; NULL none. */
+static struct trace *twin_of(const struct run_files *files, const char *path, const struct trace *t)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		struct trace *u = files->at[i].trace;
+
+		if (u && u->imported && is_packed_twin(path, files->at[i].path) && u->header.pid == t->header.pid &&
+		    u->begin_ns == t->begin_ns && u->end_ns == t->end_ns && u->records == t->records &&
+		    u->n_calls == t->n_calls && u->n_measured == t->n_measured)
+			return u;
+	}
+	return NULL;
+}
+
+static bool say_twin(struct trace *t, const char *path)
+{
+	struct imported *m = t->imported;
+	char **larger = realloc(m->warnings, (m->n_warnings + 1) * sizeof(*larger));
+
+	if (!larger)
+		return false;
+	m->warnings = larger;
+	if (asprintf(&larger[m->n_warnings], "%s holds the same trace, which is taken once", path) < 0)
+		return false;
+	m->n_warnings++;
+	return true;
+}
+
+/* False: not all of it is there. */
+static bool there_packed_as_well(const struct run_files *files, const char *path, struct trace *const *traces, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!twin_of(files, path, traces[i]))
+			return false;
+	return n > 0;
+}
+
+enum err_kind run_files_import(struct run_files *files, const char *path, enum import_format format,
+			       const struct stat *st, struct error *e)
+{
+	struct trace **traces;
+	enum err_kind kind;
+	bool twins;
+	size_t n;
+
+	progress_begin(PROGRESS_READ, (uint64_t)st->st_size);
+	kind = import_open(&traces, &n, path, format, e);
+	twins = !kind && there_packed_as_well(files, path, traces, n);
+	if (twins && !say_twin(twin_of(files, path, traces[0]), path))
+		kind = run_files_no_memory(e);
+	for (size_t i = 0; i < n; i++)
+		if (!kind && !twins)
+			kind = add_imported(files, path, traces[i], st, e);
+		else
+			trace_free(traces[i]);
+	free(traces);
+	return kind;
+}
+
+/* Of a run that was chosen by its id; and what is there twice is taken once. */
+static enum err_kind add_recording(struct run_files *files, const char *path, const struct gst_file_header *header,
+				   const struct stat *st, bool packed, struct error *e)
+{
+	if (files->only_id && strcmp(header->run_id, files->only_id) != 0 &&
+	    (header->kind != GST_FILE_HOST || header->run_id[0]))
+		return ERR_NONE;
+	if (there_as_well(files, header, packed))
+		return ERR_NONE;
+	return header->kind == GST_FILE_HOST ? add_host(files, path, header, st, packed, e)
+					     : add_process(files, path, header, st, packed, e);
+}
+
+static enum err_kind add_member(struct run_files *files, struct pack_file *archive, size_t i, const char *path,
+				const struct stat *st, struct error *e)
+{
+	struct pack_member m = pack_member(archive, i);
+	struct stat as = *st;
+	struct reader *reader = NULL;
+	uint8_t *front = NULL;
+	char *name = NULL;
+	size_t n = 0;
+	enum err_kind kind = pack_front(archive, i, &front, &n, e);
+
+	if (!kind && asprintf(&name, "%s/%s", path, m.name) < 0) {
+		name = NULL;
+		kind = run_files_no_memory(e);
+	}
+	if (!kind)
+		kind = reader_open_mem(&reader, front, n, name, e);
+	as.st_size = (off_t)m.length;
+	if (!kind)
+		kind = add_recording(files, name, reader_header(reader), &as, true, e);
+	reader_free(reader);
+	free(front);
+	free(name);
+	return kind;
+}
+
+/* An archive is read only if each of its bytes is what was written. */
+static enum err_kind add_archive(struct run_files *files, const char *path, const struct stat *st, struct error *e)
+{
+	struct pack_file *archive;
+	enum err_kind kind = pack_open(&archive, path, e);
+
+	if (kind)
+		return kind;
+	kind = pack_check(archive, e);
+	for (size_t i = 0; i < pack_members(archive) && !kind; i++)
+		kind = add_member(files, archive, i, path, st, e);
+	pack_close(archive);
+	return kind;
+}
+
+/* What is not ours by its first bytes is something that we might read: it says what is. */
+static enum err_kind not_read(const char *path, struct error *e)
+{
+	char magic[sizeof(GST_MAGIC) - 1];
+	FILE *file = run_files_ends_with(path, ".gst") ? NULL : fopen(path, "rbe");
+	size_t n = file ? fread(magic, 1, sizeof(magic), file) : 0;
+
+	if (file)
+		fclose(file);
+	if (!file || (n == sizeof(magic) && memcmp(magic, GST_MAGIC, n) == 0))
+		return e->kind;
+	return err_set(e, ERR_FORMAT, path, 0, "%s",
+		       run_files_ends_with(path, ".nsys-rep") || run_files_ends_with(path, ".qdrep")
+			       ? "Nsight's own format is not read: `nsys export --type=sqlite` makes of it what is"
+			       : "not a gpushim trace, nor another that is read: .gst, .gpk, Kineto's .json and "
+				 ".json.gz, Nsight's .sqlite (`nsys export --type=sqlite`)");
+}
+
+enum err_kind run_files_add_file(struct run_files *files, const char *path, struct error *e)
+{
+	enum import_format format = IMPORT_NONE;
 	struct gst_file_header header;
 	struct stat st;
 	enum err_kind kind;
 
 	if (stat(path, &st) != 0)
-		return files->only_id ? ERR_NONE : cannot_open(path, e);
-	if (already_there(files, &st))
+		return files->only_id ? ERR_NONE : err_cannot_open(e, path);
+	if (run_files_have(files, &st))
 		return ERR_NONE;
-	kind = read_header(path, &header, e);
-	if (files->only_id && kind == ERR_SYSTEM && ends_with(path, ".host.gst") && st.st_uid != geteuid())
-		return ERR_NONE; /* a run's own collector writes as its own user */
-	if (files->only_id && (kind || (strcmp(header.run_id, files->only_id) != 0 &&
-					(header.kind != GST_FILE_HOST || header.run_id[0]))))
-		return kind == ERR_SYSTEM ? kind : ERR_NONE;
-	if (kind)
+	if (pack_is(path))
+		return add_archive(files, path, &st, e);
+	if (!files->only_id && (kind = import_sniff(&format, path, e)))
 		return kind;
-	return header.kind == GST_FILE_HOST ? add_host(files, path, &header, &st, e)
-					    : add_process(files, path, &header, &st, e);
-}
-
-/* Files of host probes carry the same suffix and more. */
-static int is_trace(const struct dirent *d)
-{
-	return d->d_name[0] != '.' && ends_with(d->d_name, ".gst");
-}
-
-static int is_note(const struct dirent *d)
-{
-	return d->d_name[0] != '.' && ends_with(d->d_name, STAGED_END);
-}
-
-/* A move that was interrupted leaves the trace in both places. */
-static bool trace_is_there(const struct run_files *files, const struct staged *s)
-{
-	for (size_t i = 0; i < files->n; i++) {
-		const struct gst_file_header *h = &files->at[i].header;
-
-		if (h->pid == s->pid && h->start_ticks == s->start_ticks &&
-		    h->start_real_ns == (uint64_t)s->begin_real_ns)
-			return true;
-	}
-	return false;
+	if (format != IMPORT_NONE)
+		return run_files_import(files, path, format, &st, e);
+	kind = read_header(path, &header, e);
+	if (files->only_id && kind == ERR_SYSTEM && run_files_ends_with(path, ".host.gst") && st.st_uid != geteuid())
+		return ERR_NONE; /* a run's own collector writes as its own user */
+	if (kind)
+		return files->only_id && kind != ERR_SYSTEM ? ERR_NONE : kind == ERR_FORMAT ? not_read(path, e) : kind;
+	return add_recording(files, path, &header, &st, false, e);
 }
 
 bool run_files_without_host(struct run_files *files, const char *path, const char *run_id, struct error *why)
 {
 	struct run_missing m = { .begin_real_ns = INT64_MAX, .host = true };
 
-	if (strcmp(why->text, NO_MEMORY) == 0)
+	if (err_is_no_memory(why))
 		return false;
 	if (files->only_id && !*run_id && why->kind != ERR_SYSTEM)
 		return true; /* none of that run's; but of what the machine refuses nobody knows */
@@ -168,7 +314,7 @@ bool run_files_without_host(struct run_files *files, const char *path, const cha
 		m.text = NULL;
 	if (!m.text || !array_room(files->missing, files->n_missing, files->missing_cap)) {
 		free(m.text);
-		no_memory(why);
+		run_files_no_memory(why);
 		return false;
 	}
 	snprintf(m.run_id, sizeof(m.run_id), "%s", run_id);
@@ -176,153 +322,13 @@ bool run_files_without_host(struct run_files *files, const char *path, const cha
 	return true;
 }
 
-static enum err_kind add_missing(struct run_files *files, const struct staged *s, struct error *e)
-{
-	struct run_missing m = { .begin_real_ns = s->begin_real_ns };
-	int n = staged_is_ours(s)
-			? asprintf(&m.text, "the trace of process %" PRIu32 " is missing: it was recorded in %s",
-				   s->pid, s->path)
-			: asprintf(&m.text,
-				   "the trace of process %" PRIu32
-				   " is missing: it is still on %s, in %s (copy it here, or run gpushim there)",
-				   s->pid, s->host, s->path);
-
-	if (n < 0)
-		return no_memory(e);
-	if (!array_room(files->missing, files->n_missing, files->missing_cap)) {
-		free(m.text);
-		return no_memory(e);
-	}
-	memcpy(m.run_id, s->run_id, sizeof(m.run_id));
-	files->missing[files->n_missing++] = m;
-	return ERR_NONE;
-}
-
-/* What is no note, or one that is being written, says nothing. */
-static enum err_kind add_note(struct run_files *files, const char *path, struct error *e)
-{
-	struct gst_file_header header;
-	struct staged s;
-	int fd;
-
-	if (!staged_read(path, &s) || (files->only_id && strcmp(s.run_id, files->only_id) != 0) ||
-	    trace_is_there(files, &s))
-		return ERR_NONE;
-	fd = staged_open(&s, &header);
-	if (fd < 0)
-		return add_missing(files, &s, e);
-	close(fd);
-	return add_file(files, s.path, e);
-}
-
-/* A recording of which not even the beginning can be read: of what process it is nobody knows. */
-static enum err_kind add_unreadable(struct run_files *files, const struct error *why, struct error *e)
-{
-	struct run_missing m = { .begin_real_ns = INT64_MAX };
-
-	if (!files->unreadable.kind)
-		files->unreadable = *why;
-	if (asprintf(&m.text, "%s: byte %" PRIu64 ": %s", why->file, why->byte, why->text) < 0)
-		m.text = NULL;
-	if (!m.text || !array_room(files->missing, files->n_missing, files->missing_cap)) {
-		free(m.text);
-		return no_memory(e);
-	}
-	files->missing[files->n_missing++] = m;
-	return ERR_NONE;
-}
-
-/* What was found in a directory, and not named: of host probes the report can do without, and without a process that left nothing. */
-static enum err_kind add_found(struct run_files *files, const char *path, struct error *e)
-{
-	enum err_kind kind = add_file(files, path, e);
-	struct error why;
-
-	if (kind && ends_with(path, ".host.gst"))
-		return run_files_without_host(files, path, "", e) ? ERR_NONE : kind;
-	if (kind != ERR_FORMAT || e->byte == ERR_NO_BYTE)
-		return kind;
-	why = *e;
-	return add_unreadable(files, &why, e);
-}
-
-/* Every entry of the directory that `is` says. */
-static enum err_kind add_entries(struct run_files *files, const char *dir, int (*is)(const struct dirent *d),
-				 enum err_kind (*add)(struct run_files *files, const char *path, struct error *e),
-				 struct error *e)
-{
-	struct dirent **entries;
-	int n = scandir(dir, &entries, is, alphasort);
-	enum err_kind kind = ERR_NONE;
-
-	if (n < 0)
-		return err_set(e, ERR_SYSTEM, dir, ERR_NO_BYTE, "cannot read the directory: %s", strerror(errno));
-	for (int i = 0; i < n; i++) {
-		char *path = NULL;
-
-		if (!kind && asprintf(&path, "%s%s%s", dir, ends_with(dir, "/") ? "" : "/", entries[i]->d_name) < 0)
-			kind = no_memory(e);
-		else if (!kind)
-			kind = add(files, path, e);
-		free(path);
-		free(entries[i]);
-	}
-	free(entries);
-	return kind;
-}
-
-static void forget_from(struct run_files *files, size_t n, size_t n_hosts, size_t n_missing)
-{
-	while (files->n_hosts > n_hosts)
-		free(files->hosts[--files->n_hosts].path);
-	while (files->n > n)
-		free(files->at[--files->n].path);
-	while (files->n_missing > n_missing)
-		free(files->missing[--files->n_missing].text);
-}
-
-static bool same_instant(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
-static enum err_kind add_directory(struct run_files *files, const char *path, struct error *e)
-{
-	size_t before = files->n, hosts_before = files->n_hosts, missing_before = files->n_missing;
-	enum err_kind kind = ERR_NONE;
-	struct stat begin, end;
-
-	/* A program that ends meanwhile moves its trace here and takes its note away: it may have been seen in neither place. */
-	for (unsigned tries = 0; tries < TRIES; tries++) {
-		bool still = stat(path, &begin) == 0;
-
-		forget_from(files, before, hosts_before, missing_before);
-		kind = add_entries(files, path, is_trace, add_found, e);
-		if (!kind)
-			kind = add_entries(files, path, is_note, add_note, e);
-		if (kind || (still && stat(path, &end) == 0 && same_instant(&begin.st_mtim, &end.st_mtim)))
-			break;
-	}
-	if (kind || files->n > before || files->only_id || (files->hosts_alone && files->n_hosts > hosts_before))
-		return kind;
-	if (files->unreadable.kind) {
-		*e = files->unreadable;
-		return e->kind;
-	}
-	return err_set(e, ERR_FORMAT, path, ERR_NO_BYTE, "%s",
-		       files->n_missing ? files->missing[0].text
-		       : files->n_hosts > hosts_before
-			       ? "only host probes in this directory, and no recording of a process"
-			       : "no .gst file in this directory");
-}
-
 enum err_kind run_files_add(struct run_files *files, const char *path, struct error *e)
 {
 	struct stat st;
 
 	if (stat(path, &st) < 0)
-		return files->only_id && errno == ENOENT ? ERR_NONE : cannot_open(path, e);
-	return S_ISDIR(st.st_mode) ? add_directory(files, path, e) : add_file(files, path, e);
+		return files->only_id && errno == ENOENT ? ERR_NONE : err_cannot_open(e, path);
+	return S_ISDIR(st.st_mode) ? run_files_add_directory(files, path, e) : run_files_add_file(files, path, e);
 }
 
 void run_missing_free(struct run_missing *missing, size_t n)

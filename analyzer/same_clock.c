@@ -16,6 +16,8 @@ bool same_clock(const struct gst_file_header *a, const struct gst_file_header *b
 	bool same_name = strncmp(a->host, b->host, sizeof(a->host)) == 0;
 	int64_t apart;
 
+	if (a->clock == CLOCK_OF_IMPORT || b->clock == CLOCK_OF_IMPORT)
+		return a->clock == b->clock && a->pid_ns == b->pid_ns;
 	if (!a->start_real_ns || !b->start_real_ns)
 		return same_name;
 	return !__builtin_sub_overflow((int64_t)(a->start_real_ns - a->start_mono_ns),

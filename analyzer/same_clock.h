@@ -8,4 +8,7 @@
 
 #include "../shim/format.h"
 
+/* header.clock of another tool's trace: its times are on a clock of their own, which header.pid_ns numbers. */
+#define CLOCK_OF_IMPORT UINT32_MAX
+
 bool same_clock(const struct gst_file_header *a, const struct gst_file_header *b);

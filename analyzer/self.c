@@ -12,8 +12,10 @@ void self_add(struct self_cost *sum, const struct trace *t)
 		sum->timed += c->own_timed;
 		sum->calls_ns += (double)c->own_ticks * t->ns_per_tick;
 	} else {
-		sum->calls += t->n_calls + c->calls_recycled;
-		sum->calls_ns += (double)(t->n_calls + c->calls_recycled) * t->header.call_cost_ps / 1e3;
+		uint64_t calls = t->n_calls + t->launches.folded + c->calls_recycled;
+
+		sum->calls += calls;
+		sum->calls_ns += (double)calls * t->header.call_cost_ps / 1e3;
 	}
 	sum->injected_ns += (double)c->injected_ticks * t->ns_per_tick;
 	sum->attach_ns += (double)c->attach_ns;

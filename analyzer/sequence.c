@@ -2,6 +2,7 @@
 #include "sequence.h"
 
 #include "alloc.h"
+#include "trace_rare.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ enum err_kind sequence_unwrap(struct trace *t, struct error *e)
 		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
 	for (size_t i = 0; t->recycled && i < t->n_streams; i++)
 		last[i] = LATER;
+	trace_rare_begin(t);
 	for (size_t i = 0; i <= t->n_calls; i++) {
 		int64_t now = i < t->n_calls ? t->calls[i].begin_ns : INT64_MAX;
 
@@ -46,6 +48,8 @@ enum err_kind sequence_unwrap(struct trace *t, struct error *e)
 		for (; poll < t->n_polls && t->polls[poll].begin_ns < now; poll++)
 			if (t->polls[poll].stream != GST_NONE)
 				t->polls[poll].covers = unwrap(&last[t->polls[poll].stream], t->polls[poll].covers);
+		if (i < t->n_calls)
+			trace_rare_note(t, i);
 		if (i < t->n_calls && t->calls[i].stream != GST_NONE)
 			t->calls[i].seq = unwrap(&last[t->calls[i].stream], t->calls[i].seq);
 	}

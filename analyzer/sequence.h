@@ -4,7 +4,8 @@
 
 #include "trace.h"
 
-/* seq and covers, 32 bits in the file, become 64 bits: each is taken to be the one nearest to the last one seen in its stream. */
+/* seq and covers, 32 bits in the file, become 64 bits: each is taken to be the one nearest to the last one seen in its stream. Notes in the same pass
+ * which calls are rare (trace_rare.h). */
 enum err_kind sequence_unwrap(struct trace *t, struct error *e);
 
 /* device_ns, root and step_ns of every edge, by the chain of bases. */

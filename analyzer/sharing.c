@@ -10,9 +10,14 @@
 #define TURN_NS \
 	2000000 /* the default time slice (nvidia-smi compute-policy, "default"): long work is interrupted so often */
 
+struct piece {
+	struct work *op;
+	struct stream_work *w;
+};
+
 struct process {
 	const struct trace *trace;
-	struct work **ops; /* borrowed, by earliest start */
+	struct piece *ops; /* by earliest start */
 	size_t n, cap;
 	struct intervals own, others; /* when it, and when another, may have work on the device */
 };
@@ -33,7 +38,7 @@ static struct process *process_of(struct sharing *s, const struct trace *trace)
 	return &s->processes[s->n++];
 }
 
-static bool add_work(struct sharing *s, const struct stream_work *w)
+static bool add_work(struct sharing *s, struct stream_work *w)
 {
 	struct process *p = process_of(s, w->trace);
 
@@ -43,7 +48,7 @@ static bool add_work(struct sharing *s, const struct stream_work *w)
 		if (!array_room(p->ops, p->n, p->cap) ||
 		    !intervals_add(&p->own, w->ops[i].earliest_start_ns, w->ops[i].latest_end_ns))
 			return false;
-		p->ops[p->n++] = &w->ops[i];
+		p->ops[p->n++] = (struct piece){ &w->ops[i], w };
 	}
 	return true;
 }
@@ -63,7 +68,7 @@ static bool find_others(struct sharing *s, struct process *p)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct work *x = *(struct work *const *)a, *y = *(struct work *const *)b;
+	const struct work *x = ((const struct piece *)a)->op, *y = ((const struct piece *)b)->op;
 
 	return (x->earliest_start_ns > y->earliest_start_ns) - (x->earliest_start_ns < y->earliest_start_ns);
 }
@@ -77,19 +82,26 @@ static int64_t changes(const struct work *op, const struct trace *t)
 	return parts + (op->latest_end_ns - op->earliest_start_ns) / TURN_NS;
 }
 
-/* A change lies before the first work of a turn: another process had the device since this one's work before that. */
-static void give_slack(struct process *p)
+/* A change lies before the first work of a turn: another process had the device since this one's work before that. False: no memory. */
+static bool give_slack(struct process *p)
 {
-	array_sort(p->ops, p->n, sizeof(struct work *), by_start);
+	array_sort(p->ops, p->n, sizeof(*p->ops), by_start);
 	for (size_t i = 0; i < p->n; i++) {
-		int64_t since_ns = i ? p->ops[i - 1]->earliest_start_ns : INT64_MIN;
+		int64_t since_ns = i ? p->ops[i - 1].op->earliest_start_ns : INT64_MIN;
 		size_t at = intervals_after(&p->others, since_ns);
+		struct piece *piece = &p->ops[i];
+		struct work_more *own;
 
-		if (work_is_solid(p->ops[i]))
+		if (work_is_solid(piece->w, piece->op))
 			continue; /* when it began is known, and it counts as busy until it ended */
-		if (at < p->others.n && p->others.at[at].begin_ns < p->ops[i]->latest_end_ns)
-			p->ops[i]->slack_ns += changes(p->ops[i], p->trace) * CHANGE_NS;
+		if (at == p->others.n || p->others.at[at].begin_ns >= piece->op->latest_end_ns)
+			continue;
+		own = work_own(piece->w, piece->op);
+		if (!own)
+			return false;
+		own->slack_ns += changes(piece->op, p->trace) * CHANGE_NS;
 	}
+	return true;
 }
 
 static void sharing_free(struct sharing *s)
@@ -112,6 +124,8 @@ bool sharing_find(struct device_work *d)
 	if (ok) /* one process */
 		return true;
 	ok = true;
+	for (size_t i = 0; i < d->n; i++)
+		d->streams[i].special = true; /* any of it may get slack */
 	for (size_t i = 0; i < d->n && ok; i++)
 		ok = add_work(&s, &d->streams[i]);
 	for (size_t i = 0; i < s.n && ok; i++)
@@ -119,7 +133,7 @@ bool sharing_find(struct device_work *d)
 	for (size_t i = 0; i < s.n && ok; i++)
 		ok = find_others(&s, &s.processes[i]);
 	for (size_t i = 0; i < s.n && ok; i++)
-		give_slack(&s.processes[i]);
+		ok = give_slack(&s.processes[i]);
 	sharing_free(&s);
 	return ok;
 }

@@ -35,19 +35,20 @@ static bool find(struct slack *s, const struct device_work *d)
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->n; i++)
-		for (size_t k = 0; k < d->streams[i].n; k++)
-			n += d->streams[i].ops[k].slack_ns != 0;
+		for (size_t k = 0; d->streams[i].special && k < d->streams[i].n; k++)
+			n += work_more(&d->streams[i], &d->streams[i].ops[k])->slack_ns != 0;
 	s->begins = array_new(n, sizeof(*s->begins));
 	s->ends = array_new(n, sizeof(*s->ends));
 	if (!s->begins || !s->ends)
 		return false;
-	for (size_t i = 0; i < d->n; i++)
-		for (size_t k = 0; k < d->streams[i].n; k++) {
+	for (size_t i = 0; n && i < d->n; i++)
+		for (size_t k = 0; d->streams[i].special && k < d->streams[i].n; k++) {
 			const struct work *op = &d->streams[i].ops[k];
 
-			if (!op->slack_ns)
+			slack_ns = work_more(&d->streams[i], op)->slack_ns;
+			if (!slack_ns)
 				continue;
-			slack_ns = min64(op->slack_ns, op->latest_end_ns - op->earliest_start_ns);
+			slack_ns = min64(slack_ns, op->latest_end_ns - op->earliest_start_ns);
 			s->begins[s->n] = (struct sum){ op->earliest_start_ns, slack_ns };
 			s->ends[s->n++] = (struct sum){ op->latest_end_ns, slack_ns };
 		}

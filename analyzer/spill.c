@@ -2,6 +2,7 @@
 #include "spill.h"
 
 #include "spill_budget.h"
+#include "spill_pages.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -16,12 +17,14 @@
 
 #define LARGE ((size_t)16 << 20) /* bytes; smaller ones are malloc's, but where no memory may be taken at all */
 #define LARGE_OF_NONE 64
+#define GROWTH 16  /* by a part of it: to move a mapping costs little, and what is taken is there */
 #define ARRAYS 256 /* large ones at a time: more are not spilt */
 
 struct array {
 	void *at;
 	size_t bytes;
-	int fd; /* of its file; -1: it lies in memory */
+	int fd;             /* of its file; -1: it lies in memory */
+	struct pages pages; /* then */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -60,6 +63,13 @@ static int open_file(void)
 	return fd >= 0 ? fd : open_in("/var/tmp");
 }
 
+int spill_file(void)
+{
+	int fd = open_file();
+
+	return fd >= 0 ? fd : memfd_create("gpushim", MFD_CLOEXEC);
+}
+
 /* Its room is taken before it is used: a write to a mapping finds no full disk, it would end the program. */
 static bool have_room(int fd, size_t bytes)
 {
@@ -87,56 +97,77 @@ static bool map_file(struct array *a, size_t bytes)
 			close(fd);
 		return false;
 	}
-	*a = (struct array){ at, bytes, fd };
+	*a = (struct array){ .at = at, .bytes = bytes, .fd = fd };
 	return true;
 }
 
-static bool map_memory(struct array *a, size_t bytes)
+/* What was kept of arrays that are gone makes room, if it must. */
+static bool fits(size_t bytes)
 {
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (in_memory + pages_kept() + bytes > spill_budget())
+		pages_give_back();
+	return in_memory + bytes <= spill_budget();
+}
 
-	if (at == MAP_FAILED)
+static bool map_memory(struct array *a, size_t bytes, struct pages_fresh *fresh)
+{
+	*a = (struct array){ .fd = -1 };
+	if (!pages_new(&a->pages, bytes, fresh))
 		return false;
-	*a = (struct array){ at, bytes, -1 };
-	in_memory += bytes;
+	a->at = a->pages.at;
+	a->bytes = a->pages.bytes;
+	in_memory += a->bytes;
 	return true;
 }
 
-static bool map(struct array *a, size_t bytes)
+static bool map(struct array *a, size_t bytes, struct pages_fresh *fresh)
 {
-	bool fits = in_memory + bytes <= spill_budget();
-
-	return (!fits && map_file(a, bytes)) || map_memory(a, bytes);
+	return (!fits(bytes) && map_file(a, bytes)) || map_memory(a, bytes, fresh);
 }
 
 static void unmap(struct array *a)
 {
-	munmap(a->at, a->bytes);
-	if (a->fd >= 0)
+	if (a->fd >= 0) {
+		munmap(a->at, a->bytes);
 		close(a->fd);
-	else
+	} else {
 		in_memory -= a->bytes;
+		pages_free(&a->pages);
+	}
 	*a = (struct array){ .at = NULL };
 }
 
+static bool enlarge_in_memory(struct array *a, size_t bytes, struct pages_fresh *fresh)
+{
+	size_t before = a->bytes;
+
+	if (!pages_grow(&a->pages, bytes, fresh))
+		return false;
+	a->at = a->pages.at;
+	a->bytes = a->pages.bytes;
+	in_memory += a->bytes - before;
+	return true;
+}
+
 /* To a file, if it has become too large for memory. */
-static bool enlarge(struct array *a, size_t bytes)
+static bool enlarge(struct array *a, size_t bytes, struct pages_fresh *fresh)
 {
 	struct array moved;
 	void *at;
 
-	if (a->fd < 0 && in_memory + (bytes - a->bytes) > spill_budget() && map_file(&moved, bytes)) {
+	if (a->fd < 0 && bytes > a->bytes && !fits(bytes - a->bytes) && map_file(&moved, bytes)) {
 		memcpy(moved.at, a->at, a->bytes);
 		unmap(a);
 		*a = moved;
 		return true;
 	}
-	if (a->fd >= 0 && !have_room(a->fd, bytes))
+	if (a->fd < 0)
+		return enlarge_in_memory(a, bytes, fresh);
+	if (!have_room(a->fd, bytes))
 		return false;
 	at = mremap(a->at, a->bytes, bytes, MREMAP_MAYMOVE);
 	if (at == MAP_FAILED)
 		return false;
-	in_memory += a->fd < 0 ? bytes - a->bytes : 0;
 	a->at = at;
 	a->bytes = bytes;
 	return true;
@@ -144,29 +175,33 @@ static bool enlarge(struct array *a, size_t bytes)
 
 static void *large_new(size_t bytes)
 {
+	struct pages_fresh fresh = { 0 };
 	struct array *a;
 	void *at = NULL;
 
 	pthread_mutex_lock(&lock);
 	a = find(NULL);
-	if (a && map(a, bytes))
+	if (a && map(a, bytes, &fresh))
 		at = a->at;
 	pthread_mutex_unlock(&lock);
+	pages_ready(&fresh);
 	return at;
 }
 
 /* *known: it is one of the large ones; then NULL is an answer. */
 static void *large_grow(void *array, size_t bytes, bool *known)
 {
+	struct pages_fresh fresh = { 0 };
 	struct array *a;
 	void *at = NULL;
 
 	pthread_mutex_lock(&lock);
 	a = array ? find(array) : NULL;
 	*known = a != NULL;
-	if (a && enlarge(a, bytes))
+	if (a && enlarge(a, bytes, &fresh))
 		at = a->at;
 	pthread_mutex_unlock(&lock);
+	pages_ready(&fresh);
 	return at;
 }
 
@@ -197,7 +232,7 @@ static void *outgrow(void *array, size_t old_bytes, size_t bytes)
 
 void *spill_grow(void *array, size_t *cap, size_t size)
 {
-	size_t old_bytes = *cap * size, want = *cap + *cap / 4 + 1, bytes;
+	size_t old_bytes = *cap * size, want = *cap + *cap / GROWTH + 1, bytes;
 	bool known;
 	void *at;
 

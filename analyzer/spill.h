@@ -10,6 +10,9 @@
 
 #include "alloc.h"
 
+/* A new file without a name in $TMPDIR or /var/tmp, or, where there is none, in memory. -1: errno. */
+int spill_file(void);
+
 /* Like array_new and array_grow. */
 void *spill_new(size_t n, size_t size);
 void *spill_grow(void *array, size_t *cap, size_t size);

@@ -6,6 +6,7 @@
 
 #include "alloc.h"
 #include "ns.h"
+#include "spill.h"
 #include "step_words.h"
 #include "steps_launches.h"
 
@@ -124,16 +125,17 @@ static bool of_lower_thread(const void *element, const void *key)
 
 static void mark_submitters(struct grouping *g, const struct trace *t)
 {
+	size_t left = g->n; /* that are not marked */
 	uint32_t last = 0;
 
-	for (size_t i = 0; i < t->n_calls; i++) {
+	for (size_t i = 0; i < t->n_calls && left; i++) {
 		uint32_t tid = t->calls[i].tid;
 
 		if (tid == last || !is_submission(&t->calls[i]))
 			continue;
 		last = tid;
 		for (size_t k = array_first(g->all, g->n, sizeof(g->all[0]), of_lower_thread, &tid);
-		     k < g->n && g->all[k].first->tid == tid && !g->all[k].submits; k++)
+		     k < g->n && g->all[k].first->tid == tid && !g->all[k].submits; k++, left--)
 			g->all[k].submits = true;
 	}
 }
@@ -152,8 +154,8 @@ static size_t take_ranges(const struct range **sorted, const struct trace *t)
 
 static bool make_groups(struct grouping *g, const struct trace *t)
 {
-	const struct range **sorted = array_new(t->n_ranges, sizeof(*sorted));
-	struct around around = { .ends_ns = array_new(t->n_ranges, sizeof(*around.ends_ns)) };
+	const struct range **sorted = spill_new(t->n_ranges, sizeof(*sorted));
+	struct around around = { .ends_ns = spill_new(t->n_ranges, sizeof(*around.ends_ns)) };
 	bool ok = sorted && around.ends_ns;
 	size_t n = ok ? take_ranges(sorted, t) : 0;
 
@@ -172,8 +174,8 @@ static bool make_groups(struct grouping *g, const struct trace *t)
 		g->all[i].named = name_is_step(g->all[i].first->name, g->all[i].submits);
 		g->all[i].outer = name_is_outer(g->all[i].first->name);
 	}
-	free(around.ends_ns);
-	free(sorted);
+	spill_free(around.ends_ns);
+	spill_free(sorted);
 	return ok;
 }
 
@@ -258,7 +260,7 @@ static bool take(struct trace_steps *s, const struct group *g)
 
 	s->like = g->first;
 	s->tid = g->first->tid;
-	s->at = array_new(g->n, sizeof(*s->at));
+	s->at = spill_new(g->n, sizeof(*s->at));
 	if (!s->at)
 		return false;
 	for (size_t i = 0; i < t->n_ranges && s->n < g->n; i++) {
@@ -310,7 +312,7 @@ enum err_kind steps_build(struct steps *out, const struct run *run, struct error
 void steps_free(struct steps *s)
 {
 	for (size_t i = 0; i < s->n_traces; i++)
-		free(s->traces[i].at);
+		spill_free(s->traces[i].at);
 	free(s->traces);
 	*s = (struct steps){ 0 };
 }

@@ -163,16 +163,16 @@ static bool is_apart(const struct loop *l, size_t begin, size_t end)
 
 static bool add(struct trace_steps *s, const struct loop *l, size_t *cap, size_t begin, enum step_kind kind)
 {
-	const struct call *c = token_call(&l->s, begin);
+	int64_t begin_ns = token_begin_ns(&l->s, begin);
 	uint32_t number = 0;
 
 	if (!array_room(s->at, s->n, *cap))
 		return false;
 	if (s->n) {
-		s->at[s->n - 1].end_ns = max64(c->begin_ns, s->at[s->n - 1].begin_ns);
+		s->at[s->n - 1].end_ns = max64(begin_ns, s->at[s->n - 1].begin_ns);
 		number = s->at[s->n - 1].number + (kind == STEP);
 	}
-	s->at[s->n++] = (struct step){ c->begin_ns, c->begin_ns, NULL, kind, number, c };
+	s->at[s->n++] = (struct step){ begin_ns, begin_ns, NULL, kind, number, token_call(&l->s, begin) };
 	s->n_steps += kind == STEP;
 	return true;
 }
@@ -212,8 +212,8 @@ static bool end_last(struct trace_steps *s, const struct loop *l, size_t end)
 		if (s->at[i].kind == STEP)
 			lengths[n++] = s->at[i].end_ns - s->at[i].begin_ns;
 	if (end < l->s.n)
-		until = min64(until, token_call(&l->s, end)->begin_ns);
-	last->end_ns = max64(last->begin_ns, token_call(&l->s, end - 1)->end_ns);
+		until = min64(until, token_begin_ns(&l->s, end));
+	last->end_ns = max64(last->begin_ns, token_end_ns(&l->s, end - 1));
 	if (n)
 		last->end_ns = max64(last->end_ns, min64(sum64(last->begin_ns, array_median(lengths, n)), until));
 	free(lengths);

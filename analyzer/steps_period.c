@@ -117,7 +117,7 @@ static void look_at(struct look *x, struct candidate *c)
 		c->span += token_work(x->s, i);
 	c->span += !c->span;
 	c->all = sum.all;
-	c->time_ns = token_call(x->s, last)->begin_ns - token_call(x->s, first)->begin_ns;
+	c->time_ns = token_begin_ns(x->s, last) - token_begin_ns(x->s, first);
 	c->alike = sum.alike;
 	c->most = sum.most;
 	c->members = sum.members;

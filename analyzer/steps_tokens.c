@@ -54,7 +54,7 @@ static void count_launches(struct submitters *s, const struct trace *t)
 			continue;
 		s->n += !of->launches;
 		of->tid = c->tid;
-		of->launches++;
+		of->launches += call_count(c);
 	}
 }
 
@@ -181,17 +181,43 @@ static uint32_t id_of(struct step_tokens *s, struct table *table, const struct c
 	return (uint32_t)s->n_about++;
 }
 
+/* One more than the highest number of a name. */
+static size_t names_of(const struct trace *t)
+{
+	size_t n = 1;
+
+	for (size_t i = 0; i < t->n_calls; i++)
+		n = t->calls[i].name >= n ? t->calls[i].name + 1u : n;
+	for (size_t i = 0; i < t->launches.n_parts; i++) {
+		const struct launch_part *part = &t->launches.parts[i];
+
+		for (size_t k = 0; k < part->n_shapes; k++)
+			n = part->shapes[k].name >= n ? part->shapes[k].name + 1u : n;
+	}
+	return n;
+}
+
+/* The next token: a call, or, of one that is folded, a launch. */
+static bool add(struct step_tokens *out, struct table *table, size_t call, uint32_t in, size_t *cap)
+{
+	const struct call *c = &out->trace->calls[call];
+	struct call one = call_count(c) > 1 ? launch_elsewhere(out->trace, c, in) : *c;
+
+	out->calls[out->n] = (uint32_t)call;
+	if (out->in)
+		out->in[out->n] = in;
+	out->ids[out->n] = id_of(out, table, &one, cap);
+	return out->ids[out->n++] != UINT32_MAX;
+}
+
 static bool fill(struct step_tokens *out, struct submitters *threads)
 {
 	struct table *table = calloc(1, sizeof(*table));
 	size_t cap = 0;
 	bool ok = table != NULL;
 
-	for (size_t i = 0; ok && i < out->trace->n_calls; i++)
-		if (out->trace->calls[i].name >= table->n_names)
-			table->n_names = out->trace->calls[i].name + 1;
 	if (ok)
-		table->names = array_new(table->n_names, sizeof(*table->names));
+		table->names = array_new(names_of(out->trace), sizeof(*table->names));
 	ok = ok && table->names;
 	for (size_t i = 0; ok && i < out->trace->n_calls; i++) {
 		const struct call *c = &out->trace->calls[i];
@@ -200,9 +226,8 @@ static bool fill(struct step_tokens *out, struct submitters *threads)
 			continue;
 		if (!out->n)
 			out->tid = c->tid;
-		out->calls[out->n] = (uint32_t)i;
-		out->ids[out->n] = id_of(out, table, c, &cap);
-		ok = out->ids[out->n++] != UINT32_MAX;
+		for (uint32_t k = 0; ok && k < call_count(c); k++)
+			ok = add(out, table, i, k, &cap);
 	}
 	if (table)
 		free(table->names);
@@ -217,15 +242,17 @@ bool step_tokens_take(struct step_tokens *out, const struct trace *t, bool one_t
 	bool ok = threads != NULL;
 
 	*out = (struct step_tokens){ .trace = t };
-	if (ok && t->n_calls < CALLS_MAX)
+	if (ok && t->n_calls + t->launches.folded < CALLS_MAX)
 		count_launches(threads, t);
 	if (ok && threads->n && !(one_thread && threads->n == 1)) {
 		choose_threads(threads, one_thread);
 		for (size_t i = 0; i < t->n_calls; i++)
-			n += is_submission(&t->calls[i]) && is_of_loop(threads, t->calls[i].tid);
+			if (is_submission(&t->calls[i]) && is_of_loop(threads, t->calls[i].tid))
+				n += call_count(&t->calls[i]);
 		out->ids = array_new(n, sizeof(*out->ids));
 		out->calls = array_new(n, sizeof(*out->calls));
-		ok = out->ids && out->calls && fill(out, threads);
+		out->in = t->launches.folded ? array_new(n, sizeof(*out->in)) : NULL;
+		ok = out->ids && out->calls && (out->in || !t->launches.folded) && fill(out, threads);
 	}
 	free(threads);
 	if (!ok)
@@ -237,17 +264,31 @@ void step_tokens_free(struct step_tokens *s)
 {
 	free(s->ids);
 	free(s->calls);
+	free(s->in);
 	free(s->about);
 	*s = (struct step_tokens){ 0 };
 }
 
-int64_t token_pause(const struct step_tokens *s, size_t i)
+int64_t token_begin_ns(const struct step_tokens *s, size_t i)
 {
 	const struct call *c = token_call(s, i);
-	int64_t idle_from = i ? token_call(s, i - 1)->end_ns : c->begin_ns;
+
+	return call_count(c) > 1 ? launch_begin_ns(s->trace, c, s->in[i]) : c->begin_ns;
+}
+
+int64_t token_end_ns(const struct step_tokens *s, size_t i)
+{
+	const struct call *c = token_call(s, i);
+
+	return call_count(c) > 1 ? launch_end_ns(s->trace, c, s->in[i]) : c->end_ns;
+}
+
+int64_t token_pause(const struct step_tokens *s, size_t i)
+{
+	int64_t begin_ns = token_begin_ns(s, i), idle_from = i ? token_end_ns(s, i - 1) : begin_ns;
 
 	for (size_t k = i ? s->calls[i - 1] + 1u : s->calls[0]; k < s->calls[i]; k++)
 		if (call_waits(&s->trace->calls[k]) && s->trace->calls[k].end_ns > idle_from)
 			idle_from = s->trace->calls[k].end_ns;
-	return c->begin_ns > idle_from ? c->begin_ns - idle_from : 0;
+	return begin_ns > idle_from ? begin_ns - idle_from : 0;
 }

@@ -17,6 +17,7 @@ struct step_tokens {
 	const struct trace *trace;
 	uint32_t *ids;   /* below n_about */
 	uint32_t *calls; /* index into trace->calls */
+	uint32_t *in;    /* of one that is folded: which launch (launches.h); NULL: none is */
 	size_t n;
 	struct token_about *about; size_t n_about;
 	uint32_t tid; /* the thread that submits first of those that submit much */
@@ -33,6 +34,10 @@ static inline const struct call *token_call(const struct step_tokens *s, size_t 
 {
 	return &s->trace->calls[s->calls[i]];
 }
+
+/* Its own entry and return, though its call may be told with others. */
+int64_t token_begin_ns(const struct step_tokens *s, size_t i);
+int64_t token_end_ns(const struct step_tokens *s, size_t i);
 
 /* Kernels that are launched there; of a copy none. */
 static inline uint16_t token_work(const struct step_tokens *s, size_t i)

@@ -17,17 +17,17 @@ static int64_t earliest_end(const struct work *op)
 }
 
 /* Where another process may have had the device meanwhile: mostly before. */
-static int64_t likely_begin(const struct work *op)
+static int64_t likely_begin(const struct work *op, const struct work_more *more)
 {
-	return op->usual_ns ? max64(op->earliest_start_ns, op->latest_end_ns - op->usual_ns) : INT64_MAX;
+	return more->usual_ns ? max64(op->earliest_start_ns, op->latest_end_ns - more->usual_ns) : INT64_MAX;
 }
 
-static int64_t likely_end(const struct work *op)
+static int64_t likely_end(const struct work *op, const struct work_more *more)
 {
-	return op->usual_ns ? op->latest_end_ns : INT64_MIN;
+	return more->usual_ns ? op->latest_end_ns : INT64_MIN;
 }
 
-static bool begin_stretch(struct device_work *d, const struct work *op)
+static bool begin_stretch(struct device_work *d, const struct work *op, const struct work_more *more)
 {
 	if (!spill_room(d->stretches, d->n_stretches, d->cap_stretches))
 		return false;
@@ -39,20 +39,20 @@ static bool begin_stretch(struct device_work *d, const struct work *op)
 		.end_ns = op->latest_end_ns,
 		.first_entry_ns = op->call->begin_ns,
 		.last_entry_ns = op->call->begin_ns,
-		.likely_begin_ns = likely_begin(op),
-		.likely_end_ns = likely_end(op),
+		.likely_begin_ns = likely_begin(op, more),
+		.likely_end_ns = likely_end(op, more),
 		.second_begin_ns = INT64_MAX,
-		.slack_ns = op->slack_ns,
+		.slack_ns = more->slack_ns,
 		.end_known_by = op->known_by,
 	};
 	return true;
 }
 
-static void extend_stretch(struct stretch *s, const struct work *op)
+static void extend_stretch(struct stretch *s, const struct work *op, const struct work_more *more)
 {
 	s->begin_ns = min64(s->begin_ns, op->earliest_start_ns);
-	s->likely_begin_ns = min64(s->likely_begin_ns, likely_begin(op));
-	s->likely_end_ns = max64(s->likely_end_ns, likely_end(op));
+	s->likely_begin_ns = min64(s->likely_begin_ns, likely_begin(op, more));
+	s->likely_end_ns = max64(s->likely_end_ns, likely_end(op, more));
 	s->second_begin_ns = min64(s->second_begin_ns, op->earliest_start_ns);
 	s->latest_begin_ns = min64(s->latest_begin_ns, latest_begin(op));
 	s->last_latest_start_ns = max64(s->last_latest_start_ns, op->latest_start_ns);
@@ -61,7 +61,7 @@ static void extend_stretch(struct stretch *s, const struct work *op)
 		s->end_ns = op->latest_end_ns;
 		s->end_known_by = op->known_by;
 	}
-	s->slack_ns = sum64(s->slack_ns, op->slack_ns);
+	s->slack_ns = sum64(s->slack_ns, more->slack_ns);
 	s->last_entry_ns = max64(s->last_entry_ns, op->call->begin_ns);
 	s->first_entry_ns = min64(s->first_entry_ns, op->call->begin_ns);
 }
@@ -72,13 +72,14 @@ bool stretches_add(struct device_work *d, const struct stream_work *w)
 
 	for (size_t i = 0; i < w->n; i++) {
 		const struct work *op = &w->ops[i];
+		const struct work_more *more = work_more(w, op);
 
 		if (op->hostfn) {
 			open = false;
 		} else if (open && op->earliest_start_ns <= d->stretches[d->n_stretches - 1].end_ns) {
-			extend_stretch(&d->stretches[d->n_stretches - 1], op);
+			extend_stretch(&d->stretches[d->n_stretches - 1], op, more);
 		} else {
-			if (!begin_stretch(d, op))
+			if (!begin_stretch(d, op, more))
 				return false;
 			open = true;
 		}

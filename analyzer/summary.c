@@ -8,7 +8,9 @@
 #include "alloc.h"
 #include "estimate_cause.h"
 #include "host_match.h"
+#include "pool.h"
 #include "progress.h"
+#include "summary_parts.h"
 #include "text.h"
 #include "trace_measured.h"
 
@@ -21,9 +23,12 @@ static enum err_kind no_memory(struct error *e)
 
 static void set_identity(struct summary_device *s)
 {
+	static const uint8_t none[sizeof(s->timeline->device.uuid)];
 	const uint8_t *u = s->timeline->device.uuid;
 
 	text_clean(s->name, sizeof(s->name), s->timeline->device.name, sizeof(s->name));
+	if (memcmp(u, none, sizeof(none)) == 0)
+		return; /* not known: "" */
 	snprintf(s->uuid, sizeof(s->uuid), "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
 		 u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
 }
@@ -156,10 +161,8 @@ static enum err_kind count_calls(struct summary *s, struct error *e)
 			s->calls[at + k].name = s->injected[at + k].name = name;
 			s->injected[at + k].n = k < GST_HOOK_MAX ? t->injected[k] : 0;
 		}
-		for (size_t k = 0; k < t->n_calls; k++) {
-			if (t->calls[k].hook < t->n_hooks)
-				s->calls[at + t->calls[k].hook].n++;
-		}
+		for (size_t k = 0; k < t->n_hooks; k++)
+			s->calls[at + k].n = threads_process(&s->threads, t)->hook_calls[k];
 		at += t->n_hooks;
 		for (size_t k = 0; k < t->n_nccl_hooks; k++)
 			s->calls[at + k].name = s->injected[at + k].name =
@@ -187,6 +190,24 @@ static const char *level_name(uint32_t level)
 		return "cupti";
 	default:
 		return "host";
+	}
+}
+
+/* Of another tool's trace: it has not our levels. */
+static void add_imported(struct summary *s)
+{
+	for (size_t i = 0; i < s->run->n_traces; i++) {
+		const struct imported *m = s->run->traces[i]->imported;
+
+		if (!m)
+			continue;
+		s->source = m->tool;
+		s->device_timing = "imported";
+		s->imported++;
+		s->imported_lost += m->lost;
+		s->imported_left_out += m->left_out;
+		s->without_work += m->without_work;
+		s->records_dropped += m->lost;
 	}
 }
 
@@ -252,10 +273,11 @@ static void add_recording(struct summary *s)
 		self_add(&s->self, t);
 	}
 	s->device_timing = level_name(level);
+	add_imported(s);
 	add_probes(s);
 }
 
-#define PARTS 3 /* threads, memory, steps */
+/* ---- all of it ---- */
 
 static uint64_t gaps_of(const struct timeline *tl)
 {
@@ -266,26 +288,13 @@ static uint64_t gaps_of(const struct timeline *tl)
 	return n;
 }
 
-enum err_kind summary_build(struct summary *out, const struct timeline *tl, struct error *e)
+/* With its parts, whether they could be made or not; it is freed where it cannot be completed. */
+static enum err_kind complete(struct summary *out, enum err_kind kind, struct error *e)
 {
-	enum err_kind kind;
-
-	*out = (struct summary){ .run = tl->run, .timeline = tl };
-	progress_begin(PROGRESS_PARTS, PARTS);
-	kind = threads_build(&out->threads, tl->run, e);
-	progress_add(1);
-	if (!kind)
-		kind = memory_build(&out->memory, tl->run, e);
-	progress_add(1);
-	out->threads.memory = &out->memory;
-	if (!kind)
-		kind = steps_build(&out->steps, tl->run, e);
-	if (!kind)
-		kind = range_stacks_build(&out->ranges, tl->run, &out->steps, e);
-	progress_add(1);
-	progress_begin(PROGRESS_CAUSES, gaps_of(tl));
-	if (!kind)
+	if (!kind) {
+		progress_begin(PROGRESS_CAUSES, gaps_of(out->timeline));
 		kind = add_devices(out, e);
+	}
 	if (!kind)
 		kind = add_ranks(out, e);
 	for (size_t i = 0; i < out->n_devices && !kind; i++)
@@ -296,6 +305,42 @@ enum err_kind summary_build(struct summary *out, const struct timeline *tl, stru
 		add_recording(out);
 	else
 		summary_free(out);
+	return kind;
+}
+
+enum err_kind summary_build(struct summary *out, const struct timeline *tl, struct error *e)
+{
+	*out = (struct summary){ .run = tl->run, .timeline = tl };
+	return complete(out, summary_parts(out, e), e);
+}
+
+struct both {
+	struct summary *summary;
+	struct timeline *timeline;
+	bool there; /* the timeline is */
+};
+
+static enum err_kind build_one_of_both(void *both, size_t task, struct error *e)
+{
+	struct both *b = both;
+	enum err_kind kind;
+
+	if (task == 1)
+		return summary_parts(b->summary, e);
+	kind = timeline_build(b->timeline, b->summary->run, e);
+	b->there = !kind;
+	return kind;
+}
+
+enum err_kind summary_of_run(struct summary *out, struct timeline *tl, const struct run *run, struct error *e)
+{
+	struct both both = { .summary = out, .timeline = tl };
+	enum err_kind kind;
+
+	*out = (struct summary){ .run = run, .timeline = tl };
+	kind = complete(out, pool_run(2, build_one_of_both, &both, e), e);
+	if (kind && both.there)
+		timeline_free(tl);
 	return kind;
 }
 

@@ -41,7 +41,10 @@ struct summary {
 	struct ranks ranks;
 	struct summary_device *devices; size_t n_devices;
 	size_t n_gaps;
-	const char *device_timing; /* "edges"; the coarsest of the processes */
+	const char *source;        /* where imported: the tool whose traces these are, "kineto", "nsys" */
+	const char *device_timing; /* "edges"; the coarsest of the processes; "imported" */
+	uint64_t imported;         /* processes of other tools' traces: all or none */
+	uint64_t imported_lost, imported_left_out, without_work; /* as struct imported has them */
 	const char *host_probes;   /* "ebpf"; what watched them best */
 	size_t running, cut, unknown; /* processes, by how they ended (enum life); the others did regularly */
 	uint64_t records_dropped, operations_unlinked, entry_points_unknown; /* losses; host_lost is among the first */
@@ -58,6 +61,8 @@ struct summary {
 };
 
 enum err_kind summary_build(struct summary *out, const struct timeline *tl, struct error *e);
+/* The timeline too: what of the summary does not need it is made at the same time. Both are the caller's where there is no error. */
+enum err_kind summary_of_run(struct summary *out, struct timeline *tl, const struct run *run, struct error *e);
 void summary_free(struct summary *s);
 
 /* Gap by the number that listings use; NULL beyond the last. */

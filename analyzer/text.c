@@ -6,11 +6,49 @@
 #include <stdio.h>
 #include <string.h>
 
+char *text_digits(char digits[TEXT_DIGITS], uint64_t n)
+{
+	static const char pairs[] =
+		"00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
+		"49505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697"
+		"9899";
+	char all[TEXT_DIGITS];
+	size_t first = sizeof(all);
+
+	for (; n >= 100; n /= 100) {
+		first -= 2;
+		memcpy(all + first, pairs + 2 * (n % 100), 2);
+	}
+	first -= 2;
+	memcpy(all + first, pairs + 2 * n, 2);
+	first += n < 10;
+	memcpy(digits, all + first, sizeof(all) - first);
+	return digits + sizeof(all) - first;
+}
+
+/* "25.9 us" of whole numbers, where printf cannot say otherwise: what is halfway between two tenths it rounds as the nearest double happens to
+ * lie. False: it may be so, or it is seconds. */
+static bool duration_in_tenths(char buf[TEXT_SHORT], uint64_t ns)
+{
+	uint64_t tenth = ns < 999950 ? 100 : 100000, tenths = ns / tenth, rest = ns % tenth;
+
+	if (ns < 1000 || ns >= 999950000 || rest == tenth / 2)
+		return false;
+	tenths += rest > tenth / 2;
+	buf = text_digits(buf, tenths / 10);
+	buf[0] = '.';
+	buf[1] = (char)('0' + tenths % 10);
+	memcpy(buf + 2, tenth == 100 ? " us" : " ms", 4);
+	return true;
+}
+
 const char *text_duration(char buf[TEXT_SHORT], int64_t ns)
 {
 	double abs = ns < 0 ? -(double)ns : (double)ns;
 	const char *sign = ns < 0 ? "-" : "";
 
+	if (ns > 0 && duration_in_tenths(buf, (uint64_t)ns))
+		return buf;
 	if (abs < 1000)
 		snprintf(buf, TEXT_SHORT, "%s%.0f ns", sign, abs);
 	else if (abs < 999.95e3)
@@ -83,6 +121,23 @@ const char *text_percent(char buf[TEXT_SHORT], int64_t part, int64_t whole)
 	return buf;
 }
 
+#define EACH(byte) ((uint64_t)(byte)*0x0101010101010101u)
+
+/* Eight at a time: from ' ' on, and below DEL. */
+size_t text_ascii(const char *s, size_t n)
+{
+	size_t i = 0;
+
+	for (uint64_t bytes; i + sizeof(bytes) <= n; i += sizeof(bytes)) {
+		memcpy(&bytes, s + i, sizeof(bytes));
+		if ((bytes | (bytes - EACH(' ')) | (bytes + EACH(1))) & EACH(0x80))
+			break;
+	}
+	while (i < n && s[i] >= ' ' && s[i] <= '~')
+		i++;
+	return i;
+}
+
 static bool continues(unsigned char c)
 {
 	return (c & 0xc0) == 0x80;
@@ -145,7 +200,10 @@ static bool steers(const unsigned char *p, unsigned length)
 const char *text_clean(char *buf, size_t size, const char *s, size_t columns)
 {
 	size_t out = 0, seen = 0, cut = 0; /* cut: where "..." goes, if need be */
+	size_t n = strlen(s);
 
+	if (n < size && n <= columns && text_ascii(s, n) == n)
+		return memcpy(buf, s, n + 1);
 	while (*s) {
 		unsigned length = text_utf8(s), bytes = length ? length : 1;
 		bool plain = length && !steers((const unsigned char *)s, length);

@@ -6,6 +6,9 @@
 #include <stdint.h>
 
 #define TEXT_SHORT 32 /* room for any duration, size or count */
+#define TEXT_DIGITS 20 /* of any 64 bits */
+
+char *text_digits(char digits[TEXT_DIGITS], uint64_t n); /* the first place behind them; no end of text is written */
 
 const char *text_duration(char buf[TEXT_SHORT], int64_t ns);    /* "170.3 ms" */
 const char *text_long(char buf[TEXT_SHORT], int64_t ns);        /* "3 h 12 min"; short ones as above */
@@ -17,6 +20,9 @@ const char *text_percent(char buf[TEXT_SHORT], int64_t part, int64_t whole); /* 
 /* Text that a trace brought: control characters and bytes that are no UTF-8 become '?', so a terminal is never steered and JSON
  * stays valid; more than `columns` characters end in "...". size is buf's, at least 4. */
 const char *text_clean(char *buf, size_t size, const char *s, size_t columns);
+
+/* Of n bytes those up to the first that is no printable ASCII. */
+size_t text_ascii(const char *s, size_t n);
 
 /* Length of the valid UTF-8 character at s (1 to 4), 0 where there is none. NUL is none. */
 unsigned text_utf8(const char *s);

@@ -5,6 +5,8 @@
 
 #include "alloc.h"
 #include "spill.h"
+#include "tally.h"
+#include "trace_rare.h"
 
 static enum err_kind no_memory(struct error *e)
 {
@@ -24,17 +26,15 @@ static size_t position(const struct thread_records *threads, size_t n, uint32_t 
 
 struct finder { /* records of one thread mostly come in a row */
 	struct process_records *p;
-	size_t cap, last;
+	size_t cap; /* of p->threads, from the first pass to the last that adds some */
+	size_t last;
 };
 
-static struct thread_records *find_or_add(struct finder *f, uint32_t tid)
+static struct thread_records *look_or_add(struct finder *f, uint32_t tid)
 {
 	struct process_records *p = f->p;
-	size_t at = f->last;
+	size_t at = position(p->threads, p->n_threads, tid);
 
-	if (at < p->n_threads && p->threads[at].tid == tid)
-		return &p->threads[at];
-	at = position(p->threads, p->n_threads, tid);
 	f->last = at;
 	if (at < p->n_threads && p->threads[at].tid == tid)
 		return &p->threads[at];
@@ -44,6 +44,13 @@ static struct thread_records *find_or_add(struct finder *f, uint32_t tid)
 		p->threads[i] = p->threads[i - 1];
 	p->threads[at] = (struct thread_records){ .tid = tid };
 	return &p->threads[at];
+}
+
+static inline struct thread_records *find_or_add(struct finder *f, uint32_t tid)
+{
+	struct process_records *p = f->p;
+
+	return f->last < p->n_threads && p->threads[f->last].tid == tid ? &p->threads[f->last] : look_or_add(f, tid);
 }
 
 /* Whose NCCL call it is; NULL: another's within, the recorder's, or of a thread of which there is nothing else. */
@@ -56,28 +63,22 @@ static struct thread_records *maker(const struct process_records *p, const struc
 	return &p->threads[at];
 }
 
-static bool count_records(struct process_records *p, const struct trace *t)
+static bool count_records(struct finder *f, const struct trace *t)
 {
-	struct finder f = { p, 0, 0 };
 	struct thread_records *r;
 
-	for (size_t i = 0; i < t->n_calls; i++) {
-		if (!(r = find_or_add(&f, t->calls[i].tid)))
-			return false;
-		r->n_calls++;
-	}
 	for (size_t i = 0; i < t->n_samples; i++) {
-		if (!(r = find_or_add(&f, t->samples[i].tid)))
+		if (!(r = find_or_add(f, t->samples[i].tid)))
 			return false;
 		r->n_samples++;
 	}
 	for (size_t i = 0; i < t->n_usages; i++) {
-		if (!(r = find_or_add(&f, t->usages[i].tid)))
+		if (!(r = find_or_add(f, t->usages[i].tid)))
 			return false;
 		r->n_usages++;
 	}
 	for (size_t i = 0; i < t->n_nccl; i++)
-		if ((r = maker(p, &t->nccl[i])))
+		if ((r = maker(f->p, &t->nccl[i])))
 			r->n_nccl++;
 	return true;
 }
@@ -90,15 +91,13 @@ static void share_pool(struct process_records *p)
 	for (size_t i = 0; i < p->n_threads; i++) {
 		struct thread_records *r = &p->threads[i];
 
-		r->calls = (const struct call **)(p->pool + at);
-		at += r->n_calls;
 		r->samples = (const struct sample **)(p->pool + at);
 		at += r->n_samples;
 		r->usages = (const struct usage **)(p->pool + at);
 		at += r->n_usages;
 		r->nccl = (const struct nccl_call **)(p->pool + at);
 		at += r->n_nccl;
-		r->n_calls = r->n_samples = r->n_usages = r->n_nccl = 0;
+		r->n_samples = r->n_usages = r->n_nccl = 0;
 	}
 }
 
@@ -107,14 +106,6 @@ static void fill(struct process_records *p, const struct trace *t)
 	struct finder f = { p, 0, 0 };
 	struct thread_records *r;
 
-	for (size_t i = 0; i < t->n_calls; i++) {
-		const struct call *c = &t->calls[i];
-
-		r = find_or_add(&f, c->tid);
-		r->calls[r->n_calls++] = c;
-		if (c->family == GST_FAMILY_LAUNCH && c->name < t->n_kernels && !p->first_launch[c->name])
-			p->first_launch[c->name] = c;
-	}
 	for (size_t i = 0; i < t->n_samples; i++) {
 		r = find_or_add(&f, t->samples[i].tid);
 		r->samples[r->n_samples++] = &t->samples[i];
@@ -128,45 +119,125 @@ static void fill(struct process_records *p, const struct trace *t)
 			r->nccl[r->n_nccl++] = &t->nccl[i];
 }
 
-/* scratch has room for all calls of the thread. */
-static void set_costs(struct thread_records *r, int64_t *scratch)
+/* ---- calls: in one pass, as there may be more than any cache holds ---- */
+
+static bool has_cost(const struct call *c)
 {
-	static const uint8_t families[] = { GST_FAMILY_LAUNCH, GST_FAMILY_GRAPH_LAUNCH, GST_FAMILY_COPY,
-					    GST_FAMILY_MEMSET, GST_FAMILY_HOSTFN };
-
-	for (size_t k = 0; k < sizeof(families); k++) {
-		size_t n = 0;
-
-		for (size_t i = 0; i < r->n_calls; i++) {
-			const struct call *c = r->calls[i];
-
-			if (c->family == families[k] && is_submission(c) && !(c->flags & GST_BLOCKING))
-				scratch[n++] = c->end_ns - c->begin_ns;
-		}
-		r->cost_ns[families[k]] = n < COST_CALLS ? 0 : array_median(scratch, n);
+	switch (c->family) {
+	case GST_FAMILY_LAUNCH:
+	case GST_FAMILY_GRAPH_LAUNCH:
+	case GST_FAMILY_COPY:
+	case GST_FAMILY_MEMSET:
+	case GST_FAMILY_HOSTFN:
+		return is_submission(c) && !(c->flags & GST_BLOCKING);
+	default:
+		return false;
 	}
 }
 
-static bool find_costs(struct process_records *p, size_t n_calls)
+static bool add_rare(struct thread_records *r, const struct call *c)
 {
-	int64_t *scratch = spill_new(n_calls, sizeof(*scratch));
+	if (!array_room(r->rare, r->n_rare, r->cap_rare))
+		return false;
+	r->rare[r->n_rare++] = c;
+	return true;
+}
 
-	for (size_t i = 0; scratch && i < p->n_threads; i++)
-		set_costs(&p->threads[i], scratch);
-	spill_free(scratch);
-	return scratch != NULL;
+static bool add_cost(struct thread_records *r, const struct trace *t, const struct call *c)
+{
+	struct tally *tally;
+
+	if (!r->costs) /* of few threads */
+		r->costs = array_new(GST_FAMILY_COUNT, sizeof(*r->costs));
+	if (!r->costs)
+		return false;
+	tally = &r->costs[c->family];
+	if (call_count(c) == 1)
+		return tally_add(tally, c->end_ns - c->begin_ns);
+	for (uint32_t i = 0; i <= c->folded; i++)
+		if (!tally_add(tally, launch_at(&t->launches, c->args[0])[i].took))
+			return false;
+	return true;
+}
+
+static bool add_calls(struct finder *f, const struct trace *t)
+{
+	struct process_records *p = f->p;
+
+	for (size_t i = 0; i < t->n_calls; i++) {
+		const struct call *c = &t->calls[i];
+		struct thread_records *r = find_or_add(f, c->tid);
+		bool plain = is_plain_launch(c);
+
+		if (!r || !spill_room(r->calls, r->n_calls, r->cap_calls) || (!plain && !add_rare(r, c)) ||
+		    ((plain || has_cost(c)) && !add_cost(r, t, c)))
+			return false;
+		r->calls[r->n_calls++] = c;
+		p->hook_calls[c->hook < t->n_hooks ? c->hook : t->n_hooks] += call_count(c);
+		if (c->family == GST_FAMILY_LAUNCH && c->name < t->n_kernels && !p->first_launch[c->name])
+			p->first_launch[c->name] = c;
+	}
+	return true;
+}
+
+static void set_costs(struct process_records *p)
+{
+	for (size_t i = 0; i < p->n_threads; i++) {
+		struct thread_records *r = &p->threads[i];
+
+		for (size_t k = 0; r->costs && k < GST_FAMILY_COUNT; k++)
+			if (r->costs[k].n >= COST_CALLS)
+				r->cost_ns[k] = tally_median(&r->costs[k]);
+	}
+}
+
+static void free_costs(struct process_records *p)
+{
+	for (size_t i = 0; i < p->n_threads; i++) {
+		struct thread_records *r = &p->threads[i];
+
+		for (size_t k = 0; r->costs && k < GST_FAMILY_COUNT; k++)
+			tally_free(&r->costs[k]);
+		free(r->costs);
+		r->costs = NULL;
+	}
+}
+
+/* What other tools saw. Most threads only run operators of others: who submits nothing explains no gap. */
+static bool build_pieces(struct process_records *p, const struct trace *t)
+{
+	if (!t->imported && !t->host_ops.n)
+		return true;
+	if (!op_labels_build(&p->op_labels, t) || !op_pieces_build_overhead(&p->overhead, t, 0))
+		return false;
+	for (size_t i = 0; i < p->n_threads; i++) {
+		struct thread_records *r = &p->threads[i];
+
+		if (r->n_calls && (!op_pieces_build(&r->ops, t, &p->op_labels, r->tid) ||
+				   !op_pieces_build_overhead(&r->overhead, t, r->tid)))
+			return false;
+	}
+	return true;
 }
 
 static bool build_process(struct process_records *p, const struct trace *t)
 {
+	struct finder f = { .p = p };
+	bool ok;
+
 	p->trace = t;
 	p->first_launch = array_new(t->n_kernels, sizeof(struct call *));
-	p->pool = spill_new(t->n_calls + t->n_samples + t->n_usages + t->n_nccl, sizeof(void *));
-	if (!p->first_launch || !p->pool || !count_records(p, t))
+	p->hook_calls = array_new(t->n_hooks + 1, sizeof(*p->hook_calls));
+	p->pool = spill_new(t->n_samples + t->n_usages + t->n_nccl, sizeof(void *));
+	ok = p->first_launch && p->hook_calls && p->pool && add_calls(&f, t);
+	if (ok)
+		set_costs(p);
+	free_costs(p);
+	if (!ok || !count_records(&f, t))
 		return false;
 	share_pool(p);
 	fill(p, t);
-	return find_costs(p, t->n_calls);
+	return build_pieces(p, t);
 }
 
 static int by_trace(const void *a, const void *b)
@@ -193,13 +264,26 @@ enum err_kind threads_build(struct threads *out, const struct run *run, struct e
 	return ERR_NONE;
 }
 
+static void free_process(struct process_records *p)
+{
+	for (size_t i = 0; i < p->n_threads; i++) {
+		op_pieces_free(&p->threads[i].ops);
+		op_pieces_free(&p->threads[i].overhead);
+		spill_free(p->threads[i].calls);
+		free(p->threads[i].rare);
+	}
+	op_pieces_free(&p->overhead);
+	op_labels_free(&p->op_labels);
+	free(p->threads);
+	free(p->first_launch);
+	free(p->hook_calls);
+	spill_free(p->pool);
+}
+
 void threads_free(struct threads *t)
 {
-	for (size_t i = 0; i < t->n_processes; i++) {
-		free(t->processes[i].threads);
-		free(t->processes[i].first_launch);
-		spill_free(t->processes[i].pool);
-	}
+	for (size_t i = 0; i < t->n_processes; i++)
+		free_process(&t->processes[i]);
 	free(t->processes);
 	*t = (struct threads){ 0 };
 }
@@ -226,4 +310,29 @@ static bool taken_by(const void *element, const void *key)
 size_t threads_usage_after(const struct thread_records *r, int64_t ns)
 {
 	return array_first(r->usages, r->n_usages, sizeof(*r->usages), taken_by, &ns);
+}
+
+bool call_place_back(const struct thread_records *r, struct call_place *p)
+{
+	if (p->in) {
+		p->in--;
+		return true;
+	}
+	if (!p->at)
+		return false;
+	p->at--;
+	p->in = (uint32_t)(call_count(r->calls[p->at]) - 1);
+	return true;
+}
+
+const struct call *call_at_place(const struct trace *t, const struct thread_records *r, struct call_place p,
+				 struct call *room)
+{
+	const struct call *c = r->calls[p.at];
+	size_t near = 0;
+
+	if (call_count(c) == 1)
+		return c;
+	*room = launch_call(t, c, p.in, &near);
+	return room;
 }

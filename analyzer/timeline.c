@@ -9,8 +9,10 @@
 #include "latency.h"
 #include "ns.h"
 #include "place.h"
+#include "pool.h"
 #include "progress.h"
 #include "spill.h"
+#include "trace_rare.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +62,7 @@ static uint64_t calls_of(const struct run *run)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < run->n_traces; i++)
-		n += run->traces[i]->n_calls;
+		n += run->traces[i]->n_calls + run->traces[i]->launches.folded;
 	return n;
 }
 
@@ -162,6 +164,15 @@ static bool add_unlinked_devices(struct builder *b, size_t trace)
 	return true;
 }
 
+/* Have all devices been seen that a plain launch can be on? Most traces use what they have at once. */
+static bool all_seen(const struct trace *t, const uint8_t *seen)
+{
+	for (size_t i = 0; i < t->n_streams; i++)
+		if (!(seen[t->streams[i].device / 8] & 1u << t->streams[i].device % 8))
+			return false;
+	return !t->n_measured;
+}
+
 /* Every device that some process put work on. */
 static bool find_devices(struct builder *b)
 {
@@ -169,12 +180,15 @@ static bool find_devices(struct builder *b)
 		const struct trace *t = b->run->traces[i];
 		uint8_t seen[(UINT16_MAX + 1) / 8] = { 0 };
 		uint64_t seen_in_graphs = 0;
+		bool rare = all_seen(t, seen);
 
-		for (size_t k = 0; k < t->n_calls; k++) {
+		for (size_t k = rare ? trace_rare(t, 0) : 0; k < t->n_calls; k = rare ? trace_rare(t, k + 1) : k + 1) {
 			const struct call *c = &t->calls[k];
 			uint32_t ordinal = elsewhere_home(t, c);
 			bool rest = true;
 
+			if (!t->n_measured && is_plain_launch(c) && (seen[ordinal / 8] & 1u << ordinal % 8))
+				continue;
 			if (!add_graph_devices(b, i, c, &seen_in_graphs) ||
 			    (t->n_measured && !add_measured_devices(b, i, c, &rest)))
 				return false;
@@ -183,6 +197,7 @@ static bool find_devices(struct builder *b)
 			seen[ordinal / 8] |= (uint8_t)(1u << ordinal % 8);
 			if (!add_member(b, i, ordinal, false))
 				return false;
+			rare = all_seen(t, seen);
 		}
 		if (!add_unlinked_devices(b, i))
 			return false;
@@ -308,8 +323,28 @@ static int by_ordinal(const void *a, const void *b)
 	return memcmp(x->device.uuid, y->device.uuid, sizeof(x->device.uuid));
 }
 
+struct devices { /* each is made for itself, side by side; in between they wait for each other (bounds_finish) */
+	struct builder *b;
+	struct timeline *out;
+};
+
+static enum err_kind gather_one(void *devices, size_t i, struct error *e)
+{
+	struct builder *b = ((struct devices *)devices)->b;
+
+	return gather(&b->works[i], b, &b->groups[i], e);
+}
+
+static enum err_kind build_one(void *devices, size_t i, struct error *e)
+{
+	const struct devices *d = devices;
+
+	return build_device(&d->out->devices[i], d->b, i, e);
+}
+
 static enum err_kind build_all(struct timeline *out, struct builder *b, struct error *e)
 {
+	struct devices devices = { b, out };
 	enum err_kind kind;
 
 	b->calls = calls_of(b->run);
@@ -324,16 +359,14 @@ static enum err_kind build_all(struct timeline *out, struct builder *b, struct e
 	b->works = array_new(b->n_groups, sizeof(*b->works));
 	if (!out->devices || !b->works)
 		return no_memory(e);
-	for (size_t i = 0; i < b->n_groups && !kind; i++)
-		kind = gather(&b->works[i], b, &b->groups[i], e);
+	kind = pool_run(b->n_groups, gather_one, &devices, e);
 	part_done(b, PART_WORK, 1);
 	if (!kind)
 		kind = bounds_finish(b->works, b->n_groups, e);
 	part_done(b, PART_BOUNDS, 1);
-	for (size_t i = 0; i < b->n_groups && !kind; i++) {
-		out->n_devices++;
-		kind = build_device(&out->devices[i], b, i, e);
-	}
+	out->n_devices = b->n_groups;
+	if (!kind)
+		kind = pool_run(b->n_groups, build_one, &devices, e);
 	return kind ? kind : estimate_build(out, b->works, b->firings, e);
 }
 
@@ -369,6 +402,8 @@ void timeline_free(struct timeline *t)
 	for (size_t i = 0; i < t->n_devices; i++) {
 		spill_free(t->devices[i].ops);
 		arena_free(&t->devices[i].more);
+		free(t->devices[i].others);
+		free(t->devices[i].marks.at);
 		spill_free(t->devices[i].gaps);
 		free(t->devices[i].unresolved);
 		free(t->devices[i].undrawn);

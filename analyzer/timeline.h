@@ -27,22 +27,26 @@ struct op_more { /* of those few of which somebody asks */
 	int64_t usual_ns; /* what such work takes, where another process may have held this up (held_up.h); else 0 */
 };
 
-/* One thing the device did, placed as well as this level of timing can: its stretch is known, its place in it is not. */
-struct op {
-	int64_t begin_ns, end_ns; /* placed end to end within the known stretch of its stream; what the partition uses */
-	int64_t stretch_begin_ns, stretch_end_ns; /* what is known: it ran inside */
-	const struct op_more *more; /* of communication, and of what may have been held up; else NULL */
-	const struct call *call;
+/* What an op is an operation of, besides its call. Plain work of a stream shares one (place_of.h): what there is one of for each op lies in the op. */
+struct op_of {
 	const struct trace *trace;
 	const struct measured *measured; /* how begin and end are known exactly; NULL: placed */
 	const struct graph_node *node; /* of the graph that the call launched; NULL: the call's own work */
-	uint32_t stream;  /* index into trace->streams */
+	const struct op_more *more; /* of communication, and of what may have been held up; else NULL */
 	uint32_t count;   /* operations it stands for: more than 1 for a batch of copies, and where a graph's nodes are counted and not known */
 	uint8_t class;    /* enum op_class */
 	uint8_t copy;     /* enum gst_copy_kind for OP_COPY */
 	bool exact;       /* begin and end are measured (imported or CUPTI), not placed */
 	bool unlinked;    /* it was measured, and who asked for it is not known: `call` is none of the trace's */
 	bool lost;        /* its process's work was measured, and this was not */
+};
+
+/* One thing the device did, placed as well as this level of timing can: its stretch is known, its place in it is not. */
+struct op { /* there are as many as submissions and more: each byte counts */
+	int64_t begin_ns, end_ns; /* placed end to end within the known stretch of its stream; what the partition uses */
+	int64_t stretch_begin_ns, stretch_end_ns; /* what is known: it ran inside */
+	const struct call *call; /* its stream is the op's, an index into of->trace->streams */
+	const struct op_of *of;
 };
 
 /* The kernel's name, "" where it is not known or not a kernel's. */
@@ -86,20 +90,30 @@ struct dependency {
 	int64_t earliest_end_ns, latest_end_ns;
 };
 
-struct gap {
+struct gap { /* there may be as many as operations */
 	int64_t begin_ns, end_ns;
 	int64_t begin_error_ns, end_error_ns; /* the true end lies within ± of each */
 	uint8_t begin_known_by;               /* enum boundary */
 	const struct op *before, *after;      /* work that ended last and began first; after may be NULL in host-function gaps */
-	struct dependency depends;            /* what `after` waited for */
+	struct dependency *depends;           /* what `after` waited for; NULL: nothing is known that it waited for. gap_depends() */
 };
+
+/* Never NULL. */
+static inline const struct dependency *gap_depends(const struct gap *gap)
+{
+	static const struct dependency none;
+
+	return gap->depends ? gap->depends : &none;
+}
 
 struct device_timeline {
 	struct device device;
 	int64_t begin_ns, end_ns; /* first start, last end (best estimates) */
 	int64_t process_start_ns;
 	struct op *ops;                size_t n_ops;    /* by begin_ns; host functions are among them, not counted as operations */
-	struct arena more; /* what they refer to */
+	struct arena more; /* op.of, and what that refers to; gap.depends */
+	uint64_t *others;  /* a bit for each op: it is no kernel (timeline_other); NULL: nobody looked */
+	const struct trace *only; /* all ops are this process's; NULL: of several, or nobody looked */
 	struct interval *unresolved;   size_t n_unresolved; /* inside busy time */
 	struct interval *undrawn;      size_t n_undrawn;    /* busy time that no op's place covers */
 	struct gap *gaps;              size_t n_gaps;   /* in time order, disjoint */
@@ -111,6 +125,7 @@ struct device_timeline {
 	/* exact: end - begin = compute + comm + sum(copy) + memset + sum of gaps */
 	int64_t compute_ns, comm_ns, memset_ns;
 	int64_t copy_ns[8]; /* by enum gst_copy_kind */
+	struct partition_marks { struct partition_mark *at; size_t n, cap; } marks; /* partition.h */
 	int64_t idle_ns, idle_error_ns, unresolved_ns; /* idle_error: the gaps' errors and what the first work's start may hide */
 	int64_t latency_ns; /* what it takes to start work that is ready, as seen in this run (latency.h); 0: too seldom seen */
 	uint32_t n_latencies;
@@ -125,6 +140,21 @@ struct timeline {
 	const struct run *run; /* borrowed */
 	struct exact *exact;   /* like run->traces: calls that ops name */
 };
+
+/* Most ops are kernels. The first at or behind i that is none; n_ops: there is none. Where nobody looked every op counts as one. */
+static inline size_t timeline_other(const struct device_timeline *d, size_t i)
+{
+	if (!d->others)
+		return i;
+	while (i < d->n_ops) {
+		uint64_t word = d->others[i / 64] >> i % 64;
+
+		if (word)
+			return i + (size_t)__builtin_ctzll(word);
+		i = (i / 64 + 1) * 64;
+	}
+	return d->n_ops;
+}
 
 enum err_kind timeline_build(struct timeline *out, const struct run *run, struct error *e);
 void timeline_free(struct timeline *t);

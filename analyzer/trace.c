@@ -4,6 +4,7 @@
 #include "alloc.h"
 #include "comm_kernels.h"
 #include "front.h"
+#include "launch_publish.h"
 #include "sequence.h"
 #include "spill.h"
 #include "trace_decode.h"
@@ -44,7 +45,7 @@ static int call_by_time(const void *a, const void *b)
 	return (x->byte > y->byte) - (x->byte < y->byte);
 }
 
-static void sort_all(struct trace *t)
+void trace_sort(struct trace *t)
 {
 	array_sort(t->calls, t->n_calls, sizeof(*t->calls), call_by_time);
 	array_sort(t->nccl, t->n_nccl, sizeof(*t->nccl), nccl_by_time);
@@ -58,7 +59,7 @@ static void sort_all(struct trace *t)
 }
 
 /* The arrays are sorted, so what began after the cut is their tail. */
-static void apply_cut(struct trace *t)
+void trace_cut(struct trace *t)
 {
 	while (t->n_calls && t->calls[t->n_calls - 1].begin_ns > t->cut_ns)
 		t->n_calls--;
@@ -100,7 +101,9 @@ static void set_lifetime(struct decoder *d)
 	end = t->begin_ns;
 	if (t->counters.last_ticks)
 		end = clock_ns(d->clock, t->counters.last_ticks);
-	for (size_t i = 0; i < t->n_calls; i++)
+	if (t->cut_ns == INT64_MAX)
+		end = d->calls_end_ns > end ? d->calls_end_ns : end;
+	for (size_t i = 0; t->cut_ns != INT64_MAX && i < t->n_calls; i++)
 		end = t->calls[i].end_ns > end ? t->calls[i].end_ns : end;
 	for (size_t i = 0; i < t->n_nccl; i++)
 		end = t->nccl[i].end_ns > end ? t->nccl[i].end_ns : end;
@@ -167,7 +170,21 @@ static void set_life(struct decoder *d, int64_t now_ns)
 		t->seen_ns = now_ns;
 }
 
-static enum err_kind decode(struct decoder *d, int64_t now_ns, struct error *e)
+/* Each launch is looked at after all: the file is gone through once more. */
+static void forget_split(struct decoder *d)
+{
+	trace_split_free(d->split);
+	free(d->split);
+	d->split = NULL;
+}
+
+/* How a trace is to be read. */
+struct reading {
+	int64_t now_ns; /* a moment ago; 0 for what is no file */
+	bool fold;
+};
+
+static enum err_kind decode(struct decoder *d, struct reading how, struct error *e)
 {
 	enum err_kind kind;
 
@@ -177,33 +194,42 @@ static enum err_kind decode(struct decoder *d, int64_t now_ns, struct error *e)
 	if (!ranges_new(&d->ranges))
 		return trace_no_memory(d->t, e);
 	if ((kind = clock_new(&d->clock, &d->t->header, e)) || (kind = names_new(&d->names, e)) ||
-	    (kind = graphs_new(&d->graphs, e)) || (kind = trace_describe(d, e)) || (kind = clock_ready(d->clock, e)) ||
+	    (kind = graphs_new(&d->graphs, e)))
+		return kind;
+	if (how.fold &&
+	    (!(d->split = calloc(1, sizeof(*d->split))) || !trace_split_read(d->split, d->reader, d->clock)))
+		return trace_no_memory(d->t, e);
+	if ((kind = trace_describe(d, e)) || (kind = clock_ready(d->clock, e)) ||
 	    (kind = names_publish(d->names, d->t, e)))
 		return kind;
 	if (!graphs_publish(d->graphs, d->t, d->names))
 		return trace_no_memory(d->t, e);
 	comms_publish(d->t, d->names);
 	stacks_sort(&d->t->stacks);
-	set_life(d, now_ns);
+	set_life(d, how.now_ns);
 	for (size_t i = 0; i < d->t->n_levels; i++)
 		d->t->levels[i].time_ns = clock_ns(d->clock, (uint64_t)d->t->levels[i].time_ns);
 	measured_promise(d->t);
+	if (d->split && !launch_rows_suit(d->t, reader_damage(d->reader)))
+		forget_split(d);
 	if ((kind = trace_events(d, e)))
 		return kind;
 	ranges_publish(d->ranges, d->names, d->t);
 	if ((kind = take_counts(d, e)))
 		return kind;
-	sort_all(d->t);
-	apply_cut(d->t);
+	if ((d->t->cut_ns != INT64_MAX || d->t->recycled) && !trace_unfold(d->t))
+		return trace_no_memory(d->t, e); /* it has changed since it was looked at */
+	trace_sort(d->t);
+	trace_cut(d->t);
 	if (!comm_launches_mark(d->t))
 		return trace_no_memory(d->t, e);
 	if (!stacks_ready(&d->t->stacks, d->t->cut_ns) || !stacks_find_sites(d->t))
 		return trace_no_memory(d->t, e);
 	set_lifetime(d);
-	if (!graphs_apply(d->t))
-		return trace_no_memory(d->t, e);
 	if ((kind = sequence_unwrap(d->t, e)))
 		return kind;
+	if (!graphs_apply(d->t))
+		return trace_no_memory(d->t, e);
 	if ((kind = sequence_edges(d->t, e)))
 		return kind;
 	if (d->t->recycled && !front_cut(d->t, clock_ns(d->clock, d->t->counters.recycled_until)))
@@ -212,7 +238,7 @@ static enum err_kind decode(struct decoder *d, int64_t now_ns, struct error *e)
 }
 
 /* Takes the reader over. */
-static enum err_kind trace_read(struct trace **out, struct reader *reader, const char *name, int64_t now_ns,
+static enum err_kind trace_read(struct trace **out, struct reader *reader, const char *name, struct reading how,
 				struct error *e)
 {
 	struct decoder d = { .reader = reader, .t = calloc(1, sizeof(struct trace)) };
@@ -223,13 +249,15 @@ static enum err_kind trace_read(struct trace **out, struct reader *reader, const
 	if (d.t && d.t->path) {
 		d.t->header = *reader_header(reader);
 		d.t->counters = *reader_counters(reader);
-		kind = decode(&d, now_ns, e);
+		kind = decode(&d, how, e);
 	} else {
 		err_set(e, ERR_SYSTEM, name, ERR_NO_BYTE, "out of memory");
 	}
 	names_free(d.names);
 	graphs_free(d.graphs);
 	ranges_free(d.ranges);
+	if (d.split)
+		forget_split(&d);
 	reader_free(reader);
 	if (kind != ERR_NONE) {
 		clock_free(d.clock);
@@ -241,22 +269,52 @@ static enum err_kind trace_read(struct trace **out, struct reader *reader, const
 	return ERR_NONE;
 }
 
-enum err_kind trace_open(struct trace **out, const char *path, int64_t now_ns, struct error *e)
+static enum err_kind open_path(struct trace **out, const char *path, struct reading how, struct error *e)
 {
 	struct reader *reader;
 	enum err_kind kind = reader_open(&reader, path, e);
 
 	*out = NULL;
-	return kind ? kind : trace_read(out, reader, path, now_ns, e);
+	return kind ? kind : trace_read(out, reader, path, how, e);
 }
 
-enum err_kind trace_open_mem(struct trace **out, const void *buf, size_t len, const char *name, struct error *e)
+static enum err_kind open_bytes(struct trace **out, const void *buf, size_t len, const char *name, bool fold,
+				struct error *e)
 {
 	struct reader *reader;
 	enum err_kind kind = reader_open_mem(&reader, buf, len, name, e);
 
 	*out = NULL;
-	return kind ? kind : trace_read(out, reader, name, 0, e);
+	return kind ? kind : trace_read(out, reader, name, (struct reading){ 0, fold }, e);
+}
+
+enum err_kind trace_open(struct trace **out, const char *path, int64_t now_ns, struct error *e)
+{
+	return open_path(out, path, (struct reading){ now_ns, false }, e);
+}
+
+enum err_kind trace_open_folded(struct trace **out, const char *path, int64_t now_ns, struct error *e)
+{
+	return open_path(out, path, (struct reading){ now_ns, true }, e);
+}
+
+enum err_kind trace_open_mem(struct trace **out, const void *buf, size_t len, const char *name, struct error *e)
+{
+	return open_bytes(out, buf, len, name, false, e);
+}
+
+enum err_kind trace_open_mem_folded(struct trace **out, const void *buf, size_t len, const char *name, struct error *e)
+{
+	return open_bytes(out, buf, len, name, true, e);
+}
+
+static void imported_free(struct imported *i)
+{
+	for (size_t k = 0; i && k < i->n_warnings; k++)
+		free(i->warnings[k]);
+	if (i)
+		free(i->warnings);
+	free(i);
 }
 
 void trace_free(struct trace *t)
@@ -266,8 +324,10 @@ void trace_free(struct trace *t)
 	free(t->path);
 	clock_free(t->clock);
 	spill_free(t->calls);
+	launches_free(&t->launches);
+	free(t->rare);
 	spill_free(t->edges);
-	free(t->measured);
+	spill_free(t->measured);
 	free(t->bursts);
 	free(t->levels);
 	free(t->polls);
@@ -280,12 +340,15 @@ void trace_free(struct trace *t)
 	free(t->devices);
 	free(t->threads);
 	graphs_release(t);
-	free(t->ranges);
+	spill_free(t->ranges);
 	free(t->range_text);
 	stacks_free(&t->stacks);
 	free(t->comms);
 	free(t->nccl);
 	trace_memory_free(&t->memory);
+	spill_free(t->host_ops.at);
+	free(t->host_ops.names);
+	imported_free(t->imported);
 	free(t->nccl_hooks);
 	free(t->hooks);
 	free(t->kernels);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* trace.h: one process's recording, decoded: every time in CLOCK_MONOTONIC nanoseconds, every name resolved, every array
- * sorted by time. Later stages see this, never the file. Importers of other tools' traces will fill the same structures. */
+ * sorted by time. Later stages see this, never the file. Importers of other tools' traces (import.h) fill the same structures. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,6 +11,8 @@
 #include "comms.h"
 #include "error.h"
 #include "graphs.h"
+#include "host_ops.h"
+#include "launches.h"
 #include "life.h"
 #include "stacks.h"
 #include "trace_memory.h"
@@ -31,9 +33,10 @@ struct call { /* a driver call; fields as in FORMAT.md */
 	union {
 		uint32_t copies; /* of a batch of copies: how many; else 0 */
 		uint32_t pool;   /* of a call about a pool: its number, 0 not known */
+		uint32_t folded; /* of a launch: how many more are told by it (launches.h); else 0 */
 	};
 	uint32_t graph;  /* of a graph launch or change: index into trace.graphs, 0 not known */
-	uint64_t args[2];
+	uint64_t args[2]; /* of a folded launch: where they are in trace.launches */
 	uint64_t byte; /* in the file: evidence names it */
 };
 
@@ -41,6 +44,12 @@ struct call { /* a driver call; fields as in FORMAT.md */
 static inline bool is_submission(const struct call *c)
 {
 	return (c->flags & GST_SUBMISSION) && !(c->flags & GST_CAPTURED) && c->result == 0;
+}
+
+/* How many launches a call is: 1, but for one that is folded (launches.h). Of other calls 1. */
+static inline uint64_t call_count(const struct call *c)
+{
+	return c->family == GST_FAMILY_LAUNCH ? 1ull + c->folded : 1;
 }
 
 struct stream {
@@ -147,6 +156,18 @@ struct thread {
 	char name[16]; /* NUL-terminated; the last one it was seen with */
 };
 
+/* How another tool's trace became this one (import_build.h). What is about its whole file is said of its first process alone. */
+struct imported {
+	const char *tool;         /* "kineto", "nsys"; lives on */
+	uint64_t lost;            /* records that the tool itself says are missing */
+	uint64_t left_out;        /* that lack something, or cannot be: an end before its begin, a number out of range */
+	uint64_t without_work;    /* launches that worked and of which no work is on record */
+	uint64_t inside;          /* calls inside another one of their thread, which stands for both */
+	uint32_t rank, ranks;     /* by the trace's own word; GST_NONE not said */
+	bool incomplete;          /* work may be missing anywhere: what is told of its devices is an inference */
+	char **warnings; size_t n_warnings, warnings_left_out; /* untrusted */
+};
+
 #define TRACE_TYPES 64
 
 struct trace {
@@ -168,6 +189,8 @@ struct trace {
 	int64_t seen_ns;            /* INT64_MAX, or: still written to while it was read; what came after that instant is left out */
 	struct error damage;        /* kind ERR_NONE if sound */
 	struct call *calls;         size_t n_calls;   /* by begin_ns; begin_ns > cut_ns dropped */
+	struct launches launches;   /* those of them that were told in rows */
+	uint64_t *rare;             /* a bit for each: it is no plain launch (trace_rare.h); NULL: nobody looked */
 	struct edge *edges;         size_t n_edges;   /* by begin_ns */
 	struct burst *bursts;       size_t n_bursts;  /* by begin_ns */
 	struct poll *polls;         size_t n_polls;
@@ -186,6 +209,8 @@ struct trace {
 	char *range_text;           /* what their details point into */
 	struct nvtx_slot nvtx;
 	struct trace_memory memory; /* besides calls */
+	struct host_ops host_ops;   /* what threads were at, where another tool saw it */
+	struct imported *imported;  /* NULL: it is our own recording */
 	const char **nccl_hooks;    size_t n_nccl_hooks; /* nccl_call.hook indexes it; NULL where the name was lost */
 	const char **hooks;         size_t n_hooks;   /* by hook id; NULL where the name was lost */
 	const char **kernels;       size_t n_kernels; /* call.name indexes it; [0] is "" */
@@ -210,7 +235,10 @@ static inline const char *kernel_title(const struct trace *t, uint32_t kernel)
 /* Reads and decodes one .gst. Damage is not a failure: see trace.damage. now_ns: a moment ago, CLOCK_MONOTONIC; of a process that was
  * alive then, what came later is left out. */
 enum err_kind trace_open(struct trace **out, const char *path, int64_t now_ns, struct error *e);
+/* The same, and launches are folded (launches.h) where that changes no report. */
+enum err_kind trace_open_folded(struct trace **out, const char *path, int64_t now_ns, struct error *e);
 enum err_kind trace_open_mem(struct trace **out, const void *buf, size_t len, const char *name, struct error *e);
+enum err_kind trace_open_mem_folded(struct trace **out, const void *buf, size_t len, const char *name, struct error *e);
 void trace_free(struct trace *t);
 
 /* The last name it was seen with; "" not known. */

@@ -6,6 +6,7 @@
 #include "names.h"
 #include "reader.h"
 #include "trace.h"
+#include "trace_split.h"
 
 /* Arrays of the trace grow by array_room; their capacities live here. */
 struct decoder {
@@ -15,14 +16,23 @@ struct decoder {
 	struct names *names;
 	struct graphs *graphs;
 	struct ranges_room *ranges;
+	struct trace_split *split; /* NULL: the file is gone through twice, each launch is a call */
 	size_t calls, measured, levels, edges, polls, samples, usages, streams, devices, threads, busy, busy_streams, bursts; /* capacities */
 	struct comms_room comms;
+	int64_t calls_end_ns; /* of all that were added, the latest */
 };
 
 /* First pass: what the others refer to: names, streams, devices, threads, graphs, anchors. */
 enum err_kind trace_describe(struct decoder *d, struct error *e);
-/* Second pass, from the start: what happened. Needs the clock, the names and the streams. */
+/* Second pass, from the start, or over what was kept (decoder.split): what happened. Needs the clock, the names and the streams. */
 enum err_kind trace_events(struct decoder *d, struct error *e);
+
+/* An id from the file becomes an index, GST_NONE where there is no such stream. */
+uint32_t trace_stream(const struct trace *t, uint32_t id);
+
+/* Every array by its time, or as trace.h says, but for ranges and measured work; then what began after trace.cut_ns is left out. */
+void trace_sort(struct trace *t);
+void trace_cut(struct trace *t);
 
 static inline enum err_kind trace_no_memory(const struct trace *t, struct error *e)
 {

@@ -85,65 +85,90 @@ static void sort_streams(struct trace *t)
 	t->n_streams = kept;
 }
 
+static bool describe(struct decoder *d, const struct record_view *v, struct error *e)
+{
+	const struct gst_record *r = v->record;
+
+	switch (r->type) {
+	case GST_NAME:
+		return names_add(d->names, (const struct gst_name *)r);
+	case GST_STREAM:
+		return add_stream(d, (const struct gst_stream *)r);
+	case GST_DEVICE:
+		return add_device(d, (const struct gst_device *)r);
+	case GST_THREAD:
+		return add_thread(d, v->tid, ((const struct gst_thread *)r)->name);
+	case GST_GRAPH:
+	case GST_GRAPH_NODES:
+	case GST_GRAPH_EDGES:
+		return graphs_add(d->graphs, r, v->kept);
+	case GST_CALL: /* of a kept one, to say that it happened */
+		return !v->kept || ((const struct gst_call *)r)->family != GST_FAMILY_GRAPH_CHANGE ||
+		       graphs_unsure(d->graphs, ((const struct gst_call *)r)->seq);
+	case GST_LEVEL:
+		return add_level(d, (const struct gst_level *)r);
+	case GST_COMM:
+		return comms_add(d->t, &d->comms, (const struct gst_comm *)r);
+	case GST_NVTX:
+		return ranges_said(d->ranges, (const struct gst_nvtx *)r);
+	case GST_STACK:
+	case GST_OBJECT:
+	case GST_CODE:
+	case GST_STACK_COST:
+		return stacks_describe(&d->t->stacks, r);
+	case GST_ANCHOR:
+		return clock_add(d->clock, (const struct gst_anchor *)r, e) == ERR_NONE;
+	default:
+		return true;
+	}
+}
+
+static bool add_thread_of(struct decoder *d, const struct gst_segment_header *s)
+{
+	return add_thread(d, s->tid, s->thread_name);
+}
+
+/* What was kept, each segment's thread before what stands in it; some hold nothing that was kept. */
+static bool describe_split(struct decoder *d, struct error *e)
+{
+	size_t segment = 0, n = reader_segments(d->reader);
+	uint32_t index = GST_NONE;
+	struct record_view v;
+	bool ok = true;
+
+	while (ok && trace_split_next(d->split, &v)) {
+		while (ok && index != v.segment && segment < n) {
+			const struct gst_segment_header *s = reader_segment_at(d->reader, segment++);
+
+			index = s->index;
+			ok = add_thread_of(d, s);
+		}
+		ok = ok && describe(d, &v, e);
+	}
+	while (ok && segment < n)
+		ok = add_thread_of(d, reader_segment_at(d->reader, segment++));
+	for (size_t i = 0; i < d->split->n; i++)
+		for (size_t k = 0; k < TRACE_TYPES; k++)
+			d->t->types[k] += d->split->parts[i].types[k];
+	return ok;
+}
+
 enum err_kind trace_describe(struct decoder *d, struct error *e)
 {
 	struct record_view v;
 	uint32_t segment = GST_NONE;
 
+	if (d->split && !describe_split(d, e))
+		return trace_no_memory(d->t, e);
 	while (reader_next(d->reader, &v)) {
 		bool ok = true;
 
 		d->t->types[v.record->type < TRACE_TYPES ? v.record->type : 0]++;
 		if (v.segment != segment && !v.kept) {
-			const struct gst_segment_header *s = reader_segment(d->reader);
-
 			segment = v.segment;
-			ok = add_thread(d, s->tid, s->thread_name);
+			ok = add_thread_of(d, reader_segment(d->reader));
 		}
-		switch (v.record->type) {
-		case GST_NAME:
-			ok = ok && names_add(d->names, (const struct gst_name *)v.record);
-			break;
-		case GST_STREAM:
-			ok = ok && add_stream(d, (const struct gst_stream *)v.record);
-			break;
-		case GST_DEVICE:
-			ok = ok && add_device(d, (const struct gst_device *)v.record);
-			break;
-		case GST_THREAD:
-			ok = ok && add_thread(d, v.tid, ((const struct gst_thread *)v.record)->name);
-			break;
-		case GST_GRAPH:
-		case GST_GRAPH_NODES:
-		case GST_GRAPH_EDGES:
-			ok = ok && graphs_add(d->graphs, v.record, v.kept);
-			break;
-		case GST_CALL: /* of a kept one, to say that it happened */
-			if (v.kept && ((const struct gst_call *)v.record)->family == GST_FAMILY_GRAPH_CHANGE)
-				ok = ok && graphs_unsure(d->graphs, ((const struct gst_call *)v.record)->seq);
-			break;
-		case GST_LEVEL:
-			ok = ok && add_level(d, (const struct gst_level *)v.record);
-			break;
-		case GST_COMM:
-			ok = ok && comms_add(d->t, &d->comms, (const struct gst_comm *)v.record);
-			break;
-		case GST_NVTX:
-			ok = ok && ranges_said(d->ranges, (const struct gst_nvtx *)v.record);
-			break;
-		case GST_STACK:
-		case GST_OBJECT:
-		case GST_CODE:
-		case GST_STACK_COST:
-			ok = ok && stacks_describe(&d->t->stacks, v.record);
-			break;
-		case GST_ANCHOR:
-			ok = ok && clock_add(d->clock, (const struct gst_anchor *)v.record, e) == ERR_NONE;
-			break;
-		default:
-			break;
-		}
-		if (!ok)
+		if (!ok || !describe(d, &v, e))
 			return trace_no_memory(d->t, e);
 	}
 	if (reader_counts(d->reader).no_memory)

@@ -2,10 +2,12 @@
 #include "trace_decode.h"
 
 #include "alloc.h"
+#include "launch_publish.h"
 #include "spill.h"
 #include "trace_measured.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* A call that returns before it began is a payload gone wrong: it keeps its entry. */
 static int64_t end_ns(const struct decoder *d, int64_t begin_ns, uint64_t ticks)
@@ -20,10 +22,14 @@ static bool lower_id(const void *element, const void *key)
 	return ((const struct stream *)element)->id < *(const uint32_t *)key;
 }
 
-/* Ids from the file become indexes, GST_NONE where there is no such stream. */
-static uint32_t stream_index(const struct trace *t, uint32_t id)
+uint32_t trace_stream(const struct trace *t, uint32_t id)
 {
-	size_t at = array_first(t->streams, t->n_streams, sizeof(*t->streams), lower_id, &id);
+	size_t at;
+
+	/* mostly they are numbered one by one */
+	if (t->n_streams && id - t->streams[0].id < t->n_streams && t->streams[id - t->streams[0].id].id == id)
+		return id - t->streams[0].id;
+	at = array_first(t->streams, t->n_streams, sizeof(*t->streams), lower_id, &id);
 
 	return at < t->n_streams && t->streams[at].id == id ? (uint32_t)at : GST_NONE;
 }
@@ -35,30 +41,11 @@ static bool came_later(const struct trace *t, int64_t complete_ns)
 	return complete_ns > t->seen_ns;
 }
 
-static bool add_call(struct decoder *d, const struct gst_call *r, const struct record_view *v)
+/* What r->name and r->seq are depends on the family. */
+static inline void name_call(struct decoder *d, struct call *c, const struct gst_call *r)
 {
 	struct trace *t = d->t;
-	struct call *c;
-	int64_t begin = clock_ns(d->clock, r->begin), end = end_ns(d, begin, r->end);
 
-	if (came_later(t, end))
-		return true;
-	if (!spill_room(t->calls, t->n_calls, d->calls))
-		return false;
-	c = &t->calls[t->n_calls++];
-	*c = (struct call){ .begin_ns = begin,
-			    .end_ns = end,
-			    .seq = r->seq,
-			    .stream = stream_index(t, r->stream),
-			    .tid = v->tid,
-			    .result = r->result,
-			    .hook = r->hook < GST_HOOK_MAX ? r->hook : GST_HOOK_MAX,
-			    .device = r->device,
-			    .detail = r->detail,
-			    .family = r->family < GST_FAMILY_COUNT ? r->family : GST_FAMILY_OTHER,
-			    .flags = r->flags,
-			    .args = { r->args[0], r->args[1] },
-			    .byte = v->byte };
 	if (c->family == GST_FAMILY_COPY)
 		c->copies = r->name;
 	if (c->family == GST_FAMILY_POOL)
@@ -72,6 +59,33 @@ static bool add_call(struct decoder *d, const struct gst_call *r, const struct r
 		c->name = names_kernel(d->names, r->name);
 		t->names_missing += c->name == 0;
 	}
+}
+
+static bool add_call(struct decoder *d, const struct gst_call *r, const struct record_view *v)
+{
+	struct trace *t = d->t;
+	int64_t begin = clock_ns(d->clock, r->begin), end = end_ns(d, begin, r->end);
+	struct call c = { .begin_ns = begin,
+			  .end_ns = end,
+			  .seq = r->seq,
+			  .stream = trace_stream(t, r->stream),
+			  .tid = v->tid,
+			  .result = r->result,
+			  .hook = r->hook < GST_HOOK_MAX ? r->hook : GST_HOOK_MAX,
+			  .device = r->device,
+			  .detail = r->family == GST_FAMILY_LAUNCH ? 0 : r->detail,
+			  .family = r->family < GST_FAMILY_COUNT ? r->family : GST_FAMILY_OTHER,
+			  .flags = r->flags,
+			  .args = { r->args[0], r->args[1] },
+			  .byte = v->byte };
+
+	if (came_later(t, end))
+		return true;
+	d->calls_end_ns = end > d->calls_end_ns ? end : d->calls_end_ns;
+	name_call(d, &c, r);
+	if (!spill_room(t->calls, t->n_calls, d->calls))
+		return false;
+	t->calls[t->n_calls++] = c;
 	return true;
 }
 
@@ -93,7 +107,7 @@ static bool add_nccl(struct decoder *d, const struct gst_nccl *r, const struct r
 				 .count = group ? 0 : r->count,
 				 .byte = v->byte,
 				 .comm = comms_index(t, r->comm),
-				 .stream = stream_index(t, r->stream),
+				 .stream = trace_stream(t, r->stream),
 				 .tid = v->tid,
 				 .group = r->group,
 				 .seq = r->seq,
@@ -121,7 +135,7 @@ static bool add_edge(struct decoder *d, const struct gst_edge *r)
 			       .done_ns = r->done ? clock_ns(d->clock, r->done) : INT64_MAX,
 			       .device_ns = NAN,
 			       .covers = r->covers,
-			       .stream = stream_index(t, r->stream),
+			       .stream = trace_stream(t, r->stream),
 			       .id = r->edge,
 			       .base = r->base,
 			       .elapsed_ms = r->elapsed_ms,
@@ -169,7 +183,7 @@ static bool add_poll(struct decoder *d, const struct gst_poll *r)
 	poll = &t->polls[t->n_polls++];
 	*poll = (struct poll){ .begin_ns = clock_ns(d->clock, r->begin),
 			       .covers = r->covers,
-			       .stream = stream_index(t, r->stream),
+			       .stream = trace_stream(t, r->stream),
 			       .ready = r->ready == 1 };
 	poll->end_ns = end_ns(d, poll->begin_ns, r->end);
 	return true;
@@ -194,7 +208,7 @@ static bool add_measured(struct decoder *d, const struct gst_activity *r)
 				.seq = r->seq,
 				.node = r->node,
 				.bytes = r->bytes,
-				.stream = stream_index(t, r->stream),
+				.stream = trace_stream(t, r->stream),
 				.error_ns = r->error_ns,
 				.device = r->device,
 				.kind = r->kind,
@@ -261,7 +275,7 @@ static bool add_busy(struct decoder *d, const struct gst_busy *r)
 	for (uint32_t i = 0; i < r->count; i++) {
 		if (!array_room(t->busy_streams, t->n_busy_streams, d->busy_streams))
 			return false;
-		t->busy_streams[t->n_busy_streams++] = stream_index(t, r->streams[i]);
+		t->busy_streams[t->n_busy_streams++] = trace_stream(t, r->streams[i]);
 	}
 	list->n = r->count;
 	return true;
@@ -275,12 +289,29 @@ static bool add_stack_at(struct decoder *d, const struct gst_stack_at *r)
 	       stacks_take(&d->t->stacks, r, begin, end_ns(d, begin, r->end));
 }
 
+static bool publish(struct decoder *d)
+{
+	struct launch_rows **rows = array_new(d->split->n, sizeof(struct launch_rows *));
+	bool ok = rows != NULL;
+
+	for (size_t i = 0; rows && i < d->split->n; i++)
+		rows[i] = &d->split->parts[i].rows;
+	ok = ok && launch_publish(d->t, rows, d->split->n, d->names, &d->calls, &d->calls_end_ns);
+	free(rows);
+	return ok;
+}
+
 enum err_kind trace_events(struct decoder *d, struct error *e)
 {
 	struct record_view v;
 
-	reader_rewind(d->reader);
-	while (reader_next(d->reader, &v)) {
+	if (d->split && (!trace_split_settle(d->split, d->clock) || !trace_split_give_blocks(d->split, d->t)))
+		return trace_no_memory(d->t, e);
+	if (d->split)
+		trace_split_rewind(d->split);
+	else
+		reader_rewind(d->reader);
+	while (d->split ? trace_split_next(d->split, &v) : reader_next(d->reader, &v)) {
 		bool ok = true;
 
 		if (v.kept)
@@ -329,5 +360,5 @@ enum err_kind trace_events(struct decoder *d, struct error *e)
 		if (!ok)
 			return trace_no_memory(d->t, e);
 	}
-	return ERR_NONE;
+	return !d->split || publish(d) ? ERR_NONE : trace_no_memory(d->t, e);
 }

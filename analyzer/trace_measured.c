@@ -11,6 +11,20 @@
 /* A killed process's last sign of life may be older than the last of what was measured, by the helper's longest pause. */
 #define LATE_NS 10000000000
 
+uint8_t measured_family(const struct measured *m)
+{
+	switch (m->kind) {
+	case GST_ACTIVITY_COPY:
+		return GST_FAMILY_COPY;
+	case GST_ACTIVITY_MEMSET:
+		return GST_FAMILY_MEMSET;
+	case GST_ACTIVITY_GRAPH:
+		return GST_FAMILY_GRAPH_LAUNCH;
+	default:
+		return GST_FAMILY_LAUNCH;
+	}
+}
+
 bool measured_is_sane(const struct gst_activity *r)
 {
 	return r->begin_ns <= r->end_ns && r->end_ns <= INT64_MAX / 2 && r->kind >= GST_ACTIVITY_KERNEL &&

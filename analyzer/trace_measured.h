@@ -7,6 +7,9 @@
 /* Of one record alone: it ends after it began, and means something. */
 bool measured_is_sane(const struct gst_activity *r);
 
+/* What submits such work (enum gst_family), where its call is not on record or says nothing of itself. */
+uint8_t measured_family(const struct measured *m);
+
 /* What the levels in force promise to have measured; sorts them. */
 void measured_promise(struct trace *t);
 

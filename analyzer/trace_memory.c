@@ -24,6 +24,24 @@ static bool add_block(struct trace_memory *m, const struct gst_block *r, int64_t
 	return true;
 }
 
+bool trace_memory_add_block(struct trace_memory *m, const struct gst_block *r, uint32_t tid, uint64_t byte)
+{
+	return add_block(m, r, (int64_t)r->ticks, tid, byte);
+}
+
+void trace_memory_settle_blocks(struct trace_memory *m, const struct clock *clock)
+{
+	struct clock_line line = { 0 };
+
+	for (size_t i = 0; i < m->n_blocks && !clock_is_ns(clock); i++) {
+		uint64_t ticks = (uint64_t)m->blocks[i].time_ns;
+
+		if (ticks < line.from || ticks >= line.until)
+			line = clock_line_at(clock, ticks);
+		m->blocks[i].time_ns = clock_line_ns(&line, ticks);
+	}
+}
+
 static bool add_mapping(struct trace_memory *m, const struct gst_mapping *r, int64_t time_ns)
 {
 	if (!array_room(m->mappings, m->n_mappings, m->cap_mappings))

@@ -46,6 +46,9 @@ struct trace_memory { /* each by time */
 	struct memory_left *left;   size_t n_left, cap_left;
 };
 
+/* A block whose time is still in ticks, until trace_memory_settle_blocks. False: no memory. */
+bool trace_memory_add_block(struct trace_memory *m, const struct gst_block *r, uint32_t tid, uint64_t byte);
+void trace_memory_settle_blocks(struct trace_memory *m, const struct clock *clock);
 /* False: no memory. Other records are nothing to it. seen_ns: what came later is left out. */
 bool trace_memory_add(struct trace_memory *m, struct clock *clock, int64_t seen_ns, const struct gst_record *r, uint32_t tid,
 		      uint64_t byte);

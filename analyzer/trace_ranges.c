@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "names.h"
 #include "range_ends.h"
+#include "text_put.h"
 #include "trace.h"
 
 #define DETAILS_BYTES 512
@@ -327,11 +328,10 @@ void ranges_publish(struct ranges_room *room, const struct names *names, struct 
 
 const char *range_name(char *buf, size_t size, const struct range *r)
 {
-	if (!r->name)
-		snprintf(buf, size, "range");
-	else if (r->numbered)
-		snprintf(buf, size, "%s%" PRIu32, r->name, r->number);
-	else
-		snprintf(buf, size, "%s", r->name);
+	struct text_put p = text_put_begin(buf, size);
+
+	put_text(&p, r->name ? r->name : "range");
+	if (r->name && r->numbered)
+		put_uint(&p, r->number);
 	return buf;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "alloc.h"
+#include "trace_rare.h"
 
 #define LOOK_BACK 64 /* writes of one value: the last ones matter */
 
@@ -57,7 +58,7 @@ bool values_build(struct values *v, const struct trace *t)
 	size_t waits = 0, writes = 0;
 
 	*v = (struct values){ .trace = t };
-	for (size_t i = 0; i < t->n_calls; i++) {
+	for (size_t i = trace_rare(t, 0); i < t->n_calls; i = trace_rare(t, i + 1)) {
 		waits += is_wait(&t->calls[i]);
 		writes += is_write(&t->calls[i]);
 	}
@@ -67,7 +68,7 @@ bool values_build(struct values *v, const struct trace *t)
 		values_free(v);
 		return false;
 	}
-	for (size_t i = 0; waits && i < t->n_calls; i++) {
+	for (size_t i = trace_rare(t, 0); waits && i < t->n_calls; i = trace_rare(t, i + 1)) {
 		if (is_wait(&t->calls[i]))
 			v->waits[v->n_waits++] = &t->calls[i];
 		if (is_write(&t->calls[i]))

@@ -4,6 +4,7 @@
 #include "alloc.h"
 #include "ns.h"
 #include "timeline.h"
+#include "trace_rare.h"
 
 static bool held_before_time(const void *element, const void *key)
 {
@@ -27,7 +28,7 @@ void waits_mark(struct device_work *d, const struct trace *t, const size_t *at)
 		if (at[s] && legacy &&
 		    !(t->streams[s].flags & 1)) /* not CU_STREAM_NON_BLOCKING: waits for the legacy stream */
 			d->streams[at[s] - 1].blocks_with_legacy = true;
-	for (size_t i = 0; i < t->n_calls; i++) {
+	for (size_t i = trace_rare(t, 0); i < t->n_calls; i = trace_rare(t, i + 1)) {
 		const struct call *c = &t->calls[i];
 
 		if (c->family != GST_FAMILY_MEMOP || (c->flags & GST_CAPTURED))
@@ -40,7 +41,7 @@ void waits_mark(struct device_work *d, const struct trace *t, const size_t *at)
 
 static bool note_hostfns(struct device_work *d, const struct stream_work *w)
 {
-	for (size_t k = 0; k < w->n; k++) {
+	for (size_t k = 0; w->special && k < w->n; k++) {
 		const struct work *op = &w->ops[k];
 		int64_t begin_ns =
 			op->earliest_start_ns - EVENT_NS; /* the edge before it fired up to EVENT_NS after its work */
@@ -68,8 +69,11 @@ bool waits_note_hostfns(struct device_work *d)
 /* A stream that blocks with the legacy stream, or waits for an event, may stand behind another's host function. */
 int64_t waits_until(const struct device_work *d, const struct stream_work *w, const struct work *op, int64_t time_ns)
 {
-	size_t n = waits_before(w, op->call->begin_ns), i;
+	size_t n, i;
 
+	if (!d->holding.n)
+		return time_ns;
+	n = waits_before(w, op->call->begin_ns);
 	if (!w->blocks_with_legacy && !(n && w->held[n - 1].max_until_ns > op->call->begin_ns))
 		return time_ns;
 	i = intervals_after(&d->holding, time_ns);
@@ -108,11 +112,13 @@ bool waits_between(const struct stream_work *w, int64_t begin_ns, int64_t end_ns
 
 int64_t waits_away(const struct device_work *d, const struct stream_work *w, int64_t time_ns)
 {
-	size_t n = waits_before(w, time_ns);
-	int64_t away_ns = n ? w->held[n - 1].max_away_ns : INT64_MIN;
+	int64_t away_ns;
+	size_t n;
 
 	if (!d->away)
 		return INT64_MIN;
+	n = waits_before(w, time_ns);
+	away_ns = n ? w->held[n - 1].max_away_ns : INT64_MIN;
 	for (size_t i = 0; w->blocks_with_legacy && i < d->n; i++) {
 		const struct stream_work *other = &d->streams[i];
 

@@ -38,4 +38,8 @@ apt install --download-only -y --no-install-recommends "$@"
 for package in "$work"/apt/cache/archives/*.deb; do
 	dpkg-deb -x "$package" "$work/root"
 done
+# Packages have links such as libm.so -> /lib/…/libm.so.6, which a linker would follow out of DIR.
+find "$work/root" -type l -lname '/*' -print0 | while IFS= read -r -d '' link; do
+	ln -sfn "$(realpath -m --relative-to="$(dirname "$link")" "$work/root$(readlink "$link")")" "$link"
+done
 mv -T "$work/root" "$dir"

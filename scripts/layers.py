@@ -19,6 +19,7 @@ FOLDERS = [
     ("shim/*", []),
     ("analyzer/cmd_run_probes.*", FORMAT + ["shim/probes/*"]),
     ("analyzer/cmd_run_adopt.c", FORMAT + ["shim/file_copy.h", "shim/rename_new.h"]),
+    ("analyzer/cmd_unpack.c", FORMAT + ["shim/rename_new.h", "shim/run_dir.h"]),
     ("analyzer/doctor_record.c", FORMAT + ["shim/network_fs.def"]),
     ("analyzer/cmd_doctor.c", FORMAT + ["shim/probes/*"]),
     ("analyzer/cmd_host.c", FORMAT + ["shim/probes/*"]),
@@ -34,18 +35,19 @@ FOLDERS = [
 
 # Stages within the analyzer, in the order data takes. A stage includes itself and the stages above it.
 STAGES = [
-    "error progress alloc array_sort spill spill_budget arena fnv hash_index interval ns duration text text_symbol json protobuf interned gzip out_file syscall_names child_limits demangle demangle_child symbols symbols_*",  # tools, of no stage
-    "reader reader_* segment_order import_*",
-    "host_trace host_trace_* host_match same_clock trace trace_* range_ends stacks stacks_site front life clock device_clock device_rate edge_done names comm_kernels sequence graphs graph_* comms busy_lists burst_arrival burst_samples idle_piece",
-    "run run_files comm_hashes staged stacks_name stacks_own kernels_name",
+    "error progress pool alloc array_sort tally spill spill_budget spill_pages arena fnv text_hash hash_index interval ns duration text text_put text_symbol json protobuf interned gzip out_file syscall_names child_limits demangle demangle_child symbols symbols_*",  # tools, of no stage
+    "reader reader_* segment_order pack_*",
+    "host_trace host_trace_* host_match same_clock host_ops trace trace_* launches launch_rows launch_cuts launch_publish range_ends stacks stacks_site front life clock device_clock device_rate edge_done names comm_kernels sequence graphs graph_* comms busy_lists burst_arrival burst_samples idle_piece",
+    "import import_*",
+    "run run_files run_files_parts run_directory comm_hashes staged stacks_name stacks_own kernels_name",
     "accounts exact exact_* facts facts_* latency bounds held_up carried elsewhere legacy waits values links busy sharing slack stretches place place_* partition depend depend_* gaps work_class node_time replay inside estimate estimate_maker estimate_bursts estimate_looks estimate_interval timeline timeline_*",
-    "chain chain_* calls threads memory memory_*",
-    "cause cause_* causes doubt findings futex_looks gap_view gap_view_* no_cpu estimate_cause held held_*",
+    "chain chain_* calls op_names loader_names op_pieces threads memory memory_*",
+    "cause cause_* causes doubt findings futex_looks gap_view gap_view_* os_calls no_cpu estimate_cause held held_*",
     "steps steps_* step_words range_stacks phases self",
     "ranks ranks_*",
-    "summary call_sites idle_stacks",
+    "summary summary_* call_sites idle_stacks",
     "recover recover_* framework advice advice_*",
-    "report report_* html html_* export export_* diff doctor doctor_*",
+    "diff diff_* report report_* html html_* export export_* doctor doctor_*",
     "options",
     "cmd cmd_* main",
 ]

@@ -157,8 +157,8 @@ cross_build() {
 	need python3 has python3
 	need debian-archive-keyring test -e /usr/share/keyrings/debian-archive-keyring.gpg
 	install_missing
-	[ -e "$build/sysroot/usr/include/sqlite3.h" ] || rm -rf "$build/sysroot" # one of before these were needed
-	scripts/debian-files.sh bookworm arm64 "$build/sysroot" libyajl-dev libsqlite3-dev zlib1g-dev libdw-dev libiberty-dev liblzma-dev libbz2-dev libcmocka-dev uthash-dev || die "no libraries for $machine"
+	[ -e "$build/sysroot/usr/include/isa-l/igzip_lib.h" ] || rm -rf "$build/sysroot" # one of before these were needed
+	scripts/debian-files.sh bookworm arm64 "$build/sysroot" libyajl-dev libsqlite3-dev zlib1g-dev libisal-dev libzstd-dev libdw-dev libiberty-dev liblzma-dev libbz2-dev libcmocka-dev uthash-dev || die "no libraries for $machine"
 }
 
 build_libraries() {
@@ -172,6 +172,7 @@ build_libraries() {
 	need libyajl-dev has_header yajl/yajl_gen.h
 	need libsqlite3-dev has_header sqlite3.h
 	need zlib1g-dev has_header zlib.h
+	need libzstd-dev has_header zstd.h
 	need libdw-dev has_header elfutils/libdwfl.h
 	need libiberty-dev has_header libiberty/demangle.h
 	need liblzma-dev has_header lzma.h # these two: of libdw, where it is linked statically
@@ -181,6 +182,7 @@ build_libraries() {
 	has_fetched_headers || need_venv
 	wish "clang bpftool libbpf-dev" has_ebpf # make says what it goes on without
 	wish libfuse3-dev has_fuse
+	wish libisal-dev has_header isa-l/igzip_lib.h
 	install_missing
 	has_fuse || say "without the tests on a FUSE file system"
 }

@@ -157,11 +157,11 @@
 	const FEW = 10, MOST = 512;
 
 	function rank_row(r) {
-		const d = gpushim.device(r.device), number = text => make("td", { class: "number" }, text);
+		const d = gpushim.device(r.device), number = text => make("td", { class: "number" }, text), split = r.wait_ns || r.transfer_ns || !r.unsplit_ns;
 
 		return make("tr", null, make("td", null, (r.rank >= 0 ? r.rank : "?") + " ", make("span", { class: "dim" }, r.host)), number(String(r.device)), number(gpushim.percent(r.compute_ns, d.span_ns)),
-			number(gpushim.percent(r.wait_ns, d.span_ns)), number(gpushim.percent(r.transfer_ns, d.span_ns)), number(gpushim.percent(d.idle_ns, d.span_ns)),
-			number(gpushim.percent(r.last, r.timed)), number(gpushim.duration(r.cost_ns)));
+			number(split ? gpushim.percent(r.wait_ns, d.span_ns) : "not split"), number(split ? gpushim.percent(r.transfer_ns, d.span_ns) : "not split"), number(gpushim.percent(d.idle_ns, d.span_ns)),
+			number(r.timed ? gpushim.percent(r.last, r.timed) : "–"), number(gpushim.duration(r.cost_ns)));
 	}
 
 	/* Of many those that cost the others most. */

@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""make_seeds.py GST_WRITE: makes the reader's seeds that no golden trace is like, packs the reader's seeds (`gst_write --compact` makes
+"""make_seeds.py GST_WRITE GPUSHIM: makes the reader's seeds that no golden trace is like, packs the reader's seeds (`gst_write --compact` makes
 those of golden traces; those of host probes go to fuzz_host) into seeds of several traces, for fuzz_report and fuzz_run (common.h has the form), and writes command lines for
-fuzz_options. Prints nothing; run it in the repository when a golden trace or a form has changed."""
+fuzz_options, and archives of golden traces, damaged ones too, for fuzz_pack. Those of fuzz_nsys are nsys_seeds.py's, those of fuzz_kineto kineto_seeds.py's. Prints nothing; run it in the
+repository when a golden trace or a form has changed."""
 
 import re
+import struct
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import kineto_seeds
+import nsys_seeds
 
 CORPUS = Path(__file__).resolve().parent / "corpus"
 HOSTILE = b'r"\\un\x01\xff\xed\xa0\x80' + "\u202e</script>".encode()
@@ -26,6 +31,18 @@ COMMAND_LINES = {
 }
 
 NINE_YEARS = "288000000s"  # nearly all the time there is, which is 2^58 ns
+
+
+TOGETHER = {  # traces that have little in common
+    "allocators": ["cause-allocator-host", "cause-allocator-retried", "cause-module-load-host"],
+    "dependencies": ["cause-device-dependency-host", "host-function", "first-launch-compiles"],
+    "waits": ["cause-host-sleep-host", "cause-host-compute-samples", "cause-input-wait-host"],
+    "losses": ["killed", "losses-lower-confidence", "unlinked-work"],
+    "taken": ["nvtx-taken", "stacks-lost", "copy-only"],
+    "drivers": ["memory-driver", "cause-checkpoint-host", "cause-output-io-host"],
+    "waits-not": ["cause-host-sleep-not", "cause-host-compute-not", "cause-input-wait-not"],
+    "others-not": ["cause-module-load-not", "cause-device-dependency-not", "cause-allocator-not"],
+}
 
 
 def endless_bursts():
@@ -110,6 +127,45 @@ def watched(gst_write):
             yield text.parent.name, *compact(gst_write, text)
 
 
+SEEDS_PACKED = 24  # golden traces whose archives are seeds
+
+
+def archives(gst_write, gpushim):
+    """Archives, by name: of golden traces with one process, with several, with host probes; some of them cut, turned or repeated."""
+    texts = sorted(CORPUS.parent.parent.glob("golden/*/trace.txt"))
+    for text in texts[::max(1, len(texts) // SEEDS_PACKED)]:
+        with tempfile.TemporaryDirectory() as folder:
+            run, archive = Path(folder) / "run", Path(folder) / "a.gpk"
+            subprocess.run([gst_write, text, run], check=True)
+            done = subprocess.run([gpushim, "pack", run, "-o", archive], capture_output=True)
+            if done.returncode == 0 and archive.stat().st_size < 12000:
+                yield text.parent.name, archive.read_bytes()
+
+
+def second_block(archive):
+    """A header, what zstd made of its columns, and its bits (analyzer/PACK.md): of the first segments."""
+    def end(at):
+        return at + 32 + sum(struct.unpack_from("<II", archive, at + 20))
+    begin = end(16)
+    return archive[begin:end(begin)]
+
+
+def pack_seeds(gst_write, gpushim, compacts):
+    """The first byte says what the others are: fuzz_pack.c."""
+    for number, (name, content) in enumerate(archives(gst_write, gpushim)):
+        write("pack", f"archive-{name}", b"\0" + content)
+        at = len(content) * (number + 1) // 30
+        turned = content[:at] + bytes([content[at] ^ 1 << number % 8]) + content[at + 1:]
+        write("pack", f"turned-{name}", b"\1" + turned)
+        write("pack", f"block-{name}", b"\4" + second_block(content))
+    for name in list(compacts)[::max(1, len(compacts) // 12)]:
+        write("pack", f"records-{name}", b"\3" + compacts[name])
+    write("pack", "noise", b"\2" + bytes(n * n * 7 & 255 for n in range(3000)))
+    write("pack", "zeros", b"\2" + bytes(5000))
+    write("pack", "host-words", b"\7" + bytes(n & 255 for n in range(0, 9000, 3)))
+    write("pack", "nothing", b"\0")
+
+
 def pack(parts):
     """parts: (compact form, seconds after the beginning, header text)."""
     out = bytes([len(parts) - 1])
@@ -155,6 +211,7 @@ def main():
         "two-runs": [(seed("sync-then-silence"), 0, b""), (seed("cause-input-wait-host"), 200, b"second")],
         "three-hostile-names": [(seed("first-launch"), 0, HOSTILE + b"\0" + HOSTILE + b"\0" + HOSTILE * 3),
                                 (seed("cause-checkpoint-host"), 1, HOSTILE), (seed("cause-output-io-host"), 2, b"\0" * 9)],
+        **{name: [(seed(part), 0, b"") for part in parts] for name, parts in TOGETHER.items()},
         # A damaged trace beside a sound one: a flip in its first records, and one anywhere.
         "damaged-and-sound": [(b"\x02\x01" + bytes([8, 1, 0, 0, 3]) + bytes([0, 3, 2, 0, 5]) + seed("running-maximum")[2:], 0, b""),
                               (seed("several-segments"), 0, b"")],
@@ -165,6 +222,11 @@ def main():
     for name, parts in runs.items():
         write("report", name, pack(parts))
         write("run", name, pack(parts))
+    for name, content in nsys_seeds.seeds().items():
+        write("nsys", name, content)
+    pack_seeds(sys.argv[1], sys.argv[2], seeds)
+    for name, content in kineto_seeds.seeds():
+        write("kineto", name, content)
     for name, words in COMMAND_LINES.items():
         for first in (0, 1):
             write("options", f"{name}{'-first' if first else ''}", bytes([first]) + b"\0".join(word.encode() for word in words))

@@ -24,7 +24,8 @@ ADVICE_OF = {"input-preprocess": {"more-workers", "load-beside"}, "input-wait": 
              "allocator": {"allocations"}, "module-load": {"warm-up"}, "checkpoint": {"async-checkpoint"}, "output-io": {"less-output"},
              "host-sleep": {"no-sleep"}, "host-lock": {"lock-holder"}, "host-compute": {"host-code"}, "cpu-contention": {"more-cpus"},
              "cpu-throttled": {"cpu-limit"}, "memory-stall": {"more-memory"}, "comm-host": {"keep-communicators"}, "device-latency": {"start-latency"},
-             "device-dependency": {"overlap-work"}, "device-contention": {"own-device"}, "unexplained": {"know-more"}}
+             "device-dependency": {"overlap-work"}, "device-contention": {"own-device"}, "unexplained": {"know-more"},
+             "profiler": set()}  # it goes away with the profiler
 
 
 def close(a, b):
@@ -102,7 +103,8 @@ def test_each_cause_has_its_advice(cause, case, report):  # noqa: F811
     said = {advice["id"]: advice for advice in made["advice"]}
     if lost * LEAST >= span:
         own = ADVICE_OF[cause] & set(said)
-        assert own, (cause, list(said))
+        assert own or not ADVICE_OF[cause], (cause, list(said))
+        assert ADVICE_OF[cause] or not [a for a in made["advice"] if a["cause"] == cause]
         assert all(said[id]["figures"]["lost_ns"] == said[id]["lost_ns"] for id in own)
     without = report(f"{case}-not")
     if not sum(device["causes"][cause] for device in without["devices"]):

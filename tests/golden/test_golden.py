@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Hand-written traces beside what the report must say of them, and the identities that hold on every trace there is.
 
-A folder here: trace.txt (the events, tests/support/gst_text.h), why.md (what it is about, three lines), and, where the report is
+A folder here: trace.txt (the events, tests/support/gst_text.h), or another tool's trace: trace.json (Kineto's), trace.sql (Nsight's tables); why.md
+(what it is about, three lines), error.txt where that trace is damaged (what stands behind its name on standard error; the exit status is 3) and, where the report is
 checked, expected.json: the part of `report --json` that must be so. A number or text there equals ours; a list has ours' length; the
 strings of `evidence` are each found within one of ours. info-80.txt, info-120.txt: the page that `info` prints at this width, but for its first line; report-80.txt: that of `report`, all of it.
 """
@@ -11,9 +12,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from golden_trace import write
 
 HERE = Path(__file__).resolve().parent
-CASES = sorted(path.parent.name for path in HERE.glob("*/trace.txt"))
+CASES = sorted(path.parent.name for path in HERE.glob("*/trace.*"))
 PAGES = sorted((path.parent.name, int(path.stem[5:])) for path in HERE.glob("*/info-*.txt"))
 SCREENS = sorted((path.parent.name, int(path.stem[7:])) for path in HERE.glob("*/report-*.txt"))
 EXPECTED = sorted(path.parent.name for path in HERE.glob("*/expected.json"))
@@ -26,10 +28,11 @@ def report(build, gpushim, tmp_path_factory):
 
     def get(name):
         if name not in made:
-            folder = tmp_path_factory.mktemp(name)
-            subprocess.run([build / "tools/gst_write", HERE / name / "trace.txt", folder], check=True)
-            done = subprocess.run([gpushim, "report", "--json", folder], capture_output=True, text=True)
-            assert done.returncode == 0, done.stderr
+            path = write(build, HERE / name, tmp_path_factory.mktemp(name))
+            done = subprocess.run([gpushim, "report", "--json", path], capture_output=True, text=True)
+            error = HERE / name / "error.txt"
+            assert done.returncode == (3 if error.exists() else 0), done.stderr
+            assert done.stderr == (f"gpushim: {path}: {error.read_text()}" if error.exists() else "")
             made[name] = json.loads(done.stdout)
         return made[name]
 
@@ -156,13 +159,14 @@ def test_report(name, report):
 def test_text(name, report, build, gpushim, tmp_path):
     """The text is printed for each, its lines fit, and it holds no control character."""
     report(name)
-    subprocess.run([build / "tools/gst_write", HERE / name / "trace.txt", tmp_path / "run"], check=True)
+    path = write(build, HERE / name, tmp_path / "run")
+    damaged = (HERE / name / "error.txt").exists()
     for extra in ([], ["--why", "0"], ["--full"], ["--advice"], ["--trust"], *([["--steps"]] if name.startswith("nvtx") else [])):
-        done = subprocess.run([gpushim, "report", tmp_path / "run", *extra], capture_output=True, env={"LC_ALL": "C.UTF-8"})
+        done = subprocess.run([gpushim, "report", path, *extra], capture_output=True, env={"LC_ALL": "C.UTF-8"})
         if extra and done.returncode == 2:
             assert b"there is no gap" in done.stderr
             continue
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == (3 if damaged else 0), done.stderr
         lines = done.stdout.decode().split("\n")
         assert max(len(line) for line in lines) <= 80, max(lines, key=len)
         assert all(line.isprintable() for line in lines)

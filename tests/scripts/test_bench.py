@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The benchmark behind scripts/bench-hooks measures what it says: with the shim a call costs something, past it nothing. scripts/bench-stacks, in small."""
 
+import gzip
 import json
 import os
 import re
@@ -113,3 +114,41 @@ def test_bench_scale_in_small(build, tmp_path):
 def test_bench_scale_says_how_it_is_used(arguments):
     done = subprocess.run([SCRIPTS / "bench-scale", *arguments], capture_output=True, text=True)
     assert done.returncode == 2 and "--rounds is 1 or more" in done.stderr
+
+
+def test_bench_analyzer_in_small(build, tmp_path):
+    """What it says follows from what was measured; the two sweeps see each operation."""
+    done = subprocess.run([SCRIPTS / "bench-analyzer", "--built", "--steps", "300", "--rounds", "2", "--folder", tmp_path, "--json", tmp_path / "row.json"],
+                          env={**os.environ, "BUILD": str(build)}, check=True, capture_output=True, text=True, timeout=100)
+    row = json.loads((tmp_path / "row.json").read_text())
+    assert row["operations"] == row["sweeps"]["operations"] == 300 * 403 and 0 < row["sweeps"]["parts"] < row["operations"]
+    assert 0 < row["one core"]["wall_s"] <= row["one core"]["median_wall_s"] and row["one core"]["own_bytes"] > 0
+    assert 30_000 < row["one core"]["operations_per_s"] < 1_000_000_000, "of the least time a whole report took, in seconds"
+    assert min(row["sweeps"][name] for name in ("memcpy_s", "union_s", "partition_s")) > 0
+    assert "report, one core" in done.stdout and list(tmp_path.iterdir()) == [tmp_path / "row.json"]
+
+
+def test_bench_import_in_small(build, tmp_path):
+    """Each way is measured, of made traces and of one's own, packed or not; and what it says follows from what was measured."""
+    trace = tmp_path / "own.json.gz"
+    subprocess.run([build / "tools/kineto_big", tmp_path / "own.json", "300"], check=True, capture_output=True)
+    trace.write_bytes(gzip.compress((tmp_path / "own.json").read_bytes()))
+    subprocess.run([SCRIPTS / "bench-import", "--built", "--launches", "2000", "--nsys", "3000", "--rounds", "1", "--ways", "parser,info,report",
+                    "--folder", tmp_path, "--json", tmp_path / "rows.json", "--markdown", trace], env={**os.environ, "BUILD": str(build)}, check=True, capture_output=True, timeout=100)
+    made, export, own = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    assert (made["name"], export["name"], own["name"]) == ("2,000 launches", "3,000 launches, Nsight", trace.name)
+    assert 1800 * 2000 < made["bytes"] == made["file_bytes"] < 2100 * 2000
+    assert 80 * 3000 < export["bytes"] == export["file_bytes"] < 130 * 3000
+    assert own["bytes"] == (tmp_path / "own.json").stat().st_size > 5 * own["file_bytes"]
+    for row in (made, export, own):
+        for way in ("parser", "info", "report"):
+            assert 0.01 < row[way]["rate_of_parser"] < 20 and 1 << 20 < row[way]["peak_bytes"] < 1 << 27
+        assert row["parser"]["rate_of_parser"] == row["parser"]["cpu_rate_of_parser"] == 1
+        assert (row["info"]["rate_of_parser"] > row["report"]["rate_of_parser"]) == (row["info"]["wall_s"] < row["report"]["wall_s"]), "more is faster"
+    assert "hta" not in made and len(list(tmp_path.iterdir())) == 3, "what was made is gone"
+
+
+def test_bench_import_says_how_it_is_used():
+    for arguments in (["--rounds", "0"], ["--launches", "0"], ["--launches", "", "--nsys", ""], ["--nsys", "0"], ["--ways", "guess"]):
+        done = subprocess.run([SCRIPTS / "bench-import", *arguments], capture_output=True, text=True)
+        assert done.returncode == 2 and "--rounds is 1 or more" in done.stderr

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-COMMANDS = ["run", "host", "report", "export", "info", "doctor"]
+COMMANDS = ["run", "host", "report", "export", "info", "pack", "unpack", "doctor"]
 
 
 @pytest.fixture
@@ -19,6 +19,8 @@ def folder(tmp_path):
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs.txt").touch()
     (tmp_path / "rank 0.gst").touch()
+    for name in ("a.pt.trace.json", "a.pt.trace.json.gz", "a.sqlite", "a.gpk", "a.gz"):
+        (tmp_path / name).touch()
     return tmp_path
 
 
@@ -60,6 +62,13 @@ def test_values(offers):
 
 def test_paths_are_directories_and_traces(offers):
     assert offers("report", "r") == ["runs", "rank 0.gst"] and offers("info", "runs", "ra") == ["rank 0.gst"] and offers("doctor", "") == []
+
+
+def test_other_tools_traces(offers):
+    """Where they are read; what makes archives and what opens them takes nothing else."""
+    for command in ("report", "export", "info"):
+        assert sorted(offers(command, "a.")) == ["a.gpk", "a.pt.trace.json", "a.pt.trace.json.gz", "a.sqlite"]
+    assert offers("pack", "a.") == [] and offers("pack", "r") == ["runs", "rank 0.gst"] and offers("unpack", "a.") == ["a.gpk"]
 
 
 def test_the_program_of_run(offers):

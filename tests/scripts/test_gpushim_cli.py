@@ -92,7 +92,7 @@ def test_a_path_that_the_system_refuses(call, tmp_path):
 
 def test_a_directory_without_a_trace(call, tmp_path):
     done = call("report", tmp_path)
-    assert done.returncode == 3 and done.stderr == f"gpushim: {tmp_path}: no .gst file in this directory\n"
+    assert done.returncode == 3 and done.stderr == f"gpushim: {tmp_path}: no .gst file in this directory, and no trace of another tool\n"
 
 
 def test_json_has_every_story(call, allocator):

@@ -17,8 +17,10 @@ share/man/man1/gpushim-doctor.1
 share/man/man1/gpushim-export.1
 share/man/man1/gpushim-host.1
 share/man/man1/gpushim-info.1
+share/man/man1/gpushim-pack.1
 share/man/man1/gpushim-report.1
 share/man/man1/gpushim-run.1
+share/man/man1/gpushim-unpack.1
 share/man/man1/gpushim.1
 share/zsh/site-functions/_gpushim""".split()
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gst_big FILE [steps] [launches] [gaps]: a long training run's recording, made as fast as the disk takes it: for measuring the analyzer.
+/* gst_big FILE [steps] [launches] [gaps] [tsc] [loss=N] [blocks=N]: a long training run's recording, made as fast as the disk takes it: for measuring the analyzer.
  *
  * `steps` steps (1000) of `launches` kernels each (400): a batch copied to the device in a stream of its own, which the first kernel waits
  * for; forward by the main thread, backward by another one; blocks of a caching allocator; in the end a copy of the loss to the host,
  * behind an edge. The step and its phases are NVTX ranges. Every step waits a while for its batch, every 64th for long; and every
- * 97th saves a checkpoint. `gaps` times in a step (8) a thread waits for the device and then computes.
+ * 97th saves a checkpoint. `gaps` times in a step (8) a thread waits for the device and then computes. tsc: times are a counter's of 2.1 GHz, as on
+ * most machines, with an anchor every 64 steps; else nanoseconds.
+ * loss: it is read every so many steps only (1); blocks: one is taken or given back every so many launches (8), 0 none.
  * The same arguments give the same bytes. Times are what a device would do that does one thing at a time in each stream. */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -41,19 +43,24 @@ struct thread { /* and the segment it writes */
 
 struct big {
 	int fd;
-	bool failed;
+	bool failed, counter;
 	uint32_t n_segments, kernels, range, edges, seq[3], random;
 	uint64_t records, now, idle_from[3]; /* by stream: when it has nothing more to do */
 	uint64_t base_fired;
 	uint64_t allocated;
 	struct thread main, backward, helper;
-	unsigned launches, gaps;
+	unsigned launches, gaps, loss, blocks;
 };
 
 static uint32_t below(struct big *b, uint32_t n)
 {
 	b->random = b->random * 1664525u + 1013904223u;
 	return (uint32_t)((uint64_t)(b->random >> 8) * n >> 24);
+}
+
+static uint64_t ticks(const struct big *b, uint64_t ns)
+{
+	return b->counter ? ns / 10 * 21 + ns % 10 * 21 / 10 : ns;
 }
 
 /* ---- the file ---- */
@@ -78,7 +85,7 @@ static bool segment_begin(struct big *b, struct thread *t)
 	struct gst_segment_header h = { .magic = GST_SEGMENT_MAGIC,
 					.index = b->n_segments,
 					.tid = t->tid,
-					.begin_ticks = b->now,
+					.begin_ticks = ticks(b, b->now),
 					.thread_seq = t->segments++,
 					.previous = t->bytes ? t->segment : GST_NONE };
 
@@ -133,7 +140,6 @@ static void write_head(struct big *b, uint64_t begin)
 	static struct gst_file_header h = { .version = GST_VERSION,
 					    .segment_bytes = GST_SEGMENT_BYTES,
 					    .segment_capacity = GST_SEGMENT_CAPACITY,
-					    .clock = GST_CLOCK_MONOTONIC,
 					    .device_level = GST_LEVEL_EDGES,
 					    .pid = MAIN_TID,
 					    .host = "host",
@@ -143,10 +149,12 @@ static void write_head(struct big *b, uint64_t begin)
 	static struct gst_counters counters;
 
 	memcpy(h.magic, GST_MAGIC, sizeof(h.magic));
-	h.start_ticks = h.start_mono_ns = begin;
+	h.clock = b->counter ? GST_CLOCK_TSC : GST_CLOCK_MONOTONIC;
+	h.start_ticks = ticks(b, begin);
+	h.start_mono_ns = begin;
 	h.start_real_ns = 1700000000000000000ull;
 	h.check = gst_hash32(&h, sizeof(h), offsetof(struct gst_file_header, check));
-	counters.last_ticks = b->now;
+	counters.last_ticks = ticks(b, b->now);
 	counters.exited = 1;
 	put(b, &h, sizeof(h), 0);
 	put(b, &counters, sizeof(counters), GST_COUNTERS_OFFSET);
@@ -156,8 +164,8 @@ static void write_head(struct big *b, uint64_t begin)
 
 static void add_call(struct big *b, struct thread *t, uint64_t ns, struct gst_call r)
 {
-	r.begin = b->now;
-	r.end = b->now += ns;
+	r.begin = ticks(b, b->now);
+	r.end = ticks(b, b->now += ns);
 	r.device = 0;
 	add(b, t, GST_CALL, &r, sizeof(r));
 }
@@ -185,7 +193,7 @@ static void launch(struct big *b, struct thread *t, uint32_t kernel, uint32_t st
 static void block(struct big *b, struct thread *t, unsigned place, bool taken)
 {
 	uint64_t bytes = (1 + place % 8) << 20;
-	struct gst_block r = { .ticks = b->now,
+	struct gst_block r = { .ticks = ticks(b, b->now),
 			       .address = 0x7f0000000000ull + (uint64_t)place * (8 << 20),
 			       .bytes = bytes,
 			       .reserved = RESERVED,
@@ -199,8 +207,8 @@ static void block(struct big *b, struct thread *t, unsigned place, bool taken)
 
 static void range(struct big *b, uint64_t begin, enum text text, uint32_t number, uint16_t level)
 {
-	struct gst_range r = { .begin = begin,
-			       .end = b->now,
+	struct gst_range r = { .begin = ticks(b, begin),
+			       .end = ticks(b, b->now),
 			       .range = ++b->range,
 			       .tid = MAIN_TID,
 			       .name = text,
@@ -219,9 +227,9 @@ static void edge(struct big *b, uint32_t stream)
 	struct gst_edge r = { .edge = ++b->edges,
 			      .stream = stream,
 			      .covers = b->seq[stream],
-			      .begin = b->now,
-			      .end = b->now + 1000,
-			      .done = fired + 4000,
+			      .begin = ticks(b, b->now),
+			      .end = ticks(b, b->now + 1000),
+			      .done = ticks(b, fired + 4000),
 			      .kind = GST_EDGE_BLOCK,
 			      .tid = MAIN_TID };
 
@@ -275,8 +283,8 @@ static void pass(struct big *b, struct thread *t, uint32_t first, uint32_t n, ui
 	for (uint32_t i = first; i < first + n; i++) {
 		if (b->gaps && i % (b->launches / b->gaps + 1) == b->launches / b->gaps / 2)
 			pause_device(b, t);
-		if (i % 8 == 0)
-			block(b, t, i / 8 % 512, i / 8 < b->launches / 16);
+		if (b->blocks && i % b->blocks == 0)
+			block(b, t, i / b->blocks % 512, i / b->blocks < b->launches / b->blocks / 2);
 		launch(b, t, 1 + i % b->kernels, step);
 	}
 }
@@ -296,10 +304,20 @@ static void read_loss(struct big *b)
 	add_call(b, &b->main, b->idle_from[COMPUTE] + 5000 - b->now, r);
 }
 
+static void anchor(struct big *b)
+{
+	struct gst_anchor r = { .ticks = ticks(b, b->now), .mono_ns = b->now, .width_ticks = 100 };
+
+	add(b, &b->helper, GST_ANCHOR, &r, sizeof(r));
+}
+
 static void step(struct big *b, uint32_t number)
 {
 	uint32_t third = b->launches / 3;
 	uint64_t begin = b->now, part = b->now;
+
+	if (b->counter && number % 64 == 0)
+		anchor(b);
 
 	load_batch(b, number);
 	range(b, part, DATA, 0, 1);
@@ -314,7 +332,8 @@ static void step(struct big *b, uint32_t number)
 	       (struct gst_call){ .hook = MEMSET, .family = GST_FAMILY_MEMSET, .args = { 4096, 0x7e0000000000ull } });
 	pass(b, &b->main, 2 * third, b->launches - 2 * third, number);
 	range(b, part, OPTIMIZER, 0, 1);
-	read_loss(b);
+	if (number % b->loss == b->loss - 1)
+		read_loss(b);
 	if (number % 97 == 96) {
 		part = b->now;
 		b->now += 2000000;
@@ -365,9 +384,16 @@ int main(int argc, char **argv)
 
 	b.launches = number(argc, argv, 3, 400);
 	b.gaps = number(argc, argv, 4, 8);
+	b.loss = 1;
+	b.blocks = 8;
+	for (int i = 5; i < argc; i++) {
+		b.counter |= strcmp(argv[i], "tsc") == 0;
+		sscanf(argv[i], "loss=%u", &b.loss);
+		sscanf(argv[i], "blocks=%u", &b.blocks);
+	}
 	b.fd = argc > 1 ? open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
 	if (b.fd < 0) {
-		fprintf(stderr, "usage: gst_big FILE [steps] [launches] [gaps]\n");
+		fprintf(stderr, "usage: gst_big FILE [steps] [launches] [gaps] [tsc] [loss=N] [blocks=N]\n");
 		return 2;
 	}
 	define(&b);

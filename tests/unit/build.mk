@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # test_run lets single allocations fail.
 LDFLAGS_test_run = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_import = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_run_imported = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_import_build = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_host_trace = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_chain_model = -Wl,--wrap=realloc
 LDFLAGS_test_cause_chain_words = -Wl,--wrap=malloc
@@ -13,10 +16,17 @@ LDFLAGS_test_comm_hashes = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_steps_launches = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_report = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_export_sqlite = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_import_nsys_damage = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_html_lanes_merge = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_cause_ops = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_html_pack = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_hash_index = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_pack = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_html_strings = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_import_json = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_import_kineto = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_import_collectives = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_ranks_counted = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # … and refuses a system call.
 LDFLAGS_test_shim_peek = -Wl,--wrap=process_vm_readv
 # … or answers it itself where an emulator does not.
@@ -41,6 +51,8 @@ LDFLAGS_test_symbols = -Wl,--wrap=object_open,--wrap=object_places
 LDFLAGS_test_demangle = -Wl,--wrap=cplus_demangle_v3_callback
 # … and comes in between.
 LDFLAGS_test_shim_recycle_between = -Wl,--wrap=keeper_take,--wrap=keeper_copy,--wrap=pages_map,--wrap=pages_unmap
+# … and makes no more threads.
+LDFLAGS_test_pool = -Wl,--wrap=pthread_create,--wrap=sched_getaffinity,--wrap=sysconf
 # … and fills a disk.
 LDFLAGS_test_spill = -Wl,--wrap=fallocate
 LDFLAGS_test_probes_host_file = -Wl,--wrap=posix_fallocate

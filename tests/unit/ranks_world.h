@@ -2,6 +2,7 @@
 /* ranks_world.h: processes on a device each, which call collectives, as the stages before ranks.h leave them. All work is measured. */
 #pragma once
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ struct world_rank {
 	struct call *calls;
 	struct measured *measured;
 	struct op *ops;
+	struct op_of *of; /* … of those */
 	struct nccl_call *nccl;
 	struct comm comms[4];
 	struct stream stream;
@@ -66,6 +68,7 @@ static inline void world_begin(struct world *w, size_t n, size_t room)
 		r->calls = array_new(room, sizeof(*r->calls));
 		r->measured = array_new(room, sizeof(*r->measured));
 		r->ops = array_new(room, sizeof(*r->ops));
+		r->of = array_new(room, sizeof(*r->of));
 		r->nccl = array_new(room, sizeof(*r->nccl));
 		r->trace = (struct trace){ .calls = r->calls, .nccl = r->nccl, .comms = r->comms, .streams = &r->stream };
 		r->trace.n_streams = 1;
@@ -97,11 +100,12 @@ static inline struct op *world_kernel(struct world *w, size_t rank, uint32_t com
 			   .stretch_begin_ns = begin,
 			   .stretch_end_ns = end,
 			   .call = &r->calls[i],
-			   .trace = t,
-			   .measured = &r->measured[i],
-			   .count = 1,
-			   .class = seq ? OP_COMM : OP_KERNEL,
-			   .exact = true };
+			   .of = &r->of[i] };
+	r->of[i] = (struct op_of){ .trace = t,
+				   .measured = &r->measured[i],
+				   .count = 1,
+				   .class = seq ? OP_COMM : OP_KERNEL,
+				   .exact = true };
 	if (seq)
 		r->nccl[t->n_nccl++] = (struct nccl_call){ .begin_ns = begin - 30,
 							   .end_ns = begin - 5,
@@ -168,6 +172,7 @@ static inline void world_end(struct world *w)
 		free(w->ranks[i].calls);
 		free(w->ranks[i].measured);
 		free(w->ranks[i].ops);
+		free(w->ranks[i].of);
 		free(w->ranks[i].nccl);
 		free(w->timeline.devices[i].gaps);
 	}

@@ -36,16 +36,18 @@ static inline void analysed_parse(struct analysed *a, const char *text)
 	assert_true(a->text.n <= FILES);
 }
 
-/* Returns how many files could be opened; 0: there is no process to analyse, and nothing is built. */
-static inline size_t analysed_build(struct analysed *a)
+/* Returns how many files could be opened; 0: there is no process to analyse, and nothing is built. fold: launches may be folded (launches.h). */
+static inline size_t analysed_build_as(struct analysed *a, bool fold)
 {
+	enum err_kind (*open)(struct trace **, const void *, size_t, const char *, struct error *) =
+		fold ? trace_open_mem_folded : trace_open_mem;
 	struct error e;
 
 	a->run = (struct run){ .traces = a->traces, .hosts = a->hosts, .count = 1 };
 	for (size_t i = 0; i < a->text.n; i++) {
 		const struct gst_text_file *f = &a->text.files[i];
 
-		if (trace_open_mem(&a->traces[a->run.n_traces], f->image.bytes, f->image.len, f->name, &e) == ERR_NONE)
+		if (open(&a->traces[a->run.n_traces], f->image.bytes, f->image.len, f->name, &e) == ERR_NONE)
 			a->run.n_traces++;
 		else if (host_trace_open_mem(&a->hosts[a->run.n_hosts], f->image.bytes, f->image.len, f->name, &e) ==
 			 ERR_NONE)
@@ -58,6 +60,11 @@ static inline size_t analysed_build(struct analysed *a)
 	assert_int_equal(timeline_build(&a->timeline, &a->run, &e), ERR_NONE);
 	assert_int_equal(summary_build(&a->summary, &a->timeline, &e), ERR_NONE);
 	return a->run.n_traces + a->run.n_hosts;
+}
+
+static inline size_t analysed_build(struct analysed *a)
+{
+	return analysed_build_as(a, false);
 }
 
 static inline void analysed_release(struct analysed *a)

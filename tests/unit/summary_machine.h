@@ -15,7 +15,7 @@
 #define DEVICES 3
 #define PROCESSES 3
 #define STREAMS 4
-#define OPS 2000
+#define OPS 4000
 #define US 1000
 
 /* Owners of a busy nanosecond, the first before the others. */
@@ -37,6 +37,8 @@ struct machine {
 	bool measured; /* of the process that is being made */
 	bool lossy;    /* some of it is not measured after all */
 	bool probes, ranges;
+	bool counter; /* times are a counter's, which anchors tell */
+	uint32_t row; /* launches in a row, at most; then nothing holds streams up but the device; 0: one, and anything may */
 	uint32_t n_devices, n_processes;
 	struct truth ops[OPS];
 	size_t n_ops;
@@ -209,8 +211,8 @@ static const struct {
 
 static void launch(struct machine *m, uint32_t s)
 {
-	uint32_t k = random32(m) % (sizeof(kernels) / sizeof(*kernels));
-	bool inside = one_in(m, 12), communicates = inside || kernels[k].communicates;
+	uint32_t k = m->row && !one_in(m, 12) ? 0 : random32(m) % (sizeof(kernels) / sizeof(*kernels));
+	bool inside = one_in(m, m->row ? 200 : 12), communicates = inside || kernels[k].communicates;
 	int64_t entry, outer = m->now;
 	char words[96];
 
@@ -419,7 +421,8 @@ static void act(struct machine *m)
 		set_memory(m, s);
 		break;
 	case 8:
-		host_function(m, s);
+		if (!m->row)
+			host_function(m, s);
 		break;
 	case 9:
 	case 10:
@@ -448,7 +451,8 @@ static void act(struct machine *m)
 		    (int)between(m, -1, 3), one_in(m, 2) ? 'S' : 'R', one_in(m, 2) ? "file" : "pipe");
 		break;
 	default:
-		launch(m, s);
+		for (uint32_t n = m->row ? 1 + random32(m) % m->row : 1; n > 0; n--)
+			launch(m, s);
 		break;
 	}
 }
@@ -517,8 +521,8 @@ static void begin_process(struct machine *m, uint32_t number, uint64_t seed, boo
 	memset(m->marked, 0, sizeof(m->marked));
 	m->late.n = 0;
 	/* the end is not known yet: its place is filled in later */
-	say(&m->out, "process %u level=%s exited=1 end=__________us\nthread %u main\nthread %u\n", m->pid,
-	    measured ? "cupti" : "edges", m->pid, m->pid + 1);
+	say(&m->out, "process %u level=%s exited=1 end=__________us%s\nthread %u main\nthread %u\n", m->pid,
+	    measured ? "cupti" : "edges", m->counter ? " clock=tsc" : "", m->pid, m->pid + 1);
 	for (uint32_t d = 0; d < m->n_devices; d++)
 		say(&m->out, "device %u uuid=%u\n", (d + m->turn) % m->n_devices, d + 1);
 	for (uint32_t s = 0; s < m->n_streams; s++)
@@ -556,6 +560,9 @@ static void play_process(struct machine *m, uint32_t number, uint64_t seed, bool
 	for (size_t i = 0; i < acts; i++) {
 		if (m->ranges && i % 5 == 2)
 			next_step(m);
+		if (m->counter && one_in(m, 3))
+			say(&m->out, "anchor t=%lldns mono=%lldns\n", (long long)m->now,
+			    (long long)(m->now + m->now / 3000));
 		act(m);
 	}
 	launch(m, random32(m) % m->n_streams);
@@ -565,22 +572,37 @@ static void play_process(struct machine *m, uint32_t number, uint64_t seed, bool
 	end_process(m, from);
 }
 
-/* measured: how many of the processes have their work measured; lossy: not all of it. */
-static struct machine *machine_run(uint64_t seed, uint32_t n_processes, uint32_t measured, bool lossy)
+static struct machine *machine_play(struct machine *m, uint64_t seed, uint32_t n_processes, uint32_t measured)
 {
-	struct machine *m = calloc(1, sizeof(*m));
-
 	m->rng = (seed + 1) * 0x9e3779b97f4a7c15u;
 	m->n_processes = n_processes;
 	m->n_devices = 1 + (uint32_t)(seed / 2 % DEVICES);
 	m->probes = seed % 3 == 0;
 	m->ranges = seed % 4 == 1;
-	m->lossy = lossy;
 	for (uint32_t i = 0; i < n_processes; i++)
 		play_process(m, i, seed, i < measured);
 	for (uint32_t i = 0; m->probes && i < n_processes; i++)
 		watch(m, 100 * (i + 1));
 	return m;
+}
+
+/* measured: how many of the processes have their work measured; lossy: not all of it. */
+static inline struct machine *machine_run(uint64_t seed, uint32_t n_processes, uint32_t measured, bool lossy)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+
+	m->lossy = lossy;
+	return machine_play(m, seed, n_processes, measured);
+}
+
+/* One process that launches up to `row` kernels in a row; none of its work is measured. */
+static inline struct machine *machine_run_rows(uint64_t seed, uint32_t row)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+
+	m->row = row;
+	m->counter = seed % 3 == 1;
+	return machine_play(m, seed, 1, 0);
 }
 
 static void machine_free(struct machine *m)

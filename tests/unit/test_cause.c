@@ -13,6 +13,7 @@
 
 #define MS 1000000
 #define TASKS 6
+#define OP_NAMES 9
 #define WAITS 48
 
 static uint64_t seed;
@@ -23,6 +24,12 @@ static int64_t below(int64_t n)
 	return (int64_t)(seed >> 33) % n;
 }
 
+static const char *op_names[OP_NAMES] = {
+	"",           "aten::add",    "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+	"dataloader", "read",         "fsync",
+	"preempted",  "Buffer Flush", "Lazy Function Loading"
+};
+
 struct world { /* one process, one device */
 	struct trace trace;
 	struct trace *traces[1];
@@ -31,8 +38,12 @@ struct world { /* one process, one device */
 	struct call calls[64];
 	struct sample samples[64];
 	struct usage usages[32];
+	struct host_op host_ops[64];
+	struct range ranges[8];
 	struct op ops[16];
+	struct op_of of;
 	struct gap gaps[16];
+	struct dependency depends[16];
 	const char *hooks[2], *kernels[3];
 	struct threads threads;
 	struct attribution got;
@@ -56,6 +67,8 @@ static void world_begin(struct world *w)
 				   .calls = w->calls,
 				   .samples = w->samples,
 				   .usages = w->usages,
+				   .ranges = w->ranges,
+				   .host_ops = { .at = w->host_ops, .names = op_names, .n_names = OP_NAMES },
 				   .hooks = w->hooks,
 				   .n_hooks = 2,
 				   .kernels = w->kernels,
@@ -67,6 +80,7 @@ static void world_begin(struct world *w)
 	w->run = (struct run){ .traces = w->traces, .n_traces = 1, .count = 1 };
 	w->device.gaps = w->gaps;
 	w->device.ops = w->ops;
+	w->of.trace = &w->trace;
 }
 
 static void explain(struct world *w)
@@ -110,6 +124,44 @@ static void assert_tiled(const struct world *w)
 		assert_true(w->got.observed_ns[i] >= 0 && w->got.observed_ns[i] <= sums[i]);
 }
 
+static int by_place(const void *a, const void *b)
+{
+	const struct host_op *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->begin_ns != y->begin_ns ? (x->begin_ns < y->begin_ns ? -1 : 1)
+					  : (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
+}
+
+/* Of any kind and name, nested or not; another tool's trace has them. */
+static void random_ops(struct world *w)
+{
+	int64_t at = 0;
+
+	w->trace.host_ops.n = below(2) ? 0 : (size_t)below(64);
+	for (size_t i = 0; i < w->trace.host_ops.n; i++) {
+		int64_t begin = below(90 * MS);
+
+		w->host_ops[i] = (struct host_op){ .begin_ns = begin,
+						   .end_ns = begin + 1 + below(below(3) ? MS : 50 * MS),
+						   .byte = (uint64_t)below(INT64_MAX),
+						   .tid = (uint32_t)below(3),
+						   .name = (uint32_t)below(OP_NAMES),
+						   .kind = (uint8_t)(1 + below(5)) };
+	}
+	qsort(w->host_ops, w->trace.host_ops.n, sizeof(w->host_ops[0]), by_place);
+	w->trace.n_ranges = (size_t)below(8);
+	for (size_t i = 0; i < w->trace.n_ranges; i++) {
+		at += below(20 * MS);
+		w->ranges[i] = (struct range){ .begin_ns = at,
+					       .end_ns = at + 1 + below(9 * MS),
+					       .name = op_names[below(OP_NAMES)],
+					       .tid = (uint32_t)below(3),
+					       .kind = GST_RANGE_PUSHED };
+	}
+}
+
 /* Calls overlap, end before they begin or last for years; samples and accounts contradict them. */
 static void random_world(struct world *w)
 {
@@ -141,6 +193,7 @@ static void random_world(struct world *w)
 						 .file = below(2) ? "pipe:[1]" : NULL };
 	}
 	w->trace.n_usages = (size_t)below(32);
+	random_ops(w);
 	at = 0;
 	for (size_t i = 0; i < w->trace.n_usages; i++) {
 		at += below(6 * MS);
@@ -159,16 +212,16 @@ static void random_world(struct world *w)
 		w->gaps[i].begin_ns = at += below(5 * MS);
 		w->gaps[i].end_ns = at += 1 + below(10 * MS);
 		w->gaps[i].begin_error_ns = below(MS);
-		w->ops[i] = (struct op){ .call = after, .trace = &w->trace, .begin_ns = at, .end_ns = at + 1 };
+		w->ops[i] = (struct op){ .call = after, .of = &w->of, .begin_ns = at, .end_ns = at + 1 };
 		w->gaps[i].after = below(5) ? &w->ops[i] : NULL;
 		w->gaps[i].before = i && below(5) ? &w->ops[i - 1] : NULL;
-		if (below(16) == 0)
-			w->gaps[i].depends = (struct dependency){ .kind = DEPEND_HOSTFN,
-								  .producer = before,
-								  .trace = &w->trace,
-								  .placed = below(2) == 0,
-								  .end_ns = at - below(5 * MS),
-								  .latest_end_ns = at };
+		w->depends[i] = (struct dependency){ .kind = DEPEND_HOSTFN,
+						     .producer = before,
+						     .trace = &w->trace,
+						     .placed = below(2) == 0,
+						     .end_ns = at - below(5 * MS),
+						     .latest_end_ns = at };
+		w->gaps[i].depends = below(16) == 0 ? &w->depends[i] : NULL;
 	}
 	w->device.n_ops = w->device.n_gaps;
 }
@@ -324,7 +377,7 @@ static void one_gap(struct world *w)
 		.begin_ns = 10 * MS - 1000, .end_ns = 20 * MS, .begin_error_ns = 1000, .after = &w->ops[0]
 	};
 	w->device.n_gaps = 1;
-	w->ops[0] = (struct op){ .begin_ns = 20 * MS, .end_ns = 21 * MS, .trace = &w->trace };
+	w->ops[0] = (struct op){ .begin_ns = 20 * MS, .end_ns = 21 * MS, .of = &w->of };
 }
 
 static void add_call(struct world *w, int64_t begin_ns, int64_t end_ns, uint32_t tid, uint8_t family)
@@ -431,7 +484,7 @@ static void test_ids_are_those_of_the_contract(void **state)
 		"launch-bound",  "host-compute",  "host-lock",         "host-sleep",     "cpu-contention",
 		"cpu-throttled", "memory-stall",  "allocator",         "module-load",    "checkpoint",
 		"output-io",     "comm-host",     "device-dependency", "device-latency", "device-contention",
-		"unexplained",
+		"profiler",      "unexplained",
 	};
 
 	(void)state;

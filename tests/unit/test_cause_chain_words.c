@@ -86,7 +86,7 @@ static void test_links_without_memory(void **state)
 		ok = chain_keep_links(&arena, &c, &f, &host);
 		failed += !ok;
 		if (ok)
-			assert_string_equal(c.chain[0].file, "/data/of/some/length/that/takes/room");
+			assert_string_equal(c.chain[0].file->path, "/data/of/some/length/that/takes/room");
 		arena_free(&arena);
 	}
 	fail_at = 0;
@@ -113,7 +113,7 @@ static void test_links_of_a_long_path(void **state)
 	for (unsigned i = 0; i < 1000; i++)
 		assert_true(chain_keep_links(&arena, &c, &f, &host));
 	assert_true(allocated < 1 << 20);
-	assert_ptr_equal(c.chain[0].file, path);
+	assert_ptr_equal(c.chain[0].file->path, path);
 	assert_int_equal(strlen(c.chain[0].state), LINK_WORDS - 1);
 	assert_memory_equal(c.chain[0].state, "pread64 ...xx", 13);
 	assert_string_equal(c.chain[0].state + LINK_WORDS - 1 - 11, "/shard?.tar");
@@ -147,8 +147,8 @@ static void test_links_and_evidence_of_a_read(void **state)
 	assert_string_equal(c.chain[1].woken_by, "pt_data_worker[2]");
 	assert_string_equal(c.chain[2].state, "pread64 /data/a?b");
 	assert_string_equal(c.chain[2].woken_by, "interrupt");
-	assert_string_equal(c.chain[2].file, "/data/a\tb"); /* as the trace has it */
-	assert_int_equal(c.chain[2].offset, 4096);
+	assert_string_equal(c.chain[2].file->path, "/data/a\tb"); /* as the trace has it */
+	assert_int_equal(c.chain[2].file->offset, 4096);
 	assert_int_equal(c.chain[2].begin_ns, 12 * MS);
 	assert_int_equal(c.n_evidence, 1);
 	assert_string_equal(

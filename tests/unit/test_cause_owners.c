@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cause.c"
+#include "cause_engine.c"
 
 #ifndef LAST_SEED
 #define LAST_SEED 20000
@@ -72,7 +72,7 @@ static bool is_innocent(const struct gap_view *v, const struct finding *f, int64
 	       f->cause != CAUSE_device_contention && ns >= v->submit->end_ns + gap_view_latency_ns(v);
 }
 
-static void check(struct engine *g, const struct gap *gap, bool doubt)
+static void check(struct cause_engine *g, const struct gap *gap, bool doubt)
 {
 	struct findings all = g->found;
 	struct finding before[PROPOSALS];
@@ -102,7 +102,7 @@ static void check(struct engine *g, const struct gap *gap, bool doubt)
 
 static void test_each_nanosecond_has_the_best_owner(void **state)
 {
-	struct engine g = { 0 };
+	struct cause_engine g = { 0 };
 	struct device_timeline device = { .latency_ns = 1 };
 	struct gap gap = { .begin_ns = 0, .end_ns = GAP_NS };
 	struct call submit = { 0 };

@@ -31,7 +31,7 @@ static void records_may_come_in_any_order(void **state)
 	assert_gap(&d->gaps[0], 200, 507);
 	assert_ptr_equal(d->gaps[0].after->call, &b->traces[0]->calls[1]);
 	assert_string_equal(op_kernel(d->gaps[0].after), "b");
-	assert_true(d->gaps[0].after->exact);
+	assert_true(d->gaps[0].after->of->exact);
 	finish(b);
 }
 
@@ -80,7 +80,8 @@ static void a_number_that_no_call_has_is_not_linked(void **state)
 	assert_int_equal(d->measured_unlinked, 2);
 	assert_int_equal(d->operations_lost, 0);
 	assert_int_equal(d->n_gaps, 3);
-	assert_true(d->gaps[0].after->unlinked && d->gaps[1].before->unlinked && d->gaps[1].after->unlinked);
+	assert_true(d->gaps[0].after->of->unlinked && d->gaps[1].before->of->unlinked &&
+		    d->gaps[1].after->of->unlinked);
 	assert_int_equal(d->compute_ns, (94 + 10 + 10 + 93) * US);
 	finish(b);
 }

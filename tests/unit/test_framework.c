@@ -72,12 +72,26 @@ static void test_most_stacks(void **state)
 	assert_int_equal(framework_by_stacks(&s), FRAMEWORK_NONE);
 }
 
+static void test_operators(void **state)
+{
+	const char *torch[] = { "", "train.py(12): step", "aten::add" },
+		   *jax[] = { "", "jax/_src/pjit.py(12): _python_pjit_helper" },
+		   *own[] = { "", "step", "torch_like/step", "my aten::add" };
+
+	(void)state;
+	assert_int_equal(framework_by_ops(&(struct host_ops){ .names = torch, .n_names = 3 }), FRAMEWORK_PYTORCH);
+	assert_int_equal(framework_by_ops(&(struct host_ops){ .names = jax, .n_names = 2 }), FRAMEWORK_JAX);
+	assert_int_equal(framework_by_ops(&(struct host_ops){ .names = own, .n_names = 4 }), FRAMEWORK_NONE);
+	assert_int_equal(framework_by_ops(&(struct host_ops){ 0 }), FRAMEWORK_NONE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_whose_it_is_not),
 		cmocka_unit_test(test_most_stacks),
+		cmocka_unit_test(test_operators),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,7 +107,7 @@ static uint32_t below(uint32_t n)
 }
 
 /* The pieces as the naive map has them: used ones are compared byte by byte, as two that touch stay two. */
-static void compare(const struct memory_map *m)
+static void compare(struct memory_map *m)
 {
 	uint64_t held = 0, used = 0, largest = 0, run = 0;
 	struct memory_piece p;

@@ -126,7 +126,7 @@ static void build(struct model *m)
 			if (k->vague) {
 				op->stretch_begin_ns -= 9000;
 				more[r][i] = (struct op_more){ op->begin_ns + 9000, op->end_ns, 0 };
-				op->more = &more[r][i];
+				w.ranks[r].of[i].more = &more[r][i];
 			}
 		}
 	}

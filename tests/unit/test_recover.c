@@ -23,6 +23,7 @@ struct device_made {
 	struct trace trace;
 	struct call calls[STEPS];
 	struct op ops[STEPS];
+	struct op_of kinds[STEPS];
 	struct step steps[STEPS];
 	struct step_idle idle[STEPS];
 	struct trace_steps of;
@@ -54,9 +55,8 @@ static void add_step(enum step_kind kind, int64_t length_ns)
 	m.idle[i].step = &m.steps[i];
 	m.of.n_steps += kind == STEP;
 	m.calls[i] = (struct call){ .begin_ns = at, .end_ns = at + 1, .family = GST_FAMILY_LAUNCH };
-	m.ops[i] = (struct op){
-		.begin_ns = at, .end_ns = at + length_ns, .call = &m.calls[i], .trace = &m.trace, .count = 1
-	};
+	m.kinds[i] = (struct op_of){ .trace = &m.trace, .count = 1 };
+	m.ops[i] = (struct op){ .begin_ns = at, .end_ns = at + length_ns, .call = &m.calls[i], .of = &m.kinds[i] };
 	m.timeline.ops = m.ops;
 	m.timeline.n_ops = m.of.n;
 	m.timeline.end_ns = at + length_ns;
@@ -179,7 +179,7 @@ static void waiting_before_the_steps_is_none_in_them(void **state)
 	for (int i = 0; i < 10; i++)
 		add_step(STEP, 2 * MS);
 	for (size_t i = 0; i < 10; i++)
-		m.ops[i].class = i % 2 ? OP_COMM : OP_KERNEL;
+		m.kinds[i].class = i % 2 ? OP_COMM : OP_KERNEL;
 	m.timeline.begin_ns = -20 * MS;
 	m.timeline.comm_ns = 30 * MS;
 	m.timeline.compute_ns = 10 * MS;
@@ -276,7 +276,7 @@ static void no_other_process_feeds_the_device(void **state)
 	assert_int_equal(a.summary.n_devices, 2);
 	for (size_t i = 0; i < 2; i++) {
 		const struct summary_device *d = &a.summary.devices[i];
-		const struct trace *own = d->timeline->ops[0].trace, *other = a.traces[own == a.traces[0]];
+		const struct trace *own = d->timeline->ops[0].of->trace, *other = a.traces[own == a.traces[0]];
 
 		assert_int_equal(recover_ordinal(&a.summary, d, own), 0);
 		assert_int_equal(recover_ordinal(&a.summary, d, other), GST_NONE);

@@ -139,8 +139,8 @@ static void host_function_is_idle_time(void **state)
 	(void)state;
 	assert_int_equal(d->n_gaps, 1);
 	assert_gap(&d->gaps[0], 600, 3600);
-	assert_int_equal(d->gaps[0].depends.kind, DEPEND_HOSTFN);
-	assert_int_equal(d->gaps[0].depends.producer->family, GST_FAMILY_HOSTFN);
+	assert_int_equal(gap_depends(&d->gaps[0])->kind, DEPEND_HOSTFN);
+	assert_int_equal(gap_depends(&d->gaps[0])->producer->family, GST_FAMILY_HOSTFN);
 	assert_int_equal(d->operations, 2);
 	finish(b);
 }

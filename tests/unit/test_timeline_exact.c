@@ -138,10 +138,10 @@ static void check_drawn(const struct device_timeline *d)
 	for (size_t i = 0; i < d->n_ops; i++) {
 		const struct op *op = &d->ops[i];
 
-		if (!op->exact)
+		if (!op->of->exact)
 			continue;
-		assert_int_equal(op->begin_ns, op->measured->begin_ns);
-		assert_int_equal(op->end_ns, op->measured->end_ns);
+		assert_int_equal(op->begin_ns, op->of->measured->begin_ns);
+		assert_int_equal(op->end_ns, op->of->measured->end_ns);
 		while (gap < d->n_gaps && d->gaps[gap].end_ns <= op->begin_ns)
 			gap++;
 		assert_true(gap == d->n_gaps || d->gaps[gap].begin_ns >= op->end_ns);

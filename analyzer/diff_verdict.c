@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "diff_verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "alloc.h"
+#include "diff_student.h"
+
+char diff_sign(enum diff_change change)
+{
+	return "~+-?x"[change];
+}
+
+/* ---- one row ---- */
+
+struct spread {         /* of a side's typical value */
+	double within;  /* variance of the mean over its runs, by their own steps */
+	double between; /* variance of one run, as its runs show it; 0 of one */
+	double df, df_within;
+};
+
+static struct spread spread_of(const struct diff_side *side, size_t row)
+{
+	struct spread s = { .df = (double)side->n - 1 };
+	double mean = 0;
+
+	for (size_t i = 0; i < side->n; i++) {
+		double blocks = (double)side->runs[i].blocks;
+
+		mean += (double)side->runs[i].row_ns[row] / (double)side->n;
+		s.within += side->runs[i].error_ns[row] * side->runs[i].error_ns[row] / (double)(side->n * side->n);
+		s.df_within += blocks > 2 ? blocks - 1 : 1;
+	}
+	for (size_t i = 0; i < side->n && s.df > 0; i++) {
+		double away = (double)side->runs[i].row_ns[row] - mean;
+
+		s.between += away * away / s.df;
+	}
+	return s;
+}
+
+/* The variance of the difference, and its degrees of freedom (Satterthwaite's). */
+static double variance_of(double *df, double a, double df_a, double b, double df_b)
+{
+	double below = (df_a > 0 ? a * a / df_a : 0) + (df_b > 0 ? b * b / df_b : 0);
+
+	*df = below > 0 ? (a + b) * (a + b) / below : INFINITY;
+	return a + b;
+}
+
+static double error_of(double *df, const struct diff_side *base, const struct diff_side *now, size_t row)
+{
+	struct spread a = spread_of(base, row), b = spread_of(now, row);
+	double within, df_within, between = 0;
+
+	within = variance_of(&df_within, a.within, a.df_within, b.within, b.df_within);
+	*df = df_within;
+	if (a.df > 0 && b.df > 0) {
+		between = variance_of(df, a.between / (double)base->n, a.df, b.between / (double)now->n, b.df);
+	} else if (a.df > 0 || b.df > 0) { /* one run that varies like the other side's */
+		between = (a.between + b.between) * (1 / (double)base->n + 1 / (double)now->n);
+		*df = a.df + b.df;
+	}
+	if (between >= within)
+		return sqrt(between);
+	*df = df_within;
+	return sqrt(within);
+}
+
+/* The mean of the runs: rounded so that rows still sum. A row's remainder is carried to the next one of its sum. */
+static void means(int64_t row_ns[DIFF_ROWS], const struct diff_side *side)
+{
+	int64_t n = (int64_t)side->n, carried = 0;
+
+	row_ns[ROW_STEP] = row_ns[ROW_IDLE] = 0;
+	for (size_t leaf = 0; leaf < DIFF_LEAVES; leaf++) {
+		size_t row = ROW_LEAVES + leaf;
+		__int128 sum = carried;
+
+		for (size_t i = 0; i < side->n; i++)
+			sum += side->runs[i].row_ns[row];
+		row_ns[row] = (int64_t)(sum / n);
+		carried = (int64_t)(sum % n);
+		row_ns[ROW_STEP] += row_ns[row];
+		row_ns[ROW_IDLE] += leaf >= LEAF_CAUSES ? row_ns[row] : 0;
+	}
+}
+
+static int64_t tail(const struct diff_side *side)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < side->n; i++)
+		ns += side->runs[i].tail_ns / (int64_t)side->n;
+	return ns;
+}
+
+static bool enough(const struct diff_side *side)
+{
+	for (size_t i = 0; i < side->n; i++)
+		if (side->runs[i].n < DIFF_LEAST_STEPS)
+			return false;
+	return side->n > 0;
+}
+
+static bool is_present(const struct diff_side *side, size_t row)
+{
+	for (size_t i = 0; i < side->n; i++)
+		if (side->runs[i].row_ns[row] || side->runs[i].error_ns[row] > 0)
+			return true;
+	return false;
+}
+
+static void compare_row(struct diff_compared *out, const struct diff_side *base, const struct diff_side *now,
+			size_t row, double band)
+{
+	double df, error = error_of(&df, base, now, row), delta, beyond;
+
+	out->delta_ns = out->new_ns - out->base_ns;
+	out->present = is_present(base, row) || is_present(now, row);
+	delta = (double)out->delta_ns;
+	beyond = fabs(delta) - band;
+	if (error > 0) {
+		double half = student_quantile(DIFF_ALPHA / 2, df) * error;
+
+		out->low_ns = (int64_t)floor(delta - half);
+		out->high_ns = (int64_t)ceil(delta + half);
+		out->p = student_above(beyond / error, df);
+	} else {
+		out->low_ns = out->high_ns = out->delta_ns;
+		out->p = beyond > 0 ? 0 : 1;
+	}
+}
+
+void diff_compare(struct diff_device *out, const struct diff_side *base, const struct diff_side *now)
+{
+	int64_t base_ns[DIFF_ROWS], new_ns[DIFF_ROWS];
+	double share = DIFF_BAND;
+
+	*out = (struct diff_device){ .comparable = enough(base) && enough(now),
+				     .variance_known = base->n > 1 || now->n > 1 };
+	if (!base->n || !now->n)
+		return;
+	means(base_ns, base);
+	means(new_ns, now);
+	if (!out->variance_known)
+		share += sqrt(2) * DIFF_RUN_TO_RUN;
+	out->band_ns = (int64_t)((double)base_ns[ROW_STEP] * share);
+	out->base_tail_ns = tail(base);
+	out->new_tail_ns = tail(now);
+	for (size_t row = 0; row < DIFF_ROWS; row++) {
+		out->row[row] = (struct diff_compared){ .base_ns = base_ns[row], .new_ns = new_ns[row] };
+		compare_row(&out->row[row], base, now, row, (double)out->band_ns);
+	}
+}
+
+/* ---- all rows ---- */
+
+static int by_p(const void *a, const void *b)
+{
+	const struct diff_compared *const *x = a, *const *y = b;
+
+	return ((*x)->p > (*y)->p) - ((*x)->p < (*y)->p);
+}
+
+/* Nothing is sure: it is no change if one of twice the band would have been seen. */
+static enum diff_change unsure(const struct diff_compared *row, int64_t band_ns)
+{
+	bool small = row->delta_ns <= band_ns && row->delta_ns >= -band_ns;
+
+	return small && row->low_ns >= -2 * band_ns && row->high_ns <= 2 * band_ns ? DIFF_UNCHANGED : DIFF_INCONCLUSIVE;
+}
+
+bool diff_judge(struct diff_device *devices, size_t n)
+{
+	struct diff_compared **tested = array_new(n * DIFF_ROWS, sizeof(*tested));
+	size_t n_tested = 0;
+
+	if (!tested)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		for (size_t row = 0; row < DIFF_ROWS; row++) {
+			struct diff_compared *r = &devices[i].row[row];
+
+			r->change = devices[i].comparable ? unsure(r, devices[i].band_ns) : DIFF_NOT_COMPARABLE;
+			if (devices[i].comparable && r->present)
+				tested[n_tested++] = r;
+		}
+	array_sort(tested, n_tested, sizeof(*tested), by_p);
+	for (size_t i = 0; i < n_tested && tested[i]->p <= DIFF_ALPHA / 2 / (double)(n_tested - i); i++)
+		tested[i]->change = tested[i]->delta_ns > 0 ? DIFF_REGRESSED : DIFF_IMPROVED;
+	free(tested);
+	return true;
+}
+
+enum diff_change diff_overall(const struct diff_device *devices, size_t n)
+{
+	bool seen[DIFF_NOT_COMPARABLE + 1] = { false };
+
+	for (size_t i = 0; i < n; i++) {
+		const struct diff_compared *row = devices[i].row;
+
+		for (size_t k = 0; k < DIFF_ROWS; k++)
+			if (row[k].change != DIFF_INCONCLUSIVE || k == ROW_STEP || k == ROW_IDLE)
+				seen[row[k].change] = true;
+	}
+	if (seen[DIFF_NOT_COMPARABLE] || n == 0)
+		return DIFF_NOT_COMPARABLE;
+	if (seen[DIFF_REGRESSED])
+		return DIFF_REGRESSED;
+	if (seen[DIFF_IMPROVED])
+		return DIFF_IMPROVED;
+	return seen[DIFF_INCONCLUSIVE] ? DIFF_INCONCLUSIVE : DIFF_UNCHANGED;
+}

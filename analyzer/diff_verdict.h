@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* diff_verdict.h: the typical steps of the runs of two sides -> what changed, how sure that is, and what it amounts to.
+ *
+ * - Several runs a side: they vary by themselves (placement, clocks, neighbours), so what is compared is runs, by Welch's t; steps within them
+ *   only say how small that variation cannot be.
+ * - One run a side: how much runs vary is not known. Steps alone say how sure the difference of these two runs is, and the dead band is wider by
+ *   what two runs of one program may differ (RUN_TO_RUN).
+ * - A row is regressed or improved where its difference is beyond the dead band, for sure: rows are many, so by Holm's correction over all rows
+ *   of all devices (Holm, "A Simple Sequentially Rejective Multiple Test Procedure", 1979). */
+#pragma once
+
+#include <stdbool.h>
+
+#include "diff_typical.h"
+
+#define DIFF_ALPHA 0.05    /* of both directions together */
+#define DIFF_BAND 0.02     /* of base's typical step: less is no change, however sure */
+#define DIFF_RUN_TO_RUN 0.01 /* standard deviation of runs, where it is not known: what idle machines show */
+#define DIFF_LEAST_STEPS 8 /* of fewer, nothing is said */
+
+enum diff_change { DIFF_UNCHANGED, DIFF_REGRESSED, DIFF_IMPROVED, DIFF_INCONCLUSIVE, DIFF_NOT_COMPARABLE };
+
+/* '~', '+', '-', '?', 'x' */
+char diff_sign(enum diff_change change);
+
+struct diff_side { /* one device in the runs of a side */
+	const struct diff_typical *runs;
+	size_t n;
+};
+
+struct diff_compared { /* a row */
+	int64_t base_ns, new_ns, delta_ns; /* rows sum, as those of a typical step do */
+	int64_t low_ns, high_ns;           /* of delta, 95 % */
+	double p;                          /* that it is within the band all the same, in its direction */
+	enum diff_change change;
+	bool present; /* not 0 all through: it is one of those that Holm's correction counts */
+};
+
+struct diff_device {
+	struct diff_compared row[DIFF_ROWS];
+	int64_t base_tail_ns, new_tail_ns;
+	int64_t band_ns;
+	bool variance_known; /* run-to-run */
+	bool comparable;     /* enough steps on both sides */
+};
+
+/* All but the verdicts. */
+void diff_compare(struct diff_device *out, const struct diff_side *base, const struct diff_side *now);
+/* The verdicts of all devices together. False: no memory. */
+bool diff_judge(struct diff_device *devices, size_t n);
+/* Of all: regressed where some row is, else improved where some is; inconclusive where a device's step or idle time is, and nothing else is sure. */
+enum diff_change diff_overall(const struct diff_device *devices, size_t n);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "spill_pages.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define SPARES 16
+#define KEEP ((size_t)256 << 20)
+#define CUT ((size_t)1 << 20) /* what is left over goes with the rest, if it is less */
+
+static struct pages spares[SPARES]; /* at NULL: free */
+static size_t kept;
+static uint32_t origins;
+
+static size_t whole_pages(size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (bytes + page - 1) / page * page;
+}
+
+/* Taking pages all at once costs a third less than a fault for each. Where the kernel cannot (before 5.14) they come one by one. */
+void pages_ready(const struct pages_fresh *fresh)
+{
+	if (fresh->bytes && fresh->zero)
+		memset(fresh->at, 0, fresh->bytes);
+	else if (fresh->bytes)
+		madvise(fresh->at, fresh->bytes, MADV_POPULATE_WRITE);
+}
+
+/* ---- what is kept --------------------------------------------------------------------------------------- */
+
+static struct pages *free_slot(void)
+{
+	for (size_t i = 0; i < SPARES; i++)
+		if (!spares[i].at)
+			return &spares[i];
+	return NULL;
+}
+
+/* The smallest that is large enough. */
+static struct pages *best(size_t bytes)
+{
+	struct pages *found = NULL;
+
+	for (size_t i = 0; i < SPARES; i++)
+		if (spares[i].at && spares[i].bytes >= bytes && (!found || spares[i].bytes < found->bytes))
+			found = &spares[i];
+	return found;
+}
+
+static struct pages *right_behind(const struct pages *p)
+{
+	for (size_t i = 0; i < SPARES; i++)
+		if (spares[i].at && spares[i].at == p->at + p->bytes && spares[i].origin == p->origin)
+			return &spares[i];
+	return NULL;
+}
+
+/* The first so many bytes of what is kept there, or all of it where the rest would be too small. */
+static size_t take_kept(struct pages *spare, size_t bytes)
+{
+	size_t taken = spare->bytes - bytes < CUT ? spare->bytes : bytes;
+
+	kept -= taken;
+	spare->at = taken == spare->bytes ? NULL : spare->at + taken;
+	spare->bytes -= taken;
+	return taken;
+}
+
+/* Neighbours that the kernel knows as one are one. */
+static struct pages *left_of(const struct pages *p)
+{
+	for (size_t i = 0; i < SPARES; i++)
+		if (spares[i].at && spares[i].at + spares[i].bytes == p->at && spares[i].origin == p->origin)
+			return &spares[i];
+	return NULL;
+}
+
+static bool keep(const struct pages *p)
+{
+	struct pages *left = left_of(p), *right = right_behind(p), *slot = left ? left : right ? right : free_slot();
+
+	if (!slot || kept + p->bytes > KEEP)
+		return false;
+	kept += p->bytes;
+	if (left && right) {
+		left->bytes += p->bytes + right->bytes;
+		right->at = NULL;
+	} else if (left) {
+		left->bytes += p->bytes;
+	} else if (right) {
+		right->at = p->at;
+		right->bytes += p->bytes;
+	} else {
+		*slot = *p;
+	}
+	return true;
+}
+
+/* ---- pages ---------------------------------------------------------------------------------------------- */
+
+bool pages_new(struct pages *p, size_t bytes, struct pages_fresh *fresh)
+{
+	struct pages *spare;
+	void *at;
+
+	bytes = whole_pages(bytes);
+	spare = best(bytes);
+	if (spare) {
+		*p = *spare;
+		p->bytes = take_kept(spare, bytes);
+		*fresh = (struct pages_fresh){ p->at, p->bytes, true };
+		return true;
+	}
+	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		return false;
+	*fresh = (struct pages_fresh){ at, bytes, false };
+	*p = (struct pages){ at, bytes, ++origins };
+	return true;
+}
+
+bool pages_grow(struct pages *p, size_t bytes, struct pages_fresh *fresh)
+{
+	struct pages *spare = right_behind(p);
+	char *at;
+
+	bytes = whole_pages(bytes);
+	if (spare && bytes > p->bytes)
+		p->bytes += take_kept(spare, bytes - p->bytes < spare->bytes ? bytes - p->bytes : spare->bytes);
+	if (bytes <= p->bytes)
+		return true;
+	at = mremap(p->at, p->bytes, bytes, MREMAP_MAYMOVE);
+	if (at == MAP_FAILED)
+		return false;
+	*fresh = (struct pages_fresh){ at + p->bytes, bytes - p->bytes, false };
+	*p = (struct pages){ at, bytes, at == p->at ? p->origin : ++origins };
+	return true;
+}
+
+void pages_free(struct pages *p)
+{
+	if (!keep(p))
+		munmap(p->at, p->bytes);
+	*p = (struct pages){ .at = NULL };
+}
+
+uint64_t pages_kept(void)
+{
+	return kept;
+}
+
+void pages_give_back(void)
+{
+	for (size_t i = 0; i < SPARES; i++)
+		if (spares[i].at)
+			munmap(spares[i].at, spares[i].bytes);
+	memset(spares, 0, sizeof(spares));
+	kept = 0;
+}

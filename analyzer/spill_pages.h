@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spill_pages.h: memory of large arrays. To get a page from the kernel takes longer than to fill it, so those of an array that is freed are kept for the
+ * next one, KEEP bytes of them at most. For one caller at a time (spill.c has the lock). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pages {
+	char *at; /* NULL: none */
+	size_t bytes;
+	uint32_t origin; /* a mapping of the kernel's, which only its own neighbours can join again */
+};
+
+struct pages_fresh { /* what is to be done with new pages, which takes long: without the lock, before they are used */
+	char *at;
+	size_t bytes; /* 0: nothing */
+	bool zero;    /* they are of an earlier array, and have to be zeroes */
+};
+
+/* That many bytes or a few more, zeroed when *fresh is readied. False: no memory. */
+bool pages_new(struct pages *p, size_t bytes, struct pages_fresh *fresh);
+/* They may move; what is new in them is of any value. False: no memory, and they are as they were. */
+bool pages_grow(struct pages *p, size_t bytes, struct pages_fresh *fresh);
+void pages_free(struct pages *p);
+/* For any caller at any time. */
+void pages_ready(const struct pages_fresh *fresh);
+
+/* Bytes that are kept, and their end. */
+uint64_t pages_kept(void);
+void pages_give_back(void);

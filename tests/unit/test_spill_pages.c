@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Pages of large arrays: new ones are zeroed whoever had them before, and what grows keeps what it holds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "spill_pages.h"
+
+#define MB ((size_t)1 << 20)
+#define ARRAYS 6
+#define STEP 4096
+#define ROUNDS 400
+
+static uint64_t seed = 1;
+
+static size_t below(size_t n)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (size_t)(seed >> 33) % n;
+}
+
+static bool fresh_new(struct pages *p, size_t bytes)
+{
+	struct pages_fresh fresh = { 0 };
+	bool ok = pages_new(p, bytes, &fresh);
+
+	pages_ready(&fresh);
+	return ok;
+}
+
+static bool fresh_grow(struct pages *p, size_t bytes)
+{
+	struct pages_fresh fresh = { 0 };
+	bool ok = pages_grow(p, bytes, &fresh);
+
+	pages_ready(&fresh);
+	return ok;
+}
+
+static void test_freed_pages_are_handed_on(void **state)
+{
+	struct pages a, b;
+	char *at;
+
+	(void)state;
+	pages_give_back();
+	assert_true(fresh_new(&a, 8 * MB));
+	assert_int_equal(a.bytes, 8 * MB);
+	at = a.at;
+	memset(at, 7, 8 * MB);
+	pages_free(&a);
+	assert_null(a.at);
+	assert_int_equal(pages_kept(), 8 * MB);
+	assert_true(fresh_new(&b, 3 * MB - 5));
+	assert_ptr_equal(b.at, at);
+	assert_int_equal(b.bytes, 3 * MB);
+	for (size_t i = 0; i < b.bytes; i++)
+		assert_int_equal(b.at[i], 0);
+	assert_int_equal(pages_kept(), 5 * MB);
+	assert_true(fresh_grow(&b, 7 * MB)); /* into what stands behind it; a rest of 1 MB is kept */
+	assert_ptr_equal(b.at, at);
+	assert_int_equal(b.bytes, 7 * MB);
+	assert_int_equal(pages_kept(), MB);
+	pages_free(&b); /* it joins its rest again */
+	assert_true(fresh_new(&a, 8 * MB));
+	assert_ptr_equal(a.at, at);
+	assert_int_equal(pages_kept(), 0);
+	pages_free(&a);
+	pages_give_back();
+	assert_int_equal(pages_kept(), 0);
+}
+
+static void test_no_more_is_kept_than_that(void **state)
+{
+	struct pages a[3];
+
+	(void)state;
+	pages_give_back();
+	for (int i = 0; i < 3; i++)
+		assert_true(fresh_new(&a[i], 100 * MB));
+	for (int i = 0; i < 3; i++)
+		pages_free(&a[i]);
+	assert_int_equal(pages_kept(), 200 * MB);
+	pages_give_back();
+}
+
+static void test_sizes_that_cannot_be(void **state)
+{
+	struct pages a;
+
+	(void)state;
+	assert_false(fresh_new(&a, SIZE_MAX / 4));
+	assert_true(fresh_new(&a, 2 * MB));
+	a.at[MB] = 5;
+	assert_false(fresh_grow(&a, SIZE_MAX / 4));
+	assert_int_equal(a.at[MB], 5);
+	assert_int_equal(a.bytes, 2 * MB);
+	pages_free(&a);
+	pages_give_back();
+}
+
+/* Each step of an array holds its number; what is new is zero in new arrays only. */
+static void fill(struct pages *p, size_t from, int number)
+{
+	for (size_t at = from; at < p->bytes; at += STEP)
+		p->at[at] = (char)number;
+}
+
+static void test_arrays_keep_what_they_hold(void **state)
+{
+	struct pages arrays[ARRAYS] = { { .at = NULL } };
+	size_t used;
+
+	(void)state;
+	pages_give_back();
+	for (int round = 0; round < ROUNDS; round++) {
+		size_t i = below(ARRAYS);
+		struct pages *p = &arrays[i];
+
+		if (!p->at) {
+			assert_true(fresh_new(p, 1 + below(6 * MB)));
+			for (size_t at = 0; at < p->bytes; at += STEP)
+				assert_int_equal(p->at[at], 0);
+			fill(p, 0, (int)i + 1);
+		} else if (below(3)) {
+			size_t before = p->bytes;
+
+			assert_true(fresh_grow(p, p->bytes + below(3 * MB)));
+			fill(p, before, (int)i + 1);
+		} else {
+			pages_free(p);
+		}
+		for (size_t k = 0; k < ARRAYS; k++)
+			for (used = 0; arrays[k].at && used < arrays[k].bytes; used += STEP)
+				if (arrays[k].at[used] != (char)(k + 1))
+					fail_msg("round %d: array %zu is %d at %zu", round, k, arrays[k].at[used],
+						 used);
+	}
+	for (size_t i = 0; i < ARRAYS; i++)
+		if (arrays[i].at)
+			pages_free(&arrays[i]);
+	pages_give_back();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_freed_pages_are_handed_on),
+		cmocka_unit_test(test_no_more_is_kept_than_that),
+		cmocka_unit_test(test_sizes_that_cannot_be),
+		cmocka_unit_test(test_arrays_keep_what_they_hold),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
