@@ -67,18 +67,20 @@ static size_t make_calls(struct machine *m, struct gst_call *calls, size_t most)
 		m->ticks += ticks_of(m, (uint32_t)gst_random_below(300000));
 	for (size_t i = 0; i < n; i++) {
 		uint32_t name = (uint32_t)gst_random_below(KERNELS), long_one = (uint32_t)gst_random_below(200) == 0;
-		uint64_t took = ticks_of(m, long_one ? (uint32_t)gst_random_below(60000000) : 2000 + (uint32_t)gst_random_below(9000));
+		uint64_t took = ticks_of(m, long_one ? (uint32_t)gst_random_below(60000000)
+						     : 2000 + (uint32_t)gst_random_below(9000));
 
 		m->ticks += ticks_of(m, (uint32_t)gst_random_below(3000));
-		calls[i] = (struct gst_call){ .begin = m->ticks,
-					      .end = m->ticks + took,
-					      .seq = m->seq++,
-					      .hook = 3,
-					      .family = GST_FAMILY_LAUNCH,
-					      .flags = GST_SUBMISSION,
-					      .stream = 2,
-					      .name = name,
-					      .args = { (uint32_t)gst_random_below(m->grids), (uint64_t)name << 32 | 1 } };
+		calls[i] =
+			(struct gst_call){ .begin = m->ticks,
+					   .end = m->ticks + took,
+					   .seq = m->seq++,
+					   .hook = 3,
+					   .family = GST_FAMILY_LAUNCH,
+					   .flags = GST_SUBMISSION,
+					   .stream = 2,
+					   .name = name,
+					   .args = { (uint32_t)gst_random_below(m->grids), (uint64_t)name << 32 | 1 } };
 		m->ticks += took;
 	}
 	return n;
@@ -121,7 +123,8 @@ static void check_row(struct machine *m, const struct launch_row *row)
 		const struct told *told = &m->told[row->first + i];
 		const struct launch *l = launch_at(&all, launch_ref(0, row->first + i));
 		const struct launch_shape *shape = &m->rows.launches.shapes[l->shape];
-		int64_t begin_ns = clock_ns(m->clock, told->call.begin), took_ns = clock_ns(m->clock, told->call.end) - begin_ns;
+		int64_t begin_ns = clock_ns(m->clock, told->call.begin),
+			took_ns = clock_ns(m->clock, told->call.end) - begin_ns;
 
 		assert_int_equal(row->base_ns + l->begin, begin_ns);
 		assert_int_equal(row->n == 1 ? row->end_ns - row->begin_ns : l->took, took_ns);
@@ -149,7 +152,10 @@ static void run(uint64_t seed, double ghz, uint32_t grids, size_t n)
 	assert_non_null(m.told);
 	assert_true(launch_rows_begin(&m.rows, 0, m.clock, NULL));
 	for (uint32_t id = 1; id < KERNELS; id++) {
-		struct { struct gst_name name; char text[8]; } name = { { .space = GST_SPACE_KERNEL, .id = id, .length = 4 }, "gemm" };
+		struct {
+			struct gst_name name;
+			char text[8];
+		} name = { { .space = GST_SPACE_KERNEL, .id = id, .length = 4 }, "gemm" };
 
 		launch_rows_named(&m.rows, &name.name);
 	}
