@@ -25,6 +25,7 @@ struct diff_kernel { /* kernels and copies by name */
 	double per_step;     /* how many, a mean */
 	int64_t ns_per_step; /* their durations, summed; 0 where none is known (has_ns) */
 	bool has_ns;
+	double bytes_per_step; /* of copies and memsets, however times are known */
 };
 
 struct diff_site { /* a statement that held the submitting thread while the device was idle */
