@@ -13,11 +13,12 @@
 
 #define PIECE_BYTES 65536
 
-struct bracket { /* an open bracket */
+struct bracket {                            /* an open bracket */
 	const struct baseline_shape *shape; /* of the object; NULL: what is between the brackets is of a field */
 	const struct baseline_field *field; /* … that it is of, or whose key came last; NULL: it is passed over */
 	char *of;                           /* the struct */
-	char *list; size_t n, cap;          /* of a list, so far */
+	char *list;
+	size_t n, cap; /* of a list, so far */
 	uint64_t byte;
 };
 
@@ -32,7 +33,8 @@ struct reading {
 	uint64_t list_bytes; /* that lists took */
 	bool of_ours;        /* the schema is */
 	bool is_schema, in_runs;
-	struct diff_run *runs; size_t n_runs, cap_runs;
+	struct diff_run *runs;
+	size_t n_runs, cap_runs;
 };
 
 static bool refuse_at(struct reading *r, uint64_t byte, const char *words)
@@ -156,7 +158,7 @@ static bool on_open(void *to, bool map, uint64_t byte)
 	if (r->depth == BASELINE_DEPTH)
 		return refuse_at(r, byte, "values nest too deep");
 	l = &r->brackets[r->depth];
-	*l = (struct level){ .byte = byte };
+	*l = (struct bracket){ .byte = byte };
 	if (!in)
 		ok = map || refuse_at(r, byte, "it is no baseline: no object");
 	else if (r->depth <= 2 && !in->of)
@@ -228,8 +230,8 @@ static bool take_schema(struct reading *r, const char *at, size_t bytes)
 	version = strtol(number, &end, 10);
 	if (*end || version < 1)
 		return refuse(r, "it is no baseline: its schema is another");
-	snprintf(words, sizeof(words), "a baseline of version %ld, by a newer gpushim: this one knows version %d", version,
-		 BASELINE_VERSION);
+	snprintf(words, sizeof(words), "a baseline of version %ld, by a newer gpushim: this one knows version %d",
+		 version, BASELINE_VERSION);
 	r->of_ours = version <= BASELINE_VERSION;
 	return r->of_ours || refuse(r, words);
 }
@@ -304,8 +306,7 @@ static enum err_kind feed_all(struct reading *r, FILE *file)
 	if (ferror(file))
 		return err_set(r->e, ERR_SYSTEM, r->path, base, "cannot be read: %s", strerror(errno));
 	if (!import_yajl_ended(r->yajl))
-		return err_set(r->e, ERR_FORMAT, r->path, base,
-			       import_yajl_any(r->yajl) ? "it ends in the middle" : "it is empty");
+		return err_set(r->e, ERR_FORMAT, r->path, base, base ? "it ends in the middle" : "it is empty");
 	return r->of_ours ? ERR_NONE : err_set(r->e, ERR_FORMAT, r->path, base, "it is no baseline: no schema");
 }
 

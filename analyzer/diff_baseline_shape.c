@@ -5,10 +5,19 @@
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are read as 64 bits");
 
-#define FIELD(type, member, kind) { #member, kind, offsetof(struct type, member), 0, 0, NULL }
-#define LIST(type, member, most, shape) \
-	{ #member, BASELINE_LIST, offsetof(struct type, member), offsetof(struct type, n_##member), most, &(shape) }
-#define ONE(type, member, shape) { #member, BASELINE_ONE, offsetof(struct type, member), 0, 0, &(shape) }
+#define FIELD(type, member, kind)                                        \
+	{                                                                \
+#member, kind, offsetof(struct type, member), 0, 0, NULL \
+	}
+#define LIST(type, member, most, shape)                                                                         \
+	{                                                                                                       \
+#member, BASELINE_LIST, offsetof(struct type, member), offsetof(struct type, n_##member), most, \
+			&(shape)                                                                                \
+	}
+#define ONE(type, member, shape)                                                     \
+	{                                                                            \
+#member, BASELINE_ONE, offsetof(struct type, member), 0, 0, &(shape) \
+	}
 #define SHAPE(type, list, check)                                                 \
 	{                                                                        \
 		sizeof(struct type), list, sizeof(list) / sizeof(list[0]), check \
@@ -92,7 +101,8 @@ static const struct baseline_field gap_fields[] = {
 	FIELD(diff_gap, causes, BASELINE_CAUSES),
 	FIELD(diff_gap, number, BASELINE_AMOUNT),
 	FIELD(diff_gap, longest_ns, BASELINE_INT64),
-	{ "lines", BASELINE_LINES, offsetof(struct diff_gap, lines), offsetof(struct diff_gap, n_lines), DIFF_LINES, NULL },
+	{ "lines", BASELINE_LINES, offsetof(struct diff_gap, lines), offsetof(struct diff_gap, n_lines), DIFF_LINES,
+	  NULL },
 };
 
 static const char *gap_wrong(const void *of)
@@ -107,10 +117,8 @@ static const struct baseline_shape gap = SHAPE(diff_gap, gap_fields, gap_wrong);
 /* ---- devices and runs ---- */
 
 static const struct baseline_field memory_fields[] = {
-	FIELD(diff_memory, known, BASELINE_BOOL),
-	FIELD(diff_memory, peak_allocated, BASELINE_AMOUNT),
-	FIELD(diff_memory, peak_reserved, BASELINE_AMOUNT),
-	FIELD(diff_memory, fragmentation, BASELINE_DOUBLE),
+	FIELD(diff_memory, known, BASELINE_BOOL),           FIELD(diff_memory, peak_allocated, BASELINE_AMOUNT),
+	FIELD(diff_memory, peak_reserved, BASELINE_AMOUNT), FIELD(diff_memory, fragmentation, BASELINE_DOUBLE),
 	FIELD(diff_memory, out_of_memory, BASELINE_AMOUNT),
 };
 

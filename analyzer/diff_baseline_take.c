@@ -197,7 +197,8 @@ bool baseline_take(const struct baseline_field *f, void *of, bool plain, size_t 
 		return take_double(at, t, wrong);
 	case BASELINE_BOOL:
 		*(bool *)at = t->kind == BASELINE_WORD_TOKEN && t->word == 1;
-		return (t->kind == BASELINE_WORD_TOKEN && t->word >= 0) || is_wrong(wrong, "a value is neither true nor false");
+		return (t->kind == BASELINE_WORD_TOKEN && t->word >= 0) ||
+		       is_wrong(wrong, "a value is neither true nor false");
 	case BASELINE_MAYBE:
 		if (t->kind == BASELINE_WORD_TOKEN && t->word < 0) {
 			*(const char **)at = NULL;
