@@ -197,13 +197,19 @@ static int by_name(const void *a, const void *b)
 
 /* ---- memory ---- */
 
+/* What a damaged record says may be any number. */
+static uint64_t within_any(uint64_t bytes)
+{
+	return bytes < MEMORY_BEYOND_ANY ? bytes : MEMORY_BEYOND_ANY;
+}
+
 static struct diff_memory memory_of_device(const struct memory_device *m)
 {
 	if (!m)
 		return (struct diff_memory){ 0 };
 	return (struct diff_memory){ .known = true,
-				     .peak_allocated = m->peak_allocated,
-				     .peak_reserved = m->peak_reserved,
+				     .peak_allocated = within_any(m->peak_allocated),
+				     .peak_reserved = within_any(m->peak_reserved),
 				     .fragmentation = memory_fragmentation(&m->worst.use),
 				     .out_of_memory = m->out_of_memory };
 }

@@ -12,6 +12,8 @@
 #include "diff_keep.h"
 #include "ns.h"
 
+#define LONGEST_NS 0x1p56 /* two years: of a damaged trace */
+
 struct counted {
 	const char *name;  /* untrusted text; NULL: none of it was seen */
 	uint64_t n, timed; /* operations; those of which it is known what they take */
@@ -166,13 +168,14 @@ static void merge(struct list *l)
 /* Where some were not measured, they are taken for what the others are. */
 static struct diff_kernel kernel_of(const struct counted *c, const char *name, double steps)
 {
-	struct diff_kernel k = { .name = name, .per_step = (double)c->n / steps, .has_ns = c->timed > 0 };
+	double per_step = (double)c->n / steps;
+	double ns = c->timed ? (double)c->ns / (double)c->timed * per_step + 0.5 : 0;
 
-	double ns = c->timed ? (double)c->ns / (double)c->timed * k.per_step + 0.5 : 0;
-
-	k.ns_per_step = ns < 0x1p62 ? (int64_t)ns : (int64_t)1 << 62;
-	k.bytes_per_step = c->bytes / steps;
-	return k;
+	return (struct diff_kernel){ .name = name,
+				     .per_step = per_step,
+				     .ns_per_step = (int64_t)(ns < LONGEST_NS ? ns : LONGEST_NS),
+				     .has_ns = c->timed > 0,
+				     .bytes_per_step = c->bytes / steps };
 }
 
 static int by_weight(const void *a, const void *b)
