@@ -35,8 +35,8 @@ static const struct option_row rows[] = {
 	  0, 0 },
 	{ "baseline", 'b', OPT_TEXT, offsetof(struct diff_opts, baseline), "FILE",
 	  "base is what `report --save-baseline` kept; all paths are new", 0, 0 },
-	{ "base-commit", 0, OPT_TEXT, offsetof(struct diff_opts, base_commit), "ID", "what base was built of, to be told",
-	  0, 0 },
+	{ "base-commit", 0, OPT_TEXT, offsetof(struct diff_opts, base_commit), "ID",
+	  "what base was built of, to be told", 0, 0 },
 	{ "new-commit", 0, OPT_TEXT, offsetof(struct diff_opts, new_commit), "ID", "… and new", 0, 0 },
 	{ "seed", 0, OPT_COUNT, offsetof(struct diff_opts, seed), "N",
 	  "of the random numbers that errors are found with (1): the same gives the same", 0, OPTION_ANY },
@@ -196,8 +196,7 @@ static bool split(struct sides *s, const struct diff_opts *o, char *paths[], siz
 		*s = (struct sides){ paths, paths, 0, n };
 	else
 		*s = (struct sides){ paths, paths + 1, 1, n - 1 };
-	return o->baseline ? !s->n_base && s->n_now :
-			     s->n_base && s->n_now && (between || n == 2);
+	return o->baseline ? !s->n_base && s->n_now : s->n_base && s->n_now && (between || n == 2);
 }
 
 static int usage(const char *what, const char *hint)
@@ -269,8 +268,7 @@ static int write_files(const struct diff *d, struct job *job)
 	if (!status && job->o->html) {
 		status = output_open(&job->html, job->o->html);
 		if (!status)
-			status = output_close(&job->html,
-					      diff_html(job->html.file, d, &e) ? cmd_fail(&e, NULL) : 0);
+			status = output_close(&job->html, diff_html(job->html.file, d, &e) ? cmd_fail(&e, NULL) : 0);
 	}
 	return status;
 }
@@ -285,9 +283,9 @@ static int compare(struct job *job)
 					.new_commit = o->new_commit };
 	struct diff d;
 	struct error e;
-	int status = diff_make(&d, job->base.runs, job->base.n, job->now.runs, job->now.n, &options, &e) ?
-			     cmd_fail(&e, NULL) :
-			     0;
+	int status = diff_make(&d, job->base.runs, job->base.n, job->now.runs, job->now.n, &options, &e)
+			     ? cmd_fail(&e, NULL)
+			     : 0;
 
 	cmd_progress_clear();
 	if (!status)
@@ -312,7 +310,8 @@ int cmd_diff(int argc, char *argv[])
 	if (status >= 0)
 		return status;
 	if (!split(&sides, &o, argv + first, (size_t)(argc - first), between))
-		return usage(o.baseline ? "with --baseline all paths are new" : "which runs are base and which are new?",
+		return usage(o.baseline ? "with --baseline all paths are new"
+					: "which runs are base and which are new?",
 			     "try: gpushim diff BASE... -- NEW...");
 	status = check(&o);
 	if (!status)

@@ -67,10 +67,11 @@ static bool parse(struct diff_rule *r, const char *s)
 
 static enum err_kind refuse(const char *text, struct error *e)
 {
-	return err_set(e, ERR_USAGE, NULL, ERR_NO_BYTE,
-		       "diff: --fail-on: '%.40s' is no rule: ROW>+AMOUNT, as 'idle>+2%%'; ROW: step, idle, compute, comm, "
-		       "copy or a cause, as input-storage; AMOUNT: a number and %%, ns, us, ms or s",
-		       text);
+	return err_set(
+		e, ERR_USAGE, NULL, ERR_NO_BYTE,
+		"diff: --fail-on: '%.40s' is no rule: ROW>+AMOUNT, as 'idle>+2%%'; ROW: step, idle, compute, comm, "
+		"copy or a cause, as input-storage; AMOUNT: a number and %%, ns, us, ms or s",
+		text);
 }
 
 enum err_kind diff_rules_parse(struct diff_rule **rules, size_t *n, size_t *cap, struct arena *texts,
