@@ -10,6 +10,7 @@
 #include "cmd_output.h"
 #include "diff.h"
 #include "diff_baseline.h"
+#include "diff_fail.h"
 
 struct diff_opts {
 	bool json, md;
@@ -35,8 +36,8 @@ static const struct option_row rows[] = {
 	  0, 0 },
 	{ "baseline", 'b', OPT_TEXT, offsetof(struct diff_opts, baseline), "FILE",
 	  "base is what `report --save-baseline` kept; all paths are new", 0, 0 },
-	{ "base-commit", 0, OPT_TEXT, offsetof(struct diff_opts, base_commit), "ID", "what base was built of, to be told",
-	  0, 0 },
+	{ "base-commit", 0, OPT_TEXT, offsetof(struct diff_opts, base_commit), "ID",
+	  "what base was built of, to be told", 0, 0 },
 	{ "new-commit", 0, OPT_TEXT, offsetof(struct diff_opts, new_commit), "ID", "… and new", 0, 0 },
 	{ "seed", 0, OPT_COUNT, offsetof(struct diff_opts, seed), "N",
 	  "of the random numbers that errors are found with (1): the same gives the same", 0, OPTION_ANY },
@@ -196,8 +197,7 @@ static bool split(struct sides *s, const struct diff_opts *o, char *paths[], siz
 		*s = (struct sides){ paths, paths, 0, n };
 	else
 		*s = (struct sides){ paths, paths + 1, 1, n - 1 };
-	return o->baseline ? !s->n_base && s->n_now :
-			     s->n_base && s->n_now && (between || n == 2);
+	return o->baseline ? !s->n_base && s->n_now : s->n_base && s->n_now && (between || n == 2);
 }
 
 static int usage(const char *what, const char *hint)
@@ -221,19 +221,15 @@ static bool only_files(const struct diff_opts *o)
 
 static int check(const struct diff_opts *o)
 {
-	struct diff none;
-	struct diff_options rules = { .fail_on = o->fail_on.at, .n_fail_on = o->fail_on.n };
 	struct error e;
-	int status = 0;
 
 	if (only_files(o) && (o->json || o->md || (is_standard_output(o->junit) && is_standard_output(o->html))))
 		return usage("two reports would be written to standard output", "try: --junit FILE, --html FILE");
 	if (is_standard_output(o->html) && isatty(STDOUT_FILENO))
 		return usage("--html is nothing for a terminal", "name a file, or lead standard output into one");
-	if (diff_make(&none, NULL, 0, NULL, 0, &rules, &e) && e.text[0] && strstr(e.text, "--fail-on"))
-		status = cmd_fail(&e, "try: gpushim help diff");
-	diff_free(&none);
-	return status;
+	if (diff_rules_check(o->fail_on.at, o->fail_on.n, &e))
+		return cmd_fail(&e, "try: gpushim help diff");
+	return 0;
 }
 
 /* ---- what is written ---- */
@@ -269,8 +265,7 @@ static int write_files(const struct diff *d, struct job *job)
 	if (!status && job->o->html) {
 		status = output_open(&job->html, job->o->html);
 		if (!status)
-			status = output_close(&job->html,
-					      diff_html(job->html.file, d, &e) ? cmd_fail(&e, NULL) : 0);
+			status = output_close(&job->html, diff_html(job->html.file, d, &e) ? cmd_fail(&e, NULL) : 0);
 	}
 	return status;
 }
@@ -285,9 +280,9 @@ static int compare(struct job *job)
 					.new_commit = o->new_commit };
 	struct diff d;
 	struct error e;
-	int status = diff_make(&d, job->base.runs, job->base.n, job->now.runs, job->now.n, &options, &e) ?
-			     cmd_fail(&e, NULL) :
-			     0;
+	int status = diff_make(&d, job->base.runs, job->base.n, job->now.runs, job->now.n, &options, &e)
+			     ? cmd_fail(&e, NULL)
+			     : 0;
 
 	cmd_progress_clear();
 	if (!status)
@@ -312,7 +307,8 @@ int cmd_diff(int argc, char *argv[])
 	if (status >= 0)
 		return status;
 	if (!split(&sides, &o, argv + first, (size_t)(argc - first), between))
-		return usage(o.baseline ? "with --baseline all paths are new" : "which runs are base and which are new?",
+		return usage(o.baseline ? "with --baseline all paths are new"
+					: "which runs are base and which are new?",
 			     "try: gpushim diff BASE... -- NEW...");
 	status = check(&o);
 	if (!status)

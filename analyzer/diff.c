@@ -63,9 +63,10 @@ static void whole_runs(char *why, size_t size, struct diff *d)
 		const struct diff_run *r = run_at(d, i);
 
 		if (strcmp(r->kind, first->kind) != 0) {
-			snprintf(why, size,
-				 "base was recorded by %s and %s by %s: they do not measure the same; compare like with like",
-				 kind_words(first), i < d->n_base ? "another run of it" : "new", kind_words(r));
+			snprintf(
+				why, size,
+				"base was recorded by %s and %s by %s: they do not measure the same; compare like with like",
+				kind_words(first), i < d->n_base ? "another run of it" : "new", kind_words(r));
 			return;
 		}
 		if (r->n_devices != first->n_devices) {
@@ -96,17 +97,19 @@ static enum diff_rows_alike rows_alike(char *why, size_t size, const struct diff
 		const struct diff_run *a = d->base, *b = run_at(d, i);
 
 		if (strcmp(level(a->timing), level(b->timing)) != 0) {
-			snprintf(why, size,
-				 "device times are of level %s in base and %s in %s: what is idle is not known alike; only the "
-				 "step can be compared",
-				 a->timing, b->timing, i < d->n_base ? "another run of it" : "new");
+			snprintf(
+				why, size,
+				"device times are of level %s in base and %s in %s: what is idle is not known alike; only the "
+				"step can be compared",
+				a->timing, b->timing, i < d->n_base ? "another run of it" : "new");
 			return DIFF_STEP_ALONE;
 		}
 		if (strcmp(a->probes, b->probes) != 0 && alike == DIFF_ALL_ROWS) {
-			snprintf(why, size,
-				 "host probes are %s in base and %s in %s: causes are not known alike; idle time and the step "
-				 "can be compared",
-				 a->probes, b->probes, i < d->n_base ? "another run of it" : "new");
+			snprintf(
+				why, size,
+				"host probes are %s in base and %s in %s: causes are not known alike; idle time and the step "
+				"can be compared",
+				a->probes, b->probes, i < d->n_base ? "another run of it" : "new");
 			alike = DIFF_NO_CAUSES;
 		}
 	}
@@ -219,9 +222,10 @@ static void too_little(char *why, size_t size, const struct align_side *base, co
 			return;
 		}
 	}
-	snprintf(why, size,
-		 "no steps were found, by NVTX ranges or launches; whole runs can be compared where there are %d on each side",
-		 DIFF_LEAST_RUNS);
+	snprintf(
+		why, size,
+		"no steps were found, by NVTX ranges or launches; whole runs can be compared where there are %d on each side",
+		DIFF_LEAST_RUNS);
 }
 
 static bool make_pair(struct making *m, size_t i, size_t in_new)
@@ -314,8 +318,7 @@ static bool may_fire(const struct diff_rule *rule, const struct diff_device *c)
 	const struct diff_compared *row = &c->row[rule->row];
 	double limit = rule->amount * (rule->percent ? (double)c->row[ROW_STEP].base_ns / 100 : 1);
 
-	return row->change == DIFF_NOT_COMPARABLE ||
-	       (row->change == DIFF_INCONCLUSIVE && (double)row->high_ns > limit);
+	return row->change == DIFF_NOT_COMPARABLE || (row->change == DIFF_INCONCLUSIVE && (double)row->high_ns > limit);
 }
 
 static bool ask_rules(struct making *m)
@@ -328,8 +331,7 @@ static bool ask_rules(struct making *m)
 		for (size_t k = 0; k < d->n_pairs; k++) {
 			d->rules_unsure |= may_fire(&m->rules[i], &d->pairs[k].compared);
 			if (diff_rule_fires(&m->rules[i], &d->pairs[k].compared))
-				d->fired[d->n_fired++] =
-					(struct diff_fired){ m->rules[i].text, k, m->rules[i].row };
+				d->fired[d->n_fired++] = (struct diff_fired){ m->rules[i].text, k, m->rules[i].row };
 		}
 	return d->fired != NULL;
 }

@@ -132,10 +132,12 @@ const char *diff_other_steps(char *buf, size_t size, const struct diff_run_devic
 	if (part < 0 || part >= least)
 		return NULL;
 	if (a->by_ranges != b->by_ranges)
-		snprintf(buf, size, "%s tell base's steps and %s new's, and only %.0f %% of what a step launches is the same",
+		snprintf(buf, size,
+			 "%s tell base's steps and %s new's, and only %.0f %% of what a step launches is the same",
 			 told_by(a), told_by(b), 100 * part);
 	else if (a->by_ranges && least > ALIGN_RANGES)
-		snprintf(buf, size, "steps are %s there and %s here, and only %.0f %% of what a step launches is the same",
+		snprintf(buf, size,
+			 "steps are %s there and %s here, and only %.0f %% of what a step launches is the same",
 			 quoted(first, a), quoted(second, b), 100 * part);
 	else
 		snprintf(buf, size, "steps are made of other work: only %.0f %% of what a step launches is the same",
@@ -234,7 +236,7 @@ void diff_aligned_free(struct aligned *a)
 
 /* ---- the typical step of several kinds ---- */
 
-struct mixture { /* sums, each kind weighted */
+struct mixture {                                        /* sums, each kind weighted */
 	double leaf_ns[DIFF_LEAVES], square[DIFF_ROWS]; /* square: of errors */
 	double tail_ns, below;
 	size_t n;

@@ -389,7 +389,9 @@ void diff_md(FILE *out, const struct diff *d)
 	environment(&m, d);
 	md_put(&m, "\n`+` regressed · `-` improved · `~` unchanged · `?` inconclusive · `x` not comparable\n");
 	if (m.left_out)
-		md_format(&m, "\n%zu lines are left out: a comment has room for %d bytes. `gpushim diff --html` has them all.\n",
-			  m.left_out, MD_BYTES);
+		md_format(
+			&m,
+			"\n%zu lines are left out: a comment has room for %d bytes. `gpushim diff --html` has them all.\n",
+			m.left_out, MD_BYTES);
 	md_end(&m);
 }

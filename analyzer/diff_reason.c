@@ -104,15 +104,14 @@ static void say_unsure(char *buf, size_t size, const struct diff *d)
 static void say_unchanged(char *buf, size_t size, const struct diff *d)
 {
 	const struct diff_device *c = &d->pairs[0].compared;
-	double part = c->row[ROW_STEP].base_ns > 0 ?
-			      100 * (double)c->band_ns / (double)c->row[ROW_STEP].base_ns :
-			      0;
+	double part = c->row[ROW_STEP].base_ns > 0 ? 100 * (double)c->band_ns / (double)c->row[ROW_STEP].base_ns : 0;
 	char time[TEXT_SHORT];
 
 	if (c->blurred_ns > c->band_ns / 4)
-		snprintf(buf, size,
-			 "nothing changed by more than %.1f %% of a step (%s), nor idle time by more than it is known to",
-			 part, text_duration(time, c->band_ns));
+		snprintf(
+			buf, size,
+			"nothing changed by more than %.1f %% of a step (%s), nor idle time by more than it is known to",
+			part, text_duration(time, c->band_ns));
 	else
 		snprintf(buf, size, "nothing changed by more than %.1f %% of a step (%s)", part,
 			 text_duration(time, c->band_ns));

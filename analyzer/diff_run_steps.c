@@ -293,8 +293,8 @@ static bool add_class(struct diff_run *out, struct diff_run_device *d, const str
 	struct diff_class *c = &d->classes[d->n_classes++];
 
 	*c = (struct diff_class){ .key = steps[0].key };
-	c->words = c->key ? class_words(&out->texts, &contents[steps[0].step]) :
-			    diff_keep_text(&out->texts, "of many kinds");
+	c->words = c->key ? class_words(&out->texts, &contents[steps[0].step])
+			  : diff_keep_text(&out->texts, "of many kinds");
 	return c->words && typical_of_some(&c->typical, &p->series, steps, n, seed);
 }
 

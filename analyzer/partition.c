@@ -50,8 +50,9 @@ struct sweep {
 	enum owner last;  /* who owns a busy nanosecond that no placed op covers */
 	int64_t until_ns; /* what counts */
 	int64_t owned[OWNER_COUNT];
-	const int64_t *instants; size_t n_instants; /* those to come: what was owned before each is asked for … */
-	struct partition *before;                   /* … and said here, one behind the other */
+	const int64_t *instants;
+	size_t n_instants;             /* those to come: what was owned before each is asked for … */
+	struct partition *before;      /* … and said here, one behind the other */
 	struct intervals *comm, *copy; /* where these own it; NULL nobody asks */
 	struct partition_marks *marks; /* NULL: none are made; else one every so many gaps */
 	size_t every;
@@ -279,9 +280,7 @@ static bool add_until(struct partition *out, const struct device_timeline *d, in
 
 bool partition_before(struct partition *out, const struct device_timeline *d, const int64_t *instants, size_t n)
 {
-	struct sweep p = {
-		.out = d, .until_ns = INT64_MAX, .instants = instants, .n_instants = n, .before = out
-	};
+	struct sweep p = { .out = d, .until_ns = INT64_MAX, .instants = instants, .n_instants = n, .before = out };
 
 	memset(out, 0, n * sizeof(*out));
 	if (!sweep(&p, NULL))
