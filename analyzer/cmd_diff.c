@@ -10,6 +10,7 @@
 #include "cmd_output.h"
 #include "diff.h"
 #include "diff_baseline.h"
+#include "diff_fail.h"
 
 struct diff_opts {
 	bool json, md;
@@ -220,19 +221,15 @@ static bool only_files(const struct diff_opts *o)
 
 static int check(const struct diff_opts *o)
 {
-	struct diff none;
-	struct diff_options rules = { .fail_on = o->fail_on.at, .n_fail_on = o->fail_on.n };
 	struct error e;
-	int status = 0;
 
 	if (only_files(o) && (o->json || o->md || (is_standard_output(o->junit) && is_standard_output(o->html))))
 		return usage("two reports would be written to standard output", "try: --junit FILE, --html FILE");
 	if (is_standard_output(o->html) && isatty(STDOUT_FILENO))
 		return usage("--html is nothing for a terminal", "name a file, or lead standard output into one");
-	if (diff_make(&none, NULL, 0, NULL, 0, &rules, &e) && e.text[0] && strstr(e.text, "--fail-on"))
-		status = cmd_fail(&e, "try: gpushim help diff");
-	diff_free(&none);
-	return status;
+	if (diff_rules_check(o->fail_on.at, o->fail_on.n, &e))
+		return cmd_fail(&e, "try: gpushim help diff");
+	return 0;
 }
 
 /* ---- what is written ---- */

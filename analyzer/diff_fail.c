@@ -99,6 +99,20 @@ enum err_kind diff_rules_parse(struct diff_rule **rules, size_t *n, size_t *cap,
 	return copy ? ERR_NONE : err_no_memory(e, NULL);
 }
 
+enum err_kind diff_rules_check(const char *const *fail_on, size_t n, struct error *e)
+{
+	struct arena texts = { 0 };
+	struct diff_rule *rules = NULL;
+	size_t n_rules = 0, cap = 0;
+	enum err_kind kind = ERR_NONE;
+
+	for (size_t i = 0; i < n && !kind; i++)
+		kind = diff_rules_parse(&rules, &n_rules, &cap, &texts, fail_on[i], e);
+	free(rules);
+	arena_free(&texts);
+	return kind;
+}
+
 bool diff_rule_fires(const struct diff_rule *rule, const struct diff_device *compared)
 {
 	const struct diff_compared *row = &compared->row[rule->row];

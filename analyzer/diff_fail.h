@@ -14,5 +14,8 @@ struct diff_rule {
 /* Rules of one option, commas between them. ERR_USAGE: it says what a rule is. The list is the caller's, also after a failure. */
 enum err_kind diff_rules_parse(struct diff_rule **rules, size_t *n, size_t *cap, struct arena *texts, const char *option, struct error *e);
 
+/* Are all of these rules? ERR_USAGE as above: before anything is read. */
+enum err_kind diff_rules_check(const char *const *fail_on, size_t n, struct error *e);
+
 /* Has the row got worse, for sure, and by more than that? */
 bool diff_rule_fires(const struct diff_rule *rule, const struct diff_device *compared);

@@ -153,13 +153,22 @@ static void compare_row(struct diff_compared *out, const struct diff_side *base,
 	}
 }
 
+/* Where in its bounds a gap's end lies nobody knows, but much the same on both sides, where times are taken alike: what may differ is what
+ * one has more of, and a part of the rest. */
+static int64_t blur(int64_t base_ns, int64_t new_ns)
+{
+	int64_t apart = base_ns < new_ns ? new_ns - base_ns : base_ns - new_ns;
+
+	return apart + (int64_t)(DIFF_BLUR * (double)(base_ns + new_ns) / 2);
+}
+
 void diff_compare(struct diff_device *out, const struct diff_side *base, const struct diff_side *now)
 {
 	int64_t base_ns[DIFF_ROWS], new_ns[DIFF_ROWS];
 	double share = DIFF_BAND;
 
 	*out = (struct diff_device){ .comparable = enough(base, now),
-				     .blurred_ns = base->blurred_ns + now->blurred_ns,
+				     .blurred_ns = blur(base->blurred_ns, now->blurred_ns),
 				     .variance_known = base->n > 1 || now->n > 1 };
 	if (!base->n || !now->n)
 		return;
@@ -185,12 +194,12 @@ static int by_p(const void *a, const void *b)
 	return ((*x)->p > (*y)->p) - ((*x)->p < (*y)->p);
 }
 
-/* Nothing is sure: it is no change if one of twice the band would have been seen. */
-static enum diff_change unsure(const struct diff_compared *row, int64_t band_ns)
+/* Nothing is sure: it is no change if one of twice the band would have been seen. wide_ns: what the band is for this row. */
+static enum diff_change unsure(const struct diff_compared *row, int64_t band_ns, int64_t wide_ns)
 {
 	bool small = row->delta_ns <= band_ns && row->delta_ns >= -band_ns;
 
-	return small && row->low_ns >= -2 * band_ns && row->high_ns <= 2 * band_ns ? DIFF_UNCHANGED : DIFF_INCONCLUSIVE;
+	return small && row->low_ns >= -2 * wide_ns && row->high_ns <= 2 * wide_ns ? DIFF_UNCHANGED : DIFF_INCONCLUSIVE;
 }
 
 bool diff_row_is_alike(const struct diff_device *d, size_t row)
@@ -219,7 +228,8 @@ bool diff_judge(struct diff_device *devices, size_t n)
 			struct diff_compared *r = &devices[i].row[row];
 			bool alike = diff_row_is_alike(&devices[i], row);
 
-			r->change = alike ? unsure(r, band_of(&devices[i], row)) : DIFF_NOT_COMPARABLE;
+			r->change =
+				alike ? unsure(r, devices[i].band_ns, band_of(&devices[i], row)) : DIFF_NOT_COMPARABLE;
 			if (alike && r->present)
 				tested[n_tested++] = r;
 		}

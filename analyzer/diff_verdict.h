@@ -16,6 +16,7 @@
 #define DIFF_ALPHA 0.05    /* of both directions together */
 #define DIFF_BAND 0.02     /* of base's typical step: less is no change, however sure */
 #define DIFF_RUN_TO_RUN 0.01 /* standard deviation of runs, where it is not known: what idle machines show */
+#define DIFF_BLUR 0.1 /* of what gaps' ends are not known to, that two runs may differ by where nothing says that they do */
 #define DIFF_LEAST_STEPS 8 /* of fewer, nothing is said */
 #define DIFF_LEAST_RUNS 3  /* … but where there are no steps: so many runs a side are compared whole */
 
@@ -27,7 +28,7 @@ char diff_sign(enum diff_change change);
 struct diff_side { /* one device in the runs of a side */
 	const struct diff_typical *runs;
 	size_t n;
-	int64_t blurred_ns; /* of a step: what is told idle may be busy, or the other way round; the dead band of all rows but the step is wider by that */
+	int64_t blurred_ns; /* of a step: what is told idle may be busy, or the other way round; the dead band of all rows but the step is wider for it */
 };
 
 /* Which rows mean the same on both sides. */
