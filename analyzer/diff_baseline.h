@@ -18,7 +18,7 @@
 #define BASELINE_RUNS 256
 #define BASELINE_DEVICES 1024 /* of a run */
 #define BASELINE_FACTS 64
-#define BASELINE_TEXT 4096            /* bytes of a text */
+#define BASELINE_TEXT 4096            /* bytes of a text; kept is what diff_keep_text() keeps */
 #define BASELINE_DEPTH 16             /* of what is passed over, too */
 #define BASELINE_NUMBER ((int64_t)1 << 56) /* either way: two years, 64 PiB */
 #define BASELINE_BYTES ((uint64_t)64 << 20) /* of the file; lists may take four times as much memory */

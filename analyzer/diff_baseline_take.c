@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "diff_baseline.h"
+#include "diff_keep.h"
 
 #define DIGITS 40 /* of a number */
 
@@ -103,7 +104,7 @@ static bool take_text(const char **out, struct arena *texts, const struct baseli
 		return is_wrong(wrong, "there is a zero byte in a text");
 	memcpy(text, t->at, t->bytes);
 	text[t->bytes] = 0;
-	*out = arena_text_once(texts, text);
+	*out = diff_keep_text(texts, text);
 	return *out != NULL;
 }
 

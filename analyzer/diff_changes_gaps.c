@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* diff_changes_gaps.c: which gaps explain the difference in idle time: the same gaps of both sides, with what each side's first run tells of them. */
+/* diff_changes_gaps.c: which gaps explain the difference in idle time: the same gaps of both sides, with what each side's first run tells of them.
+ * Where other work stands in front of a gap now, or behind it, it is another one; so of those that are on one side alone the longest of
+ * each go together where what is behind them, or in front, is the same. */
 #include "diff_changes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
 #include "diff_keep.h"
@@ -54,7 +57,7 @@ static int64_t unlisted_ns(const struct change_side *side)
 }
 
 struct changes {
-	struct diff_gap_change *at;
+	struct diff_gap_change *at; /* first all, then those that are told */
 	size_t n, cap;
 	int64_t base_ns, new_ns; /* unlisted_ns() of the sides */
 	double least_ns;
@@ -79,14 +82,61 @@ static bool compare(struct diff *out, struct changes *to, const struct change_se
 
 	if (failed)
 		return false;
-	c.delta_ns = delta_of(to, &c);
-	if (!c.delta_ns || (double)(c.delta_ns < 0 ? -c.delta_ns : c.delta_ns) < to->least_ns)
-		return true;
 	if (!array_room(to->at, to->n, to->cap))
 		return false;
 	to->at[to->n++] = c;
 	return true;
 }
+
+/* ---- those that have other neighbours now ---- */
+
+static int by_longest(const void *a, const void *b)
+{
+	const struct diff_gap_change *x = a, *y = b;
+	const struct diff_gap *p = x->base ? x->base : x->now, *q = y->base ? y->base : y->now;
+
+	if (p->ns_per_step != q->ns_per_step)
+		return p->ns_per_step > q->ns_per_step ? -1 : 1;
+	return (p->key > q->key) - (p->key < q->key);
+}
+
+static bool are_alike(const struct diff_gap *a, const struct diff_gap *b, bool behind)
+{
+	return (a->key & DIFF_GAP_BETWEEN) == (b->key & DIFF_GAP_BETWEEN) &&
+	       strcmp(behind ? a->after : a->before, behind ? b->after : b->before) == 0;
+}
+
+/* Those of base that are gone, each with the first one that came and is alike. What went with another has neither any more. */
+static void pair_off(struct changes *to, bool behind)
+{
+	for (size_t i = 0; i < to->n; i++)
+		for (size_t k = 0; k < to->n && to->at[i].base && !to->at[i].now; k++) {
+			struct diff_gap_change *other = &to->at[k];
+
+			if (other->base || !other->now || !are_alike(to->at[i].base, other->now, behind))
+				continue;
+			to->at[i].now = other->now;
+			other->now = NULL;
+		}
+}
+
+static void leave_out_small(struct changes *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < to->n; i++) {
+		struct diff_gap_change *c = &to->at[i];
+
+		if (!c->base && !c->now)
+			continue;
+		c->delta_ns = delta_of(to, c);
+		if (c->delta_ns && (double)(c->delta_ns < 0 ? -c->delta_ns : c->delta_ns) >= to->least_ns)
+			to->at[n++] = *c;
+	}
+	to->n = n;
+}
+
+/* ---- the list ---- */
 
 /* The largest increase first; the other way round, the largest decrease. */
 static int by_increase(const void *a, const void *b)
@@ -128,9 +178,14 @@ bool diff_changed_gaps(struct diff *out, struct diff_pair *pair, const struct ch
 	change_sort(&l);
 	for (size_t first = 0, n; ok && (n = change_group(&l, first)); first += n)
 		ok = compare(out, &to, &l.at[first], n, base, now);
-	if (ok && to.n)
+	if (ok && to.n) {
+		array_sort(to.at, to.n, sizeof(*to.at), by_longest);
+		pair_off(&to, true);
+		pair_off(&to, false);
+		leave_out_small(&to);
 		array_sort(to.at, to.n, sizeof(*to.at),
 			   pair->compared.row[ROW_IDLE].delta_ns < 0 ? by_decrease : by_increase);
+	}
 	pair->n_gaps = to.n < CHANGES_MOST ? to.n : CHANGES_MOST;
 	pair->gaps = ok ? diff_keep_list(&out->texts, to.at, pair->n_gaps, sizeof(*to.at)) : NULL;
 	free(to.at);

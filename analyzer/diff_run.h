@@ -38,9 +38,11 @@ struct diff_site { /* a statement that held the submitting thread while the devi
 	int64_t causes[CAUSE_COUNT]; /* sums to idle_ns */
 };
 
+#define DIFF_GAP_BETWEEN ((uint64_t)1) /* it lies between two steps */
+
 struct diff_gap { /* one that stands for those alike: behind the same work, before the same work, in the same place of the same kind of step */
 	const char *before, *after; /* names of the work around it */
-	uint64_t key;     /* of all that; what is alike in two runs has the same */
+	uint64_t key;     /* of all that; what is alike in two runs has the same. DIFF_GAP_BETWEEN is its lowest bit */
 	double per_step;  /* how many, a mean */
 	int64_t ns_per_step;         /* what they take, a mean */
 	int64_t causes[CAUSE_COUNT]; /* sums to ns_per_step */

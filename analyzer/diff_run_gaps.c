@@ -62,10 +62,10 @@ static const struct step *step_of(const struct grouping *g, const struct op *op)
 
 static uint64_t key_of(struct grouping *g, const struct gap *gap)
 {
-	uint64_t parts[] = { hash_of(g, name_of(gap->before)), hash_of(g, name_of(gap->after)),
-			     step_of(g, gap->before) != step_of(g, gap->after) };
+	uint64_t names[] = { hash_of(g, name_of(gap->before)), hash_of(g, name_of(gap->after)) };
+	bool between = step_of(g, gap->before) != step_of(g, gap->after);
 
-	return fnv1a(FNV_BEGIN, parts, sizeof(parts));
+	return (fnv1a(FNV_BEGIN, names, sizeof(names)) & ~DIFF_GAP_BETWEEN) | (between ? DIFF_GAP_BETWEEN : 0);
 }
 
 /* NULL: no memory. */
@@ -138,7 +138,15 @@ static bool add_lines(struct diff_gap *out, struct arena *texts, char *story)
 	return true;
 }
 
-static bool tell(struct diff_gap *out, struct arena *texts, const struct gap_story *g)
+static int by_length(const void *a, const void *b)
+{
+	const struct gap_cause *x = a, *y = b;
+	int64_t x_ns = x->end_ns - x->begin_ns, y_ns = y->end_ns - y->begin_ns;
+
+	return (x_ns < y_ns) - (x_ns > y_ns);
+}
+
+static bool tell_as(struct diff_gap *out, struct arena *texts, const struct gap_story *g)
 {
 	static const struct report_style style = { .columns = STORY_COLUMNS };
 	char *story = NULL;
@@ -149,6 +157,21 @@ static bool tell(struct diff_gap *out, struct arena *texts, const struct gap_sto
 	ok = page.out && !ferror(page.out) && fclose(page.out) == 0 && ok;
 	ok = ok && add_lines(out, texts, story);
 	free(story);
+	return ok;
+}
+
+/* What owns most of it first: there may be room for no more. */
+static bool tell(struct diff_gap *out, struct arena *texts, const struct gap_story *g)
+{
+	struct gap_story sorted = { g->gap, array_new(g->n_causes, sizeof(*g->causes)), g->n_causes };
+	bool ok = sorted.causes != NULL;
+
+	if (ok) {
+		memcpy(sorted.causes, g->causes, g->n_causes * sizeof(*g->causes));
+		array_sort(sorted.causes, g->n_causes, sizeof(*g->causes), by_length);
+		ok = tell_as(out, texts, &sorted);
+	}
+	free(sorted.causes);
 	return ok;
 }
 

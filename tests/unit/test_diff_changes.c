@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,13 +84,16 @@ static void add_site(int side, int run, const char *where, double ms)
 	s->causes[CAUSE_input_wait] = s->idle_ns;
 }
 
+/* Between work that no gap with another key is next to. */
 static void add_gap(int side, int run, uint64_t key, double ms, const char *line)
 {
+	static char names[100][8];
 	struct diff_run_device *d = &m.devices[side][run];
 	struct diff_gap *g = &d->gaps[d->n_gaps++];
 
-	*g = (struct diff_gap){ .before = "a",
-				.after = "b",
+	snprintf(names[key], sizeof(names[key]), "work %d", (int)key);
+	*g = (struct diff_gap){ .before = names[key],
+				.after = names[key],
 				.key = key,
 				.ns_per_step = (int64_t)(ms * MS),
 				.per_step = 1,
@@ -259,6 +263,35 @@ static void gaps_that_explain_most_come_first(void **state)
 	assert_int_equal(m.pair.gaps[0].delta_ns, -8 * MS);
 }
 
+static void put_between(int side, size_t i, const char *before, const char *after)
+{
+	m.gaps[side][0][i].before = before;
+	m.gaps[side][0][i].after = after;
+}
+
+/* A kernel was put in front of one, and another one behind the next. */
+static void gaps_with_other_neighbours_go_together(void **state)
+{
+	(void)state;
+	add_gap(0, 0, 2, 5, "base");
+	put_between(0, 0, "adam", "copy");
+	add_gap(1, 0, 4, 7, "now");
+	put_between(1, 0, "dropout", "copy");
+	add_gap(0, 0, 6, 4, "base, second");
+	put_between(0, 1, "gemm", "softmax");
+	add_gap(1, 0, 8, 1, "now, second");
+	put_between(1, 1, "gemm", "relu");
+	add_gap(1, 0, 9, 3, "between two steps");
+	put_between(1, 2, "adam", "copy");
+	assert_int_equal(compare(1), ERR_NONE);
+	assert_int_equal(m.pair.n_gaps, 3);
+	assert_null(m.pair.gaps[0].base);
+	assert_string_equal(m.pair.gaps[1].base->lines[0], "base");
+	assert_string_equal(m.pair.gaps[1].now->lines[0], "now");
+	assert_string_equal(m.pair.gaps[2].base->lines[0], "base, second");
+	assert_int_equal(m.pair.gaps[2].delta_ns, -3 * MS);
+}
+
 /* A list that is full says of what it lacks that it is no more than its last. */
 static void a_gap_beyond_the_list_may_be_there(void **state)
 {
@@ -387,6 +420,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_full_list_proves_nothing_gone, begin, end),
 		cmocka_unit_test_setup_teardown(a_statement_that_moved_is_the_same, begin, end),
 		cmocka_unit_test_setup_teardown(gaps_that_explain_most_come_first, begin, end),
+		cmocka_unit_test_setup_teardown(gaps_with_other_neighbours_go_together, begin, end),
 		cmocka_unit_test_setup_teardown(a_gap_beyond_the_list_may_be_there, begin, end),
 		cmocka_unit_test_setup_teardown(several_runs_are_their_mean, begin, end),
 		cmocka_unit_test_setup_teardown(memory_changes_beyond_a_block, begin, end),
