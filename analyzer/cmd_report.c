@@ -66,7 +66,8 @@ struct job {
 /* Is nothing but files asked for? */
 static bool only_page(const struct report_opts *o)
 {
-	return (o->html || o->baseline) && !o->json && !o->steps && !o->full && !o->advice && !o->trust && o->why == NO_NUMBER;
+	return (o->html || o->baseline) && !o->json && !o->steps && !o->full && !o->advice && !o->trust &&
+	       o->why == NO_NUMBER;
 }
 
 /* Are calls and operations shown by themselves? */
