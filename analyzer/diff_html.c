@@ -5,7 +5,7 @@
 
 #include "html.h"
 
-#define RUNS 16       /* a side that are named */
+#define RUNS 16        /* a side that are named */
 #define MANY_DEVICES 4 /* of more, those in which nothing changed are behind a summary */
 
 /* ---- the answer ---- */
@@ -99,7 +99,8 @@ static void tail(FILE *out, const struct diff_pair *p)
 	char base[TEXT_SHORT], now[TEXT_SHORT];
 
 	if (p->compared.base_tail_ns || p->compared.new_tail_ns)
-		fprintf(out, "<p class=\"dim note\">A step is the mean of the middle half of them. The mean of all is longer by %s in base and by %s in new.</p>\n",
+		fprintf(out,
+			"<p class=\"dim note\">A step is the mean of the middle half of them. The mean of all is longer by %s in base and by %s in new.</p>\n",
 			text_duration(base, p->compared.base_tail_ns), text_duration(now, p->compared.new_tail_ns));
 }
 

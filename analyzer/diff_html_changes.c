@@ -5,7 +5,8 @@
 
 static void begin(FILE *out, const char *title, size_t n, const char *head)
 {
-	fprintf(out, "<details%s><summary>%s</summary><div class=\"scroll\" tabindex=\"0\"><table><thead><tr>%s</tr></thead><tbody>\n",
+	fprintf(out,
+		"<details%s><summary>%s</summary><div class=\"scroll\" tabindex=\"0\"><table><thead><tr>%s</tr></thead><tbody>\n",
 		n <= 8 ? " open" : "", title, head);
 }
 
@@ -26,7 +27,8 @@ static void kernels(FILE *out, const struct diff_pair *p)
 	if (!p->n_kernels)
 		return;
 	begin(out, "Kernels and copies that changed", p->n_kernels,
-	      "<th>name</th><th></th>" NUMBER "times, base</th>" NUMBER "new</th>" NUMBER "time, base</th>" NUMBER "new</th>");
+	      "<th>name</th><th></th>" NUMBER "times, base</th>" NUMBER "new</th>" NUMBER "time, base</th>" NUMBER
+	      "new</th>");
 	for (size_t i = 0; i < p->n_kernels; i++) {
 		const struct diff_kernel *b = p->kernels[i].base, *n = p->kernels[i].now;
 
@@ -50,7 +52,8 @@ static void sites(FILE *out, const struct diff_pair *p)
 	if (!p->n_sites)
 		return;
 	begin(out, "Statements that held the host while the device was idle", p->n_sites,
-	      "<th>where</th><th></th>" NUMBER "gaps, base</th>" NUMBER "new</th>" NUMBER "idle, base</th>" NUMBER "new</th>");
+	      "<th>where</th><th></th>" NUMBER "gaps, base</th>" NUMBER "new</th>" NUMBER "idle, base</th>" NUMBER
+	      "new</th>");
 	for (size_t i = 0; i < p->n_sites; i++) {
 		const struct diff_site *b = p->sites[i].base, *n = p->sites[i].now;
 
@@ -76,8 +79,8 @@ static void classes(FILE *out, const struct diff_pair *p)
 	if (!p->by_class || p->n_classes < 2)
 		return;
 	begin(out, "Kinds of steps, each compared with its like", p->n_classes,
-	      "<th>steps with</th>" NUMBER "of base's</th>" NUMBER "of new's</th>" NUMBER "step, base</th>" NUMBER "new</th>" NUMBER
-	      "change</th>");
+	      "<th>steps with</th>" NUMBER "of base's</th>" NUMBER "of new's</th>" NUMBER "step, base</th>" NUMBER
+	      "new</th>" NUMBER "change</th>");
 	for (size_t i = 0; i < p->n_classes; i++) {
 		const struct diff_class_change *c = &p->classes[i];
 		const struct diff_compared *step = &c->compared.row[ROW_STEP];
@@ -85,8 +88,8 @@ static void classes(FILE *out, const struct diff_pair *p)
 
 		fputs("<tr><td>", out);
 		html_text(out, c->words);
-		fprintf(out, "</td><td class=\"number\">%.1f %%</td><td class=\"number\">%.1f %%</td>", 100 * c->base_share,
-			100 * c->new_share);
+		fprintf(out, "</td><td class=\"number\">%.1f %%</td><td class=\"number\">%.1f %%</td>",
+			100 * c->base_share, 100 * c->new_share);
 		html_cell_ns(out, both, step->base_ns);
 		html_cell_ns(out, both, step->new_ns);
 		html_cell(out, both ? diff_delta(words, step->delta_ns) : "");

@@ -83,8 +83,7 @@ static const struct look looks[HTML_CLASSES] = {
 static struct look look_of(size_t leaf)
 {
 	static const enum html_class busy[LEAF_CAUSES] = { HTML_COMPUTE, HTML_COMM, HTML_COPY };
-	struct look look =
-		looks[leaf < LEAF_CAUSES ? busy[leaf] : html_cause((enum cause_id)(leaf - LEAF_CAUSES))];
+	struct look look = looks[leaf < LEAF_CAUSES ? busy[leaf] : html_cause((enum cause_id)(leaf - LEAF_CAUSES))];
 
 	look.id = look.id ? look.id : cause_name((enum cause_id)(leaf - LEAF_CAUSES));
 	return look;
@@ -145,7 +144,8 @@ void html_stack(FILE *out, const int64_t leaf_ns[DIFF_LEAVES], int64_t whole, bo
 	int height = low ? 14 : 28;
 	double at = 0, idle = -1;
 
-	fprintf(out, "<svg class=\"stacked%s\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"",
+	fprintf(out,
+		"<svg class=\"stacked%s\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"",
 		low ? " low" : "", WIDE, height);
 	markup_text(out, words);
 	fputs("\">", out);

@@ -27,7 +27,8 @@ static void side(FILE *out, const char *name, const struct diff_gap *gap, int64_
 			fprintf(out, "<b>%s</b> <span class=\"dim\">%s</span></li>", cause_name((enum cause_id)cause),
 				text_duration(ns, gap->causes[cause]));
 		}
-	fprintf(out, "</ul><div class=\"evidence\">the longest, <span class=\"code\">report --why %zu</span>, took %s<ul class=\"lines\">",
+	fprintf(out,
+		"</ul><div class=\"evidence\">the longest, <span class=\"code\">report --why %zu</span>, took %s<ul class=\"lines\">",
 		gap->number, text_duration(longest, gap->longest_ns));
 	for (size_t i = 0; i < gap->n_lines; i++) {
 		fputs("<li>", out);

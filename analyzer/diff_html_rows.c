@@ -42,8 +42,7 @@ static void picture(FILE *out, const struct scale *s, const struct diff_compared
 		place(s, band) - place(s, -band), HIGH);
 	fprintf(out, "<line class=\"zero\" x1=\"%.1f\" x2=\"%.1f\" y1=\"0\" y2=\"%d\"/>", zero, zero, HIGH);
 	fprintf(out, "<rect class=\"change%s\" x=\"%.1f\" y=\"5\" width=\"%.1f\" height=\"10\"/>",
-		classes[r->change] ? classes[r->change] : "", at < zero ? at : zero,
-		at < zero ? zero - at : at - zero);
+		classes[r->change] ? classes[r->change] : "", at < zero ? at : zero, at < zero ? zero - at : at - zero);
 	fprintf(out, "<path class=\"whisker\" d=\"M%.1f 10H%.1fM%.1f 6V14M%.1f 6V14\"/></svg>", low, high, low, high);
 }
 
@@ -59,7 +58,8 @@ static const char *about(size_t row)
 		[ROW_LEAVES + LEAF_COPY] = "copies, and nothing was computed meanwhile",
 	};
 
-	return row < ROW_LEAVES + LEAF_CAUSES ? words[row] : cause_title((enum cause_id)(row - ROW_LEAVES - LEAF_CAUSES));
+	return row < ROW_LEAVES + LEAF_CAUSES ? words[row]
+					      : cause_title((enum cause_id)(row - ROW_LEAVES - LEAF_CAUSES));
 }
 
 static void row(FILE *out, const struct diff *d, size_t pair, size_t row, const struct scale *s)
@@ -68,7 +68,10 @@ static void row(FILE *out, const struct diff *d, size_t pair, size_t row, const 
 	const struct diff_compared *r = &p->compared.row[row];
 	char words[DIFF_WORDS];
 
-	fprintf(out, "<tr class=\"%s%s\"><td>", row < ROW_LEAVES ? "sum" : row >= ROW_LEAVES + LEAF_CAUSES ? "part" : "",
+	fprintf(out, "<tr class=\"%s%s\"><td>",
+		row < ROW_LEAVES                  ? "sum"
+		: row >= ROW_LEAVES + LEAF_CAUSES ? "part"
+						  : "",
 		diff_row_fails(d, pair, row) ? " fails" : "");
 	html_sign(out, r->change);
 	fprintf(out, "<span class=\"word\">%s</span></td><td><span class=\"name\">", diff_change_word(r->change));
@@ -111,7 +114,8 @@ void html_rows(FILE *out, const struct diff *d, size_t pair)
 	table(out, d, pair, true);
 	if (!hidden)
 		return;
-	fprintf(out, "<details><summary>and %zu more rows, each less than a two-hundredth of the step</summary>\n", hidden);
+	fprintf(out, "<details><summary>and %zu more rows, each less than a two-hundredth of the step</summary>\n",
+		hidden);
 	table(out, d, pair, false);
 	fputs("</details>\n", out);
 }
@@ -125,8 +129,8 @@ static void bar(FILE *out, const struct diff_pair *p, bool now, int64_t whole)
 	char length[TEXT_SHORT], of_idle[TEXT_SHORT], words[128];
 
 	for (size_t leaf = 0; leaf < DIFF_LEAVES; leaf++)
-		leaf_ns[leaf] = now ? p->compared.row[ROW_LEAVES + leaf].new_ns :
-				      p->compared.row[ROW_LEAVES + leaf].base_ns;
+		leaf_ns[leaf] =
+			now ? p->compared.row[ROW_LEAVES + leaf].new_ns : p->compared.row[ROW_LEAVES + leaf].base_ns;
 	snprintf(words, sizeof(words), "%s: %s, of that %s idle", now ? "new" : "base", text_duration(length, step),
 		 text_duration(of_idle, idle));
 	fprintf(out, "<b>%s</b>", now ? "new" : "base");

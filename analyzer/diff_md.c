@@ -345,7 +345,7 @@ static void answer(struct md *m, const struct diff *d)
 		char title[256];
 
 		md_put(m, i ? "- " : "\n- ");
-		md_code(m, d->fired[i].rule);
+		clean_code(m, d->fired[i].rule, COLUMNS);
 		md_format(m, " is met by %s of ", diff_row_name(d->fired[i].row));
 		md_text(m, diff_pair_title(title, sizeof(title), &d->pairs[d->fired[i].pair]));
 		md_put(m, "\n");
@@ -389,7 +389,9 @@ void diff_md(FILE *out, const struct diff *d)
 	environment(&m, d);
 	md_put(&m, "\n`+` regressed · `-` improved · `~` unchanged · `?` inconclusive · `x` not comparable\n");
 	if (m.left_out)
-		md_format(&m, "\n%zu lines are left out: a comment has room for %d bytes. `gpushim diff --html` has them all.\n",
-			  m.left_out, MD_BYTES);
+		md_format(
+			&m,
+			"\n%zu lines are left out: a comment has room for %d bytes. `gpushim diff --html` has them all.\n",
+			m.left_out, MD_BYTES);
 	md_end(&m);
 }

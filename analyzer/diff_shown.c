@@ -57,7 +57,10 @@ const char *diff_growth(char buf[DIFF_WORDS], uint64_t base, uint64_t now)
 {
 	char bytes[TEXT_SHORT];
 
-	snprintf(buf, DIFF_WORDS, "%s%s", now < base ? "-" : now > base ? "+" : "",
+	snprintf(buf, DIFF_WORDS, "%s%s",
+		 now < base   ? "-"
+		 : now > base ? "+"
+			      : "",
 		 text_bytes(bytes, now < base ? base - now : now - base));
 	return buf;
 }
