@@ -6,7 +6,7 @@
 static void begin(FILE *out, const char *title, size_t n, const char *head)
 {
 	fprintf(out,
-		"<details%s><summary>%s</summary><div class=\"scroll\" tabindex=\"0\"><table><thead><tr>%s</tr></thead><tbody>\n",
+		"<details%s><summary>%s</summary><div class=\"scroll\" tabindex=\"0\"><table class=\"changes\"><thead><tr>%s</tr></thead><tbody>\n",
 		n <= 8 ? " open" : "", title, head);
 }
 
