@@ -118,7 +118,8 @@ bool diff_row_fails(const struct diff *d, size_t pair, size_t row)
 	for (size_t i = 0; i < d->n_fired; i++)
 		if (d->fired[i].pair == pair && d->fired[i].row == row)
 			return true;
-	return d->n_fired == 0 && diff_status(d) == 1 && d->pairs[pair].compared.row[row].change == DIFF_REGRESSED;
+	return d->n_rules == 0 && diff_status(d) == DIFF_EXIT_WORSE &&
+	       d->pairs[pair].compared.row[row].change == DIFF_REGRESSED;
 }
 
 /* ---- sentences ---- */

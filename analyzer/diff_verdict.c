@@ -96,12 +96,26 @@ static int64_t tail(const struct diff_side *side)
 	return ns;
 }
 
-static bool enough(const struct diff_side *side)
+/* A run that is compared whole has one step. */
+static bool are_whole(const struct diff_side *side)
+{
+	for (size_t i = 0; i < side->n; i++)
+		if (side->runs[i].n != 1)
+			return false;
+	return side->n >= DIFF_LEAST_RUNS;
+}
+
+static bool have_steps(const struct diff_side *side)
 {
 	for (size_t i = 0; i < side->n; i++)
 		if (side->runs[i].n < DIFF_LEAST_STEPS)
 			return false;
 	return side->n > 0;
+}
+
+static bool enough(const struct diff_side *base, const struct diff_side *now)
+{
+	return (have_steps(base) && have_steps(now)) || (are_whole(base) && are_whole(now));
 }
 
 static bool is_present(const struct diff_side *side, size_t row)
@@ -110,6 +124,12 @@ static bool is_present(const struct diff_side *side, size_t row)
 		if (side->runs[i].row_ns[row] || side->runs[i].error_ns[row] > 0)
 			return true;
 	return false;
+}
+
+/* Where a step begins and ends is known; what of it was idle is not so well. */
+static int64_t band_of(const struct diff_device *d, size_t row)
+{
+	return d->band_ns + (row == ROW_STEP ? 0 : d->blurred_ns);
 }
 
 static void compare_row(struct diff_compared *out, const struct diff_side *base, const struct diff_side *now,
@@ -133,12 +153,22 @@ static void compare_row(struct diff_compared *out, const struct diff_side *base,
 	}
 }
 
+/* Where in its bounds a gap's end lies nobody knows, but much the same on both sides, where times are taken alike: what may differ is what
+ * one has more of, and a part of the rest. */
+static int64_t blur(int64_t base_ns, int64_t new_ns)
+{
+	int64_t apart = base_ns < new_ns ? new_ns - base_ns : base_ns - new_ns;
+
+	return apart + (int64_t)(DIFF_BLUR * (double)(base_ns + new_ns) / 2);
+}
+
 void diff_compare(struct diff_device *out, const struct diff_side *base, const struct diff_side *now)
 {
 	int64_t base_ns[DIFF_ROWS], new_ns[DIFF_ROWS];
 	double share = DIFF_BAND;
 
-	*out = (struct diff_device){ .comparable = enough(base) && enough(now),
+	*out = (struct diff_device){ .comparable = enough(base, now),
+				     .blurred_ns = blur(base->blurred_ns, now->blurred_ns),
 				     .variance_known = base->n > 1 || now->n > 1 };
 	if (!base->n || !now->n)
 		return;
@@ -151,7 +181,7 @@ void diff_compare(struct diff_device *out, const struct diff_side *base, const s
 	out->new_tail_ns = tail(now);
 	for (size_t row = 0; row < DIFF_ROWS; row++) {
 		out->row[row] = (struct diff_compared){ .base_ns = base_ns[row], .new_ns = new_ns[row] };
-		compare_row(&out->row[row], base, now, row, (double)out->band_ns);
+		compare_row(&out->row[row], base, now, row, (double)band_of(out, row));
 	}
 }
 
@@ -164,12 +194,26 @@ static int by_p(const void *a, const void *b)
 	return ((*x)->p > (*y)->p) - ((*x)->p < (*y)->p);
 }
 
-/* Nothing is sure: it is no change if one of twice the band would have been seen. */
-static enum diff_change unsure(const struct diff_compared *row, int64_t band_ns)
+/* Nothing is sure: it is no change if one of twice the band would have been seen. wide_ns: what the band is for this row. */
+static enum diff_change unsure(const struct diff_compared *row, int64_t band_ns, int64_t wide_ns)
 {
 	bool small = row->delta_ns <= band_ns && row->delta_ns >= -band_ns;
 
-	return small && row->low_ns >= -2 * band_ns && row->high_ns <= 2 * band_ns ? DIFF_UNCHANGED : DIFF_INCONCLUSIVE;
+	return small && row->low_ns >= -2 * wide_ns && row->high_ns <= 2 * wide_ns ? DIFF_UNCHANGED : DIFF_INCONCLUSIVE;
+}
+
+bool diff_row_is_alike(const struct diff_device *d, size_t row)
+{
+	if (!d->comparable)
+		return false;
+	switch (d->alike) {
+	case DIFF_ALL_ROWS:
+		return true;
+	case DIFF_NO_CAUSES:
+		return row < ROW_LEAVES + LEAF_CAUSES;
+	default:
+		return row == ROW_STEP;
+	}
 }
 
 bool diff_judge(struct diff_device *devices, size_t n)
@@ -182,9 +226,11 @@ bool diff_judge(struct diff_device *devices, size_t n)
 	for (size_t i = 0; i < n; i++)
 		for (size_t row = 0; row < DIFF_ROWS; row++) {
 			struct diff_compared *r = &devices[i].row[row];
+			bool alike = diff_row_is_alike(&devices[i], row);
 
-			r->change = devices[i].comparable ? unsure(r, devices[i].band_ns) : DIFF_NOT_COMPARABLE;
-			if (devices[i].comparable && r->present)
+			r->change =
+				alike ? unsure(r, devices[i].band_ns, band_of(&devices[i], row)) : DIFF_NOT_COMPARABLE;
+			if (alike && r->present)
 				tested[n_tested++] = r;
 		}
 	array_sort(tested, n_tested, sizeof(*tested), by_p);
@@ -196,13 +242,16 @@ bool diff_judge(struct diff_device *devices, size_t n)
 
 enum diff_change diff_overall(const struct diff_device *devices, size_t n)
 {
-	bool seen[DIFF_NOT_COMPARABLE + 1] = { false };
+	bool seen[DIFF_NOT_COMPARABLE + 1] = { false }, all = true;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct diff_compared *row = devices[i].row;
 
+		seen[DIFF_NOT_COMPARABLE] |= !devices[i].comparable;
+		all &= devices[i].alike != DIFF_STEP_ALONE;
 		for (size_t k = 0; k < DIFF_ROWS; k++)
-			if (row[k].change != DIFF_INCONCLUSIVE || k == ROW_STEP || k == ROW_IDLE)
+			if (diff_row_is_alike(&devices[i], k) &&
+			    (row[k].change != DIFF_INCONCLUSIVE || k == ROW_STEP || k == ROW_IDLE))
 				seen[row[k].change] = true;
 	}
 	if (seen[DIFF_NOT_COMPARABLE] || n == 0)
@@ -211,5 +260,7 @@ enum diff_change diff_overall(const struct diff_device *devices, size_t n)
 		return DIFF_REGRESSED;
 	if (seen[DIFF_IMPROVED])
 		return DIFF_IMPROVED;
+	if (!all)
+		return DIFF_NOT_COMPARABLE;
 	return seen[DIFF_INCONCLUSIVE] ? DIFF_INCONCLUSIVE : DIFF_UNCHANGED;
 }

@@ -175,7 +175,7 @@ static inline void made_rich(struct made *m, bool hostile)
 	if (hostile) {
 		m->pairs[0].reason = made_hostile;
 		m->fired[0] = (struct diff_fired){ made_hostile, 0, ROW_IDLE };
-		m->diff.fired = m->fired, m->diff.n_fired = 1;
+		m->diff.fired = m->fired, m->diff.n_fired = m->diff.n_rules = 1;
 	}
 }
 

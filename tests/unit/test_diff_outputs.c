@@ -110,7 +110,7 @@ static void rows_that_fail(void **state)
 	assert_true(diff_row_fails(&made.diff, 0, MADE_CAUSE(input_storage)));
 	assert_false(diff_row_fails(&made.diff, 0, MADE_CAUSE(host_compute)));
 	made.fired[0] = (struct diff_fired){ "idle>+2%", 0, ROW_IDLE };
-	made.diff.fired = made.fired, made.diff.n_fired = 1;
+	made.diff.fired = made.fired, made.diff.n_fired = made.diff.n_rules = 1;
 	assert_true(diff_row_fails(&made.diff, 0, ROW_IDLE));
 	assert_false(diff_row_fails(&made.diff, 0, MADE_CAUSE(input_storage)));
 }
