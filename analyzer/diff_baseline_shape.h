@@ -15,9 +15,9 @@ enum baseline_kind {
 	BASELINE_BOOL,
 	BASELINE_WORDS,  /* a text, never NULL */
 	BASELINE_MAYBE,  /* a text; NULL: there is none */
-	BASELINE_LEAVES, /* int64_t [DIFF_ROWS]: the leaves, by name */
+	BASELINE_LEAVES, /* int64_t [DIFF_ROWS]: the leaves, by name; none is negative */
 	BASELINE_ERRORS, /* double [DIFF_ROWS], by name */
-	BASELINE_CAUSES, /* int64_t [CAUSE_COUNT], by name */
+	BASELINE_CAUSES, /* int64_t [CAUSE_COUNT], by name; likewise */
 	BASELINE_LINES,  /* const char * [DIFF_LINES], and how many */
 	BASELINE_ONE,    /* a struct */
 	BASELINE_LIST,   /* a pointer to structs, and how many */

@@ -133,15 +133,14 @@ static bool take_ns(int64_t *rows, size_t unexplained, size_t row, const struct 
 {
 	int64_t ns;
 
-	if (!take_int(&ns, -BASELINE_NUMBER, BASELINE_NUMBER, t, wrong))
+	if (!take_int(&ns, 0, BASELINE_NUMBER, t, wrong))
 		return false;
 	if (row != BASELINE_NO_ROW && row != unexplained) {
 		rows[row] = ns;
 		return true;
 	}
 	rows[unexplained] += ns;
-	return (rows[unexplained] >= -BASELINE_NUMBER && rows[unexplained] <= BASELINE_NUMBER) ||
-	       is_wrong(wrong, "a number is out of range");
+	return rows[unexplained] <= BASELINE_NUMBER || is_wrong(wrong, "a number is out of range");
 }
 
 static bool take_line(const struct baseline_field *f, char *of, const struct baseline_token *t, struct arena *texts,

@@ -339,6 +339,7 @@ static void what_cannot_be_is_refused(void **state)
 		{ DEVICE("\"classes\":[{\"typical\":{\"idle\":5}}]"), "idle" },
 		{ DEVICE("\"sites\":[{\"idle_ns\":5}]"), "a site's causes" },
 		{ DEVICE("\"gaps\":[{\"causes\":{\"allocator\":5}}]"), "a gap's causes" },
+		{ DEVICE("\"typical\":{\"leaves\":{\"compute\":-4,\"copy\":4}}"), "out of range" },
 		{ DEVICE("\"number\":1.5"), "no whole number" },
 		{ DEVICE("\"number\":-1"), "out of range" },
 		{ DEVICE("\"number\":4294967296"), "out of range" },
