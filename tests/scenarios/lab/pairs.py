@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Pairs of runs for `gpushim diff`: a program with a fault of the laboratory, and the same program without it: healthy against faulty.
 
-Both put the same work into the streams, a step for a step. What the fault takes away is let be: it takes next to no time ($LAB_SHORT), reads next
+Both put the same work into the streams, step for step. What the fault takes away is let be: it takes next to no time ($LAB_SHORT), reads next
 to nothing, its driver call is as fast as any, nobody else is there."""
 
 import json
@@ -23,6 +23,7 @@ STEPS = 40  # some of which are warm-up
 SECONDS = 120
 LITTLE = {"LAB_BATCH": 4096}
 SHORT = {"LAB_SHORT": 20_000}
+LAYERS = {"LAB_LAYERS": 6}  # by which launches tell a step
 SIGNS = {"+": "regressed", "-": "improved"}
 
 
@@ -101,6 +102,7 @@ def record(build, folder, plan_of_place, how, steps):
     folder.chmod(0o777)
     with Janitor() as janitor:
         plan = plan_of_place(Place(folder, build, janitor, steps))
+        plan.env.update(LAYERS)
         done = subprocess.run(lab.run_recorded(build, plan, how), cwd=folder, env=lab.environment(build, folder, plan), stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, errors="replace", timeout=SECONDS)
     if done.returncode != 0:
