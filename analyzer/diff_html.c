@@ -58,8 +58,8 @@ static void answer(FILE *out, const struct diff *d)
 
 	fputs("<header id=\"head\"><section id=\"answer\"><div class=\"verdict\">", out);
 	html_sign(out, d->verdict);
-	fputs("<h1>", out);
-	html_text(out, d->reason ? d->reason : diff_change_word(d->verdict));
+	fprintf(out, "<h1>%s%s", diff_change_word(d->verdict), d->reason ? ": " : "");
+	html_text(out, d->reason);
 	fputs("</h1></div>\n", out);
 	for (size_t i = 0; i < d->n_fired; i++) {
 		fputs("<p class=\"first\"><span class=\"code\">", out);

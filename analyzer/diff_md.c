@@ -338,8 +338,8 @@ static void environment(struct md *m, const struct diff *d)
 
 static void answer(struct md *m, const struct diff *d)
 {
-	md_format(m, "### `%c` ", diff_sign(d->verdict));
-	md_text(m, d->reason ? d->reason : diff_change_word(d->verdict));
+	md_format(m, "### `%c` %s%s", diff_sign(d->verdict), diff_change_word(d->verdict), d->reason ? ": " : "");
+	md_text(m, d->reason ? d->reason : "");
 	md_put(m, "\n");
 	md_row(m);
 	for (size_t i = 0; i < d->n_fired; i++) {

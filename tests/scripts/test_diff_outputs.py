@@ -105,7 +105,7 @@ def test_evidence_is_in_all_of_them(made):
 
 
 def test_nothing_to_compare_says_why(made):
-    assert made("empty", "md").decode().startswith("### `x` base has 2 devices, new has 4\n")
+    assert made("empty", "md").decode().startswith("### `x` not comparable: base has 2 devices, new has 4\n")
     (case,) = diff_outputs.junit(made("empty", "junit")).iter("testcase")
     assert case.find("skipped").get("message") == "base has 2 devices, new has 4"
     assert "base has 2 devices, new has 4" in made("empty", "html").decode()
