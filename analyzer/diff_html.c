@@ -58,8 +58,8 @@ static void answer(FILE *out, const struct diff *d)
 
 	fputs("<header id=\"head\"><section id=\"answer\"><div class=\"verdict\">", out);
 	html_sign(out, d->verdict);
-	fputs("<h1>", out);
-	html_text(out, d->reason ? d->reason : diff_change_word(d->verdict));
+	fprintf(out, "<h1>%s%s", diff_change_word(d->verdict), d->reason ? ": " : "");
+	html_text(out, d->reason);
 	fputs("</h1></div>\n", out);
 	for (size_t i = 0; i < d->n_fired; i++) {
 		fputs("<p class=\"first\"><span class=\"code\">", out);
@@ -155,7 +155,7 @@ static void of_runs(FILE *out, const char *side, const struct diff_run *runs, si
 
 static void environment(FILE *out, const struct diff *d)
 {
-	fputs("<section id=\"environment\"><h2>Runs and environment</h2><div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th>side</th><th>run</th><th>recorded by</th>"
+	fputs("<section id=\"environment\"><h2>Runs and environment</h2><div class=\"scroll\" tabindex=\"0\"><table class=\"runs\"><thead><tr><th>side</th><th>run</th><th>recorded by</th>"
 	      "<th>device timing</th><th>host probes</th></tr></thead><tbody>\n",
 	      out);
 	of_runs(out, "base", d->base, d->n_base);
@@ -165,7 +165,7 @@ static void environment(FILE *out, const struct diff *d)
 		fputs("<p class=\"dim\">Nothing else of the environment changed.</p></section>\n", out);
 		return;
 	}
-	fputs("<h3>What changed</h3><div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th>what</th><th>base</th><th>new</th></tr></thead><tbody>\n",
+	fputs("<h3>What changed</h3><div class=\"scroll\" tabindex=\"0\"><table class=\"runs\"><thead><tr><th>what</th><th>base</th><th>new</th></tr></thead><tbody>\n",
 	      out);
 	for (size_t i = 0; i < d->n_facts; i++) {
 		const char *cells[] = { d->facts[i].name, d->facts[i].base, d->facts[i].now };

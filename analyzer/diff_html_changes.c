@@ -6,7 +6,7 @@
 static void begin(FILE *out, const char *title, size_t n, const char *head)
 {
 	fprintf(out,
-		"<details%s><summary>%s</summary><div class=\"scroll\" tabindex=\"0\"><table><thead><tr>%s</tr></thead><tbody>\n",
+		"<details%s><summary>%s</summary><div class=\"scroll\" tabindex=\"0\"><table class=\"changes\"><thead><tr>%s</tr></thead><tbody>\n",
 		n <= 8 ? " open" : "", title, head);
 }
 
@@ -24,11 +24,13 @@ static void kept(FILE *out, const void *base, const void *now)
 
 static void kernels(FILE *out, const struct diff_pair *p)
 {
+	char words[DIFF_WORDS];
+
 	if (!p->n_kernels)
 		return;
 	begin(out, "Kernels and copies that changed", p->n_kernels,
 	      "<th>name</th><th></th>" NUMBER "times, base</th>" NUMBER "new</th>" NUMBER "time, base</th>" NUMBER
-	      "new</th>");
+	      "new</th>" NUMBER "bytes</th>");
 	for (size_t i = 0; i < p->n_kernels; i++) {
 		const struct diff_kernel *b = p->kernels[i].base, *n = p->kernels[i].now;
 
@@ -42,6 +44,7 @@ static void kernels(FILE *out, const struct diff_pair *p)
 		html_cell_times(out, n, n ? n->per_step : 0);
 		html_cell_ns(out, b && b->has_ns, b ? b->ns_per_step : 0);
 		html_cell_ns(out, n && n->has_ns, n ? n->ns_per_step : 0);
+		html_cell(out, diff_bytes(words, &p->kernels[i]));
 		fputs("</tr>\n", out);
 	}
 	end(out);

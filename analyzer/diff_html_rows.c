@@ -74,7 +74,8 @@ static void row(FILE *out, const struct diff *d, size_t pair, size_t row, const 
 						  : "",
 		diff_row_fails(d, pair, row) ? " fails" : "");
 	html_sign(out, r->change);
-	fprintf(out, "<span class=\"word\">%s</span></td><td><span class=\"name\">", diff_change_word(r->change));
+	fprintf(out, "<span class=\"word\">%s</span></td><td class=\"name-place\"><span class=\"name\">",
+		diff_change_word(r->change));
 	if (row >= ROW_LEAVES)
 		html_swatch(out, row - ROW_LEAVES);
 	fprintf(out, "%s</span><div class=\"dim what\">", diff_row_name(row));

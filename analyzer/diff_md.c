@@ -176,6 +176,7 @@ static const char *kept(const void *base, const void *now)
 static void kernel(struct md *m, const struct diff_work_change *w)
 {
 	const struct diff_kernel *one = w->now ? w->now : w->base;
+	char bytes[DIFF_WORDS];
 
 	if (!one)
 		return;
@@ -186,7 +187,7 @@ static void kernel(struct md *m, const struct diff_work_change *w)
 	cell_times(m, w->now, w->now ? w->now->per_step : 0);
 	cell_duration(m, w->base && w->base->has_ns, w->base ? w->base->ns_per_step : 0);
 	cell_duration(m, w->now && w->now->has_ns, w->now ? w->now->ns_per_step : 0);
-	md_put(m, "\n");
+	md_format(m, " %s |\n", diff_bytes(bytes, w));
 	md_row(m);
 }
 
@@ -194,7 +195,7 @@ static void kernels(struct md *m, const struct diff_pair *p)
 {
 	if (!p->n_kernels || !begin_details(m, "Kernels and copies that changed"))
 		return;
-	md_put(m, "| | per step | base: times | new: times | base | new |\n|---|---|--:|--:|--:|--:|\n");
+	md_put(m, "| | per step | base: times | new: times | base | new | bytes |\n|---|---|--:|--:|--:|--:|--:|\n");
 	md_row(m);
 	for (size_t i = 0; i < p->n_kernels; i++)
 		kernel(m, &p->kernels[i]);
@@ -337,15 +338,15 @@ static void environment(struct md *m, const struct diff *d)
 
 static void answer(struct md *m, const struct diff *d)
 {
-	md_format(m, "### `%c` ", diff_sign(d->verdict));
-	md_text(m, d->reason ? d->reason : diff_change_word(d->verdict));
+	md_format(m, "### `%c` %s%s", diff_sign(d->verdict), diff_change_word(d->verdict), d->reason ? ": " : "");
+	md_text(m, d->reason ? d->reason : "");
 	md_put(m, "\n");
 	md_row(m);
 	for (size_t i = 0; i < d->n_fired; i++) {
 		char title[256];
 
 		md_put(m, i ? "- " : "\n- ");
-		md_code(m, d->fired[i].rule);
+		clean_code(m, d->fired[i].rule, COLUMNS);
 		md_format(m, " is met by %s of ", diff_row_name(d->fired[i].row));
 		md_text(m, diff_pair_title(title, sizeof(title), &d->pairs[d->fired[i].pair]));
 		md_put(m, "\n");

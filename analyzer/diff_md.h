@@ -26,7 +26,7 @@ struct md {
 void md_put(struct md *m, const char *markup); /* ours */
 void md_format(struct md *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void md_code(struct md *m, const char *name);  /* clean text of anybody's: as code; "" is a dash */
-void md_text(struct md *m, const char *text);  /* clean text with names in it: as a sentence */
+void md_text(struct md *m, const char *sentence); /* anybody's: as a sentence */
 /* Writes the row, if it all fits. False: it was left out, and counted. */
 bool md_row(struct md *m);
 /* The same out of what was saved for the end. */

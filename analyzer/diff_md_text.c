@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "text.h"
+
 static void put(struct md *m, const char *s, size_t n)
 {
 	if (n > sizeof(m->row) - m->n) {
@@ -89,8 +91,11 @@ static size_t refers(const char *s)
 	return strncmp(s, "www.", 4) == 0 ? 4 : 0;
 }
 
-void md_text(struct md *m, const char *text)
+void md_text(struct md *m, const char *sentence)
 {
+	char clean[2048];
+	const char *text = text_clean(clean, sizeof(clean), sentence, sizeof(clean));
+
 	while (*text) {
 		size_t n = refers(text);
 

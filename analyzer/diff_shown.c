@@ -65,6 +65,20 @@ const char *diff_growth(char buf[DIFF_WORDS], uint64_t base, uint64_t now)
 	return buf;
 }
 
+const char *diff_bytes(char buf[DIFF_WORDS], const struct diff_work_change *w)
+{
+	uint64_t base = w->base ? (uint64_t)w->base->bytes_per_step : 0;
+	uint64_t now = w->now ? (uint64_t)w->now->bytes_per_step : 0;
+	char from[TEXT_SHORT], to[TEXT_SHORT];
+
+	*buf = 0;
+	if (base != now && w->base && w->now)
+		snprintf(buf, DIFF_WORDS, "%s to %s", text_bytes(from, base), text_bytes(to, now));
+	else if (base != now)
+		snprintf(buf, DIFF_WORDS, "%s", text_bytes(to, base ? base : now));
+	return buf;
+}
+
 /* ---- rows ---- */
 
 bool diff_row_is_shown(const struct diff_pair *p, size_t row)
@@ -118,7 +132,8 @@ bool diff_row_fails(const struct diff *d, size_t pair, size_t row)
 	for (size_t i = 0; i < d->n_fired; i++)
 		if (d->fired[i].pair == pair && d->fired[i].row == row)
 			return true;
-	return d->n_fired == 0 && diff_status(d) == 1 && d->pairs[pair].compared.row[row].change == DIFF_REGRESSED;
+	return d->n_rules == 0 && diff_status(d) == DIFF_EXIT_WORSE &&
+	       d->pairs[pair].compared.row[row].change == DIFF_REGRESSED;
 }
 
 /* ---- sentences ---- */

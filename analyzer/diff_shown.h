@@ -13,6 +13,7 @@ const char *diff_delta(char buf[DIFF_WORDS], int64_t ns);                       
 const char *diff_interval(char buf[DIFF_WORDS], const struct diff_compared *r);  /* "+0.9 ms to +1.5 ms" */
 const char *diff_percent(char buf[DIFF_WORDS], int64_t ns, int64_t whole);       /* "+12.3 %"; "" where whole is 0 */
 const char *diff_times(char buf[DIFF_WORDS], double per_step);                   /* "412", "0.25" */
+const char *diff_bytes(char buf[DIFF_WORDS], const struct diff_work_change *w);   /* of a step: "1.0 MiB to 2.0 MiB"; "" where it is none, or as it was */
 const char *diff_growth(char buf[DIFF_WORDS], uint64_t base, uint64_t now);      /* of bytes: "+1.5 GiB" */
 
 /* The step, the idle time, what changed for sure, and what is a two-hundredth of the step on either side. */

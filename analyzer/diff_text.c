@@ -96,11 +96,10 @@ static void tail(const struct page *p, const struct diff_pair *pair)
 
 	if (llabs(c->base_tail_ns) <= least && llabs(c->new_tail_ns) <= least)
 		return;
-	snprintf(text, sizeof(text),
-		 "the mean step is %s longer than the typical one in base, %s in new: steps that take long",
-		 text_duration(base, c->base_tail_ns), text_duration(now, c->new_tail_ns));
+	snprintf(text, sizeof(text), "%c long steps add %s to the mean step in base, %s in new",
+		 diff_sign(c->tail.change), text_duration(base, c->base_tail_ns), text_duration(now, c->new_tail_ns));
 	page_ink(p, INK_PLAIN, "  %-*s", LABEL, "tail");
-	page_wrap(p, INK_PLAIN, LABEL + 2, LABEL + 2, text);
+	page_wrap(p, ink_of(c->tail.change), LABEL + 2, LABEL + 2, text);
 }
 
 static void notes(const struct page *p, const struct diff *d, const struct diff_pair *pair)
@@ -255,13 +254,40 @@ static void memory(const struct page *p, const struct diff_pair *pair)
 	line(&l, text);
 }
 
-static void story(const struct list *l, const char *side, const struct diff_gap *g)
+/* Of which cause there is so much more, or less. */
+static int cause_of(const struct diff_gap_change *c)
 {
-	size_t most = l->page->style->full ? g->n_lines : STORY;
+	int64_t most = 0;
+	int best = 0;
+
+	for (int i = 0; i < CAUSE_COUNT; i++) {
+		int64_t delta = (c->now ? c->now->causes[i] : 0) - (c->base ? c->base->causes[i] : 0);
+
+		if ((c->delta_ns < 0 ? -delta : delta) > most) {
+			most = c->delta_ns < 0 ? -delta : delta;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* Where the story comes to that cause; 0: nowhere. */
+static size_t first_line(const struct diff_gap *g, int cause)
+{
+	for (size_t i = 0; i < g->n_lines; i++)
+		if (strstr(g->lines[i], " % ") && strstr(g->lines[i], cause_name((enum cause_id)cause)))
+			return i;
+	return 0;
+}
+
+static void story(const struct list *l, const char *side, const struct diff_gap *g, int cause)
+{
+	size_t first = l->page->style->full ? 0 : first_line(g, cause);
+	size_t most = l->page->style->full ? g->n_lines : first + STORY;
 	char text[400], words[320];
 
-	for (size_t i = 0; i < g->n_lines && i < most; i++) {
-		page_ink(l->page, INK_DIM, "  %-*s  %-4s ", LABEL, "", i ? "" : side);
+	for (size_t i = first; i < g->n_lines && i < most; i++) {
+		page_ink(l->page, INK_DIM, "  %-*s  %-4s ", LABEL, "", i > first ? "" : side);
 		snprintf(text, sizeof(text), "%s", text_clean(words, sizeof(words), g->lines[i], sizeof(words) - 4));
 		page_wrap_lines(l->page, INK_DIM, LABEL + 9, LABEL + 11, l->page->style->full ? 4 : 1, text);
 	}
@@ -287,9 +313,9 @@ static void gaps(const struct page *p, const struct diff_pair *pair)
 			continue;
 		page_wrap_lines(p, INK_PLAIN, LABEL + 2, LABEL + 4, 2, text);
 		if (c->base)
-			story(&l, "base", c->base);
+			story(&l, "base", c->base, cause_of(c));
 		if (c->now)
-			story(&l, "new", c->now);
+			story(&l, "new", c->now, cause_of(c));
 	}
 	end_list(&l);
 }
@@ -316,7 +342,7 @@ static bool has_change(const struct diff_pair *pair)
 	for (size_t row = 0; row < DIFF_ROWS; row++)
 		if (pair->compared.row[row].change != DIFF_UNCHANGED && pair->compared.row[row].present)
 			return true;
-	return false;
+	return pair->compared.tail.change != DIFF_UNCHANGED;
 }
 
 static void device(const struct page *p, const struct diff *d, const struct diff_pair *pair)
@@ -329,8 +355,10 @@ static void device(const struct page *p, const struct diff *d, const struct diff
 	notes(p, d, pair);
 	kinds(p, pair);
 	causes(p, pair);
-	gaps(p, pair);
-	sites(p, pair);
+	if (has_change(pair) || p->style->full) { /* else these are how two runs of anything differ */
+		gaps(p, pair);
+		sites(p, pair);
+	}
 	kernels(p, pair);
 	memory(p, pair);
 }

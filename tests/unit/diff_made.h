@@ -79,7 +79,7 @@ static inline void made_work(struct made *m)
 
 	for (size_t i = 0; i < MADE_KERNELS; i++) {
 		for (int side = 0; side < 2; side++)
-			m->kernels[side][i] = (struct diff_kernel){ made_name(m, names[i]), (double)(96 >> i) + 0.25 * side * (i == 5), (int64_t)(20 - 3 * i) * MADE_MS + side * MADE_MS / 3, i != 4 };
+			m->kernels[side][i] = (struct diff_kernel){ made_name(m, names[i]), (double)(96 >> i) + 0.25 * side * (i == 5), (int64_t)(20 - 3 * i) * MADE_MS + side * MADE_MS / 3, i != 4, i == 2 ? (double)((1 + side) << 20) : 0 };
 		m->works[i] = (struct diff_work_change){ i == 3 ? NULL : &m->kernels[0][i], i == 1 ? NULL : &m->kernels[1][i] };
 	}
 	for (int side = 0; side < 2; side++) {
@@ -175,7 +175,7 @@ static inline void made_rich(struct made *m, bool hostile)
 	if (hostile) {
 		m->pairs[0].reason = made_hostile;
 		m->fired[0] = (struct diff_fired){ made_hostile, 0, ROW_IDLE };
-		m->diff.fired = m->fired, m->diff.n_fired = 1;
+		m->diff.fired = m->fired, m->diff.n_fired = m->diff.n_rules = 1;
 	}
 }
 
