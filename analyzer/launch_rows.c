@@ -212,19 +212,20 @@ size_t launch_rows_go_on(struct launch_rows *r, const struct gst_call *c, size_t
 {
 	struct launch_part *all = &r->launches;
 	struct launch_row *row = r->open ? &r->at[r->n - 1] : NULL;
-	struct launch *out = all->at + all->n;
+	struct launch *out;
 	int64_t row_begin, last_begin, last_end;
 	struct call_kind kind;
 	size_t i;
 
-	if (!row || row->tid != tid || !lies_at(r, byte))
+	n = n < all->cap - all->n ? n : all->cap - all->n;
+	if (!row || row->tid != tid || !lies_at(r, byte) || !n)
 		return 0;
+	out = all->at + all->n;
 	kind = kind_of(&(struct gst_call){
 		.hook = row->hook, .family = GST_FAMILY_LAUNCH, .flags = GST_SUBMISSION, .stream = row->stream });
 	row_begin = row->begin_ns;
 	last_begin = row->last_begin_ns;
 	last_end = row->end_ns;
-	n = n < all->cap - all->n ? n : all->cap - all->n;
 	for (i = 0; i < n && is_of_row(c, kind, row->seq + row->n, row->device); i++, c++) {
 		int64_t begin = (int64_t)c->begin, end = (int64_t)c->end, silence = begin - last_end;
 		uint64_t took = c->end - c->begin;

@@ -133,7 +133,7 @@ int main(int argc, char *argv[])
 	timeline_free(&timeline);
 	run_close(&run);
 	if (!status)
-		printf("{\"operations\": %zu, \"parts\": %zu, \"memcpy_s\": %.6f, \"union_s\": %.6f}\n", c.operations, c.parts,
-		       c.memcpy_s, c.union_s);
+		printf("{\"operations\": %zu, \"parts\": %zu, \"memcpy_s\": %.6f, \"union_s\": %.6f}\n", c.operations,
+		       c.parts, c.memcpy_s, c.union_s);
 	return status;
 }
