@@ -238,7 +238,7 @@ void diff_aligned_free(struct aligned *a)
 
 struct mixture {                                        /* sums, each kind weighted */
 	double leaf_ns[DIFF_LEAVES], square[DIFF_ROWS]; /* square: of errors */
-	double tail_ns, below;
+	double tail_ns, tail_square, below;
 	size_t n;
 };
 
@@ -253,6 +253,7 @@ static void add_to_mixture(struct mixture *m, const struct diff_typical *t, doub
 	square = weight * weight * t->error_ns[ROW_STEP] * t->error_ns[ROW_STEP];
 	m->below += square * square / (t->blocks > 2 ? (double)t->blocks - 1 : 1);
 	m->tail_ns += weight * (double)t->tail_ns;
+	m->tail_square += weight * weight * t->tail_error_ns * t->tail_error_ns;
 	m->n += t->n;
 }
 
@@ -279,6 +280,7 @@ struct diff_typical diff_aligned_typical(const struct aligned *a, const struct d
 	for (size_t i = 0; i < DIFF_ROWS; i++)
 		out.error_ns[i] = sqrt(m.square[i]);
 	out.tail_ns = llround(m.tail_ns);
+	out.tail_error_ns = sqrt(m.tail_square);
 	out.n = m.n;
 	step = m.square[ROW_STEP]; /* degrees of freedom: Satterthwaite's */
 	out.blocks = m.below > 0 ? (size_t)(step * step / m.below) + 1 : m.n;

@@ -39,6 +39,7 @@ static const struct baseline_field typical_fields[] = {
 	{ "leaves", BASELINE_LEAVES, offsetof(struct diff_typical, row_ns), 0, 0, NULL },
 	{ "errors", BASELINE_ERRORS, offsetof(struct diff_typical, error_ns), 0, 0, NULL },
 	FIELD(diff_typical, tail_ns, BASELINE_INT64),
+	FIELD(diff_typical, tail_error_ns, BASELINE_DOUBLE),
 	FIELD(diff_typical, n, BASELINE_AMOUNT),
 	FIELD(diff_typical, blocks, BASELINE_AMOUNT),
 };

@@ -275,6 +275,12 @@ static void pair(struct json *j, const struct diff_pair *p)
 	json_key_int(j, "blurred_ns", p->compared.blurred_ns);
 	json_key_int(j, "base_tail_ns", p->compared.base_tail_ns);
 	json_key_int(j, "new_tail_ns", p->compared.new_tail_ns);
+	json_key_map(j, "tail");
+	json_key_int(j, "delta_ns", p->compared.tail.delta_ns);
+	json_key_int(j, "low_ns", p->compared.tail.low_ns);
+	json_key_int(j, "high_ns", p->compared.tail.high_ns);
+	sign(j, p->compared.tail.change);
+	json_map_end(j);
 	kinds(j, p);
 	changes(j, p);
 	json_map_end(j);

@@ -78,6 +78,24 @@ static void say_change(char *buf, size_t size, const struct diff *d, size_t pair
 		snprintf(buf + used, size - used, "; whether the step takes longer is not sure");
 }
 
+/* Nothing but what long steps add has changed. */
+static void say_tail(char *buf, size_t size, const struct diff *d)
+{
+	for (size_t i = 0; i < d->n_pairs; i++) {
+		const struct diff_device *c = &d->pairs[i].compared;
+		char time[TEXT_SHORT], part[DIFF_WORDS], place[64];
+
+		if (c->tail.change != d->verdict)
+			continue;
+		where(place, d, i);
+		snprintf(buf, size,
+			 "steps that take long add %s %s to the mean step%s (%s); the typical step is as before",
+			 text_duration(time, llabs(c->tail.delta_ns)), c->tail.delta_ns > 0 ? "more" : "less", place,
+			 diff_percent(part, c->tail.delta_ns, c->row[ROW_STEP].base_ns));
+		return;
+	}
+}
+
 /* The widest interval of a step or its idle time decides. */
 static void say_unsure(char *buf, size_t size, const struct diff *d)
 {
@@ -135,13 +153,15 @@ static void say_other(char *buf, size_t size, const struct diff *d)
 const char *diff_reason(struct diff *d)
 {
 	size_t pair, row;
-	char text[REASON];
+	char text[REASON] = "";
 
 	switch (d->verdict) {
 	case DIFF_REGRESSED:
 	case DIFF_IMPROVED:
 		if (diff_reason_row(d, d->verdict, &pair, &row))
 			say_change(text, sizeof(text), d, pair, row);
+		else
+			say_tail(text, sizeof(text), d);
 		break;
 	case DIFF_UNCHANGED:
 		say_unchanged(text, sizeof(text), d);

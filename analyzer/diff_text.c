@@ -96,11 +96,10 @@ static void tail(const struct page *p, const struct diff_pair *pair)
 
 	if (llabs(c->base_tail_ns) <= least && llabs(c->new_tail_ns) <= least)
 		return;
-	snprintf(text, sizeof(text),
-		 "the mean step is %s longer than the typical one in base, %s in new: steps that take long",
-		 text_duration(base, c->base_tail_ns), text_duration(now, c->new_tail_ns));
+	snprintf(text, sizeof(text), "%c long steps add %s to the mean step in base, %s in new",
+		 diff_sign(c->tail.change), text_duration(base, c->base_tail_ns), text_duration(now, c->new_tail_ns));
 	page_ink(p, INK_PLAIN, "  %-*s", LABEL, "tail");
-	page_wrap(p, INK_PLAIN, LABEL + 2, LABEL + 2, text);
+	page_wrap(p, ink_of(c->tail.change), LABEL + 2, LABEL + 2, text);
 }
 
 static void notes(const struct page *p, const struct diff *d, const struct diff_pair *pair)
@@ -343,7 +342,7 @@ static bool has_change(const struct diff_pair *pair)
 	for (size_t row = 0; row < DIFF_ROWS; row++)
 		if (pair->compared.row[row].change != DIFF_UNCHANGED && pair->compared.row[row].present)
 			return true;
-	return false;
+	return pair->compared.tail.change != DIFF_UNCHANGED;
 }
 
 static void device(const struct page *p, const struct diff *d, const struct diff_pair *pair)

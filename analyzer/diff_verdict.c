@@ -20,6 +20,18 @@ struct spread {         /* of a side's typical value */
 	double df, df_within;
 };
 
+#define TAIL DIFF_ROWS /* as a row of typical values */
+
+static double value_of(const struct diff_typical *t, size_t row)
+{
+	return (double)(row == TAIL ? t->tail_ns : t->row_ns[row]);
+}
+
+static double error_in(const struct diff_typical *t, size_t row)
+{
+	return row == TAIL ? t->tail_error_ns : t->error_ns[row];
+}
+
 static struct spread spread_of(const struct diff_side *side, size_t row)
 {
 	struct spread s = { .df = (double)side->n - 1 };
@@ -28,12 +40,14 @@ static struct spread spread_of(const struct diff_side *side, size_t row)
 	for (size_t i = 0; i < side->n; i++) {
 		double blocks = (double)side->runs[i].blocks;
 
-		mean += (double)side->runs[i].row_ns[row] / (double)side->n;
-		s.within += side->runs[i].error_ns[row] * side->runs[i].error_ns[row] / (double)(side->n * side->n);
+		double error = error_in(&side->runs[i], row);
+
+		mean += value_of(&side->runs[i], row) / (double)side->n;
+		s.within += error * error / (double)(side->n * side->n);
 		s.df_within += blocks > 2 ? blocks - 1 : 1;
 	}
 	for (size_t i = 0; i < side->n && s.df > 0; i++) {
-		double away = (double)side->runs[i].row_ns[row] - mean;
+		double away = value_of(&side->runs[i], row) - mean;
 
 		s.between += away * away / s.df;
 	}
@@ -121,7 +135,7 @@ static bool enough(const struct diff_side *base, const struct diff_side *now)
 static bool is_present(const struct diff_side *side, size_t row)
 {
 	for (size_t i = 0; i < side->n; i++)
-		if (side->runs[i].row_ns[row] || side->runs[i].error_ns[row] > 0)
+		if (value_of(&side->runs[i], row) != 0 || error_in(&side->runs[i], row) > 0)
 			return true;
 	return false;
 }
@@ -151,6 +165,18 @@ static void compare_row(struct diff_compared *out, const struct diff_side *base,
 		out->low_ns = out->high_ns = out->delta_ns;
 		out->p = beyond > 0 ? 0 : 1;
 	}
+}
+
+static int64_t tail_band(const struct diff_device *d)
+{
+	return (int64_t)((d->variance_known ? DIFF_TAIL_BAND : DIFF_TAIL_BAND_ALONE) *
+			 (double)d->row[ROW_STEP].base_ns);
+}
+
+static void compare_tail(struct diff_device *out, const struct diff_side *base, const struct diff_side *now)
+{
+	out->tail = (struct diff_compared){ .base_ns = out->base_tail_ns, .new_ns = out->new_tail_ns };
+	compare_row(&out->tail, base, now, TAIL, (double)tail_band(out));
 }
 
 /* Where in its bounds a gap's end lies nobody knows, but much the same on both sides, where times are taken alike: what may differ is what
@@ -183,6 +209,7 @@ void diff_compare(struct diff_device *out, const struct diff_side *base, const s
 		out->row[row] = (struct diff_compared){ .base_ns = base_ns[row], .new_ns = new_ns[row] };
 		compare_row(&out->row[row], base, now, row, (double)band_of(out, row));
 	}
+	compare_tail(out, base, now);
 }
 
 /* ---- all rows ---- */
@@ -218,12 +245,17 @@ bool diff_row_is_alike(const struct diff_device *d, size_t row)
 
 bool diff_judge(struct diff_device *devices, size_t n)
 {
-	struct diff_compared **tested = array_new(n * DIFF_ROWS, sizeof(*tested));
+	struct diff_compared **tested = array_new(n * (DIFF_ROWS + 1), sizeof(*tested));
 	size_t n_tested = 0;
 
 	if (!tested)
 		return false;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		devices[i].tail.change = !devices[i].comparable ? DIFF_NOT_COMPARABLE
+								: unsure(&devices[i].tail, tail_band(&devices[i]),
+									 tail_band(&devices[i]));
+		if (devices[i].comparable && devices[i].tail.present)
+			tested[n_tested++] = &devices[i].tail;
 		for (size_t row = 0; row < DIFF_ROWS; row++) {
 			struct diff_compared *r = &devices[i].row[row];
 			bool alike = diff_row_is_alike(&devices[i], row);
@@ -233,6 +265,7 @@ bool diff_judge(struct diff_device *devices, size_t n)
 			if (alike && r->present)
 				tested[n_tested++] = r;
 		}
+	}
 	array_sort(tested, n_tested, sizeof(*tested), by_p);
 	for (size_t i = 0; i < n_tested && tested[i]->p <= DIFF_ALPHA / 2 / (double)(n_tested - i); i++)
 		tested[i]->change = tested[i]->delta_ns > 0 ? DIFF_REGRESSED : DIFF_IMPROVED;
@@ -249,6 +282,8 @@ enum diff_change diff_overall(const struct diff_device *devices, size_t n)
 
 		seen[DIFF_NOT_COMPARABLE] |= !devices[i].comparable;
 		all &= devices[i].alike != DIFF_STEP_ALONE;
+		if (devices[i].tail.change != DIFF_INCONCLUSIVE)
+			seen[devices[i].tail.change] = true;
 		for (size_t k = 0; k < DIFF_ROWS; k++)
 			if (diff_row_is_alike(&devices[i], k) &&
 			    (row[k].change != DIFF_INCONCLUSIVE || k == ROW_STEP || k == ROW_IDLE))

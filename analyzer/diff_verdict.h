@@ -15,6 +15,8 @@
 
 #define DIFF_ALPHA 0.05    /* of both directions together */
 #define DIFF_BAND 0.02     /* of base's typical step: less is no change, however sure */
+#define DIFF_TAIL_BAND 0.05 /* of what long steps add: they are few, and differ. Of one run a side … */
+#define DIFF_TAIL_BAND_ALONE 0.25
 #define DIFF_RUN_TO_RUN 0.01 /* standard deviation of runs, where it is not known: what idle machines show */
 #define DIFF_BLUR 0.1 /* of what gaps' ends are not known to, that two runs may differ by where nothing says that they do */
 #define DIFF_LEAST_STEPS 8 /* of fewer, nothing is said */
@@ -45,6 +47,7 @@ struct diff_compared { /* a row */
 struct diff_device {
 	struct diff_compared row[DIFF_ROWS];
 	int64_t base_tail_ns, new_tail_ns;
+	struct diff_compared tail; /* of these: a row of its own, in no sum; its band is DIFF_TAIL_BAND */
 	int64_t band_ns;     /* of the step; of the others it is wider by … */
 	int64_t blurred_ns;
 	bool variance_known; /* run-to-run */

@@ -81,6 +81,44 @@ static void one_run_a_side_seldom_cries_wolf(void **state)
 	assert_alarms(1, (const double[]){ 0, 0.005, 0.01 }, 3, 0.08);
 }
 
+/* A checkpoint now and then, a hiccup: how many there are, and how long they take, is chance. */
+static void long_steps_seldom_cry_wolf(void **state)
+{
+	static const double rare[] = { 0.004, 0.02, 0.08 };
+	int alarms = 0, all = 0;
+	enum diff_change change;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		for (size_t n = 1; n <= 5; n += 4) {
+			struct side_device same = program(0.4, 0.005, STEPS);
+
+			same.kinds[0].of.rare = rare[i];
+			same.kinds[0].of.longer = 20;
+			for (int k = 0; k < PAIRS; k++, all++)
+				alarms += status_of(&same, &same, n, ROW_STEP, &change) == 1;
+		}
+	print_message("%d of %d pairs with long steps are said to be worse\n", alarms, all);
+	assert_true(alarms <= 0.05 * all);
+}
+
+static void many_long_steps_are_found(void **state)
+{
+	int found = 0;
+
+	(void)state;
+	for (int k = 0; k < PAIRS; k++) {
+		struct side_device base = program(0.4, 0.005, 300), now = base;
+		enum diff_change change;
+
+		now.kinds[0].of.rare = 0.1;
+		now.kinds[0].of.longer = 10;
+		found += status_of(&base, &now, 5, ROW_STEP, &change) == 1;
+	}
+	print_message("%d of %d pairs are found: long steps\n", found, PAIRS);
+	assert_true(found >= 0.9 * PAIRS);
+}
+
 static void assert_found(double run_to_run, double more, enum cause_id cause, size_t row)
 {
 	struct side_device base = program(0.4, run_to_run, 300), now = base;
@@ -114,6 +152,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(five_runs_a_side_seldom_cry_wolf),
 		cmocka_unit_test(one_run_a_side_seldom_cries_wolf),
+		cmocka_unit_test(long_steps_seldom_cry_wolf),
+		cmocka_unit_test(many_long_steps_are_found),
 		cmocka_unit_test(a_tenth_of_the_step_is_found_in_its_cause),
 		cmocka_unit_test(a_twentieth_of_the_step_is_found_as_idle_time),
 	};
