@@ -74,18 +74,24 @@ def queued_late(place):
     return plan
 
 
-def worker_read(place):
+def reads_large(place, plan):
     """Batches that are more than the disk lets through at once before it holds all back for a while: each step waits."""
     rig.disk_of(place.folder)
-    file = rig.data_file(place.folder, (place.steps + 2) * LARGE)
-    plan = loader(place, workers=2, work="read")
-    plan.env.update(LAB_FILE=file, LAB_BATCH=LARGE)
+    plan.env.update(LAB_FILE=rig.data_file(place.folder, (place.steps + 2) * LARGE), LAB_BATCH=LARGE)
     plan.groups = [rig.throttled_disk(place.janitor, place.folder, read=DISK_RATE)]
     return plan
 
 
+def read(place):
+    return reads_large(place, linked(place, "read"))
+
+
+def worker_read(place):
+    return reads_large(place, loader(place, workers=2, work="read"))
+
+
 PAIRS = {
-    "read": Pair("input-storage", HOST["read"], LITTLE),
+    "read": Pair("input-storage", read, LITTLE),
     "mmap": Pair("input-storage", HOST["mmap"], LITTLE),
     "worker-read": Pair("input-storage", worker_read, LITTLE),
     "fuse": Pair("input-network", HOST["fuse"], otherwise=fast_fuse),
