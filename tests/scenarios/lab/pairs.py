@@ -15,7 +15,7 @@ import lab
 import rig
 from device_faults import FAULTS as DEVICE
 from device_faults import measured, plan_of
-from faults import DISK_RATE
+from faults import CPU, DISK_RATE
 from faults import FAULTS as HOST
 from faults import Place, linked, loader
 from janitor import Janitor
@@ -86,6 +86,14 @@ def read(place):
     return reads_large(place, linked(place, "read"))
 
 
+def quota(place):
+    """So small a quota that a machine which is busy elsewhere takes less away than it does."""
+    group = rig.quota(place.janitor, 2_000, 20_000)
+    plan = linked(place, "quota", LAB_CPU=CPU, LAB_CPU_STAT=group.path / "cpu.stat")
+    plan.groups, plan.cpu = [group], CPU
+    return plan
+
+
 def worker_read(place):
     return reads_large(place, loader(place, workers=2, work="read"))
 
@@ -100,7 +108,7 @@ PAIRS = {
     "checkpoint": Pair("checkpoint", HOST["checkpoint"], LITTLE),
     "lock": Pair("host-lock", HOST["lock"], SHORT),
     "contention": Pair("cpu-contention", HOST["contention"], SHORT),
-    "quota": Pair("cpu-throttled", HOST["quota"], SHORT),
+    "quota": Pair("cpu-throttled", quota, SHORT),
     "sleep": Pair("host-sleep", HOST["sleep"], SHORT),
     "memory": Pair("memory-stall", HOST["memory"], LITTLE),
     "sync": Pair("sync-bubble", DEVICE["sync"], otherwise=unwaited),
