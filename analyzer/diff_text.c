@@ -355,8 +355,10 @@ static void device(const struct page *p, const struct diff *d, const struct diff
 	notes(p, d, pair);
 	kinds(p, pair);
 	causes(p, pair);
-	gaps(p, pair);
-	sites(p, pair);
+	if (has_change(pair) || p->style->full) { /* else these are how two runs of anything differ */
+		gaps(p, pair);
+		sites(p, pair);
+	}
 	kernels(p, pair);
 	memory(p, pair);
 }
