@@ -178,6 +178,8 @@ static size_t first_behind(const struct stream_work *w, size_t from, uint64_t co
 {
 	size_t step = 1;
 
+	if (from >= w->n)
+		return from;
 	while (from < w->n && step < w->n - from && covered(&w->ops[from + step - 1], &covers)) {
 		from += step;
 		step *= 2;

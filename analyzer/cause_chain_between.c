@@ -13,6 +13,22 @@ static bool is_queued(const struct chain_segment *s)
 	return state == CHAIN_QUEUED || state == CHAIN_THROTTLED;
 }
 
+/* What the thread that s ends at was at in another segment, which may go on to those it waited for; NULL: it is not on that way. */
+static const struct chain_step *own_step(const struct chain_segment *at, const struct chain_segment *s)
+{
+	const struct chain_step *own = at->n_steps < s->n_steps ? NULL : &at->steps[s->n_steps - 1];
+
+	return own && own->task == chain_leaf(s)->task ? own : NULL;
+}
+
+/* How long it was in that, ns. */
+static int64_t own_ns(const struct chain_segment *at, const struct chain_segment *s)
+{
+	const struct chain_step *own = own_step(at, s);
+
+	return own == chain_leaf(at) ? at->end_ns - at->begin_ns : own->end_ns - own->begin_ns;
+}
+
 /* The nearest one before (by -1) or behind (by 1) that tells what the same thread waited for; NULL none. */
 static const struct chain_segment *beside(const struct chain_segment *s, const struct chain *whole, int by)
 {
@@ -22,7 +38,7 @@ static const struct chain_segment *beside(const struct chain_segment *s, const s
 		if (by < 0 ? at == 0 : at + 1 == whole->n)
 			return NULL;
 		at += (size_t)by;
-		if (whole->at[at].n_steps != s->n_steps || chain_leaf(&whole->at[at])->task != chain_leaf(s)->task)
+		if (!own_step(&whole->at[at], s))
 			return NULL;
 		if (!is_queued(&whole->at[at]))
 			return &whole->at[at];
@@ -70,7 +86,7 @@ static bool writes_what_it_flushes(const struct chain_segment *s, const struct c
 	int64_t ns = s->end_ns - s->begin_ns;
 	struct flushes next;
 
-	if (!behind || s->n_steps != 1 || chain_leaf(behind)->state != CHAIN_FLUSH)
+	if (!behind || s->n_steps != 1 || behind->n_steps != 1 || chain_leaf(behind)->state != CHAIN_FLUSH)
 		return false;
 	next = flushes_from(behind, about);
 	if (ns > next.ns)
@@ -90,11 +106,11 @@ enum cause_id chain_between(const struct chain_segment *s, const struct chain_ab
 	behind = beside(s, about->whole, 1);
 	if (writes_what_it_flushes(s, behind, about))
 		return CAUSE_checkpoint;
-	if (!before || !behind || chain_leaf(before)->state == CHAIN_ON_CPU ||
-	    chain_leaf(behind)->state == CHAIN_ON_CPU)
+	if (!before || !behind || own_step(before, s)->state == CHAIN_ON_CPU ||
+	    own_step(behind, s)->state == CHAIN_ON_CPU)
 		return CAUSE_unexplained;
 	cause = chain_cause(before, about);
-	waited_ns = before->end_ns - before->begin_ns + behind->end_ns - behind->begin_ns;
+	waited_ns = own_ns(before, s) + own_ns(behind, s);
 	if (cause != chain_cause(behind, about))
 		return CAUSE_unexplained;
 	if (cause == CAUSE_memory_stall)

@@ -165,7 +165,7 @@ static void environment(FILE *out, const struct diff *d)
 		fputs("<p class=\"dim\">Nothing else of the environment changed.</p></section>\n", out);
 		return;
 	}
-	fputs("<h3>What changed</h3><div class=\"scroll\" tabindex=\"0\"><table class=\"runs\"><thead><tr><th>what</th><th>base</th><th>new</th></tr></thead><tbody>\n",
+	fputs("<h3>What changed</h3><div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th>what</th><th>base</th><th>new</th></tr></thead><tbody>\n",
 	      out);
 	for (size_t i = 0; i < d->n_facts; i++) {
 		const char *cells[] = { d->facts[i].name, d->facts[i].base, d->facts[i].now };

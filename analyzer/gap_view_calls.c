@@ -66,7 +66,7 @@ static bool unfold(struct gap_view *v, const struct thread_records *r, size_t fi
 	return true;
 }
 
-/* As set_plain, over what is unfolded. */
+/* The same, where one of them is folded: those near the gap are told one by one. */
 static bool set_unfolded(struct gap_view *v, const struct thread_records *r, size_t after, size_t end)
 {
 	struct unfolded *u = &v->unfolded;

@@ -296,11 +296,14 @@ enum err_kind html_ranks(struct html *h, struct error *e)
 		x.cells = array_new(x.n * x.columns, sizeof(*x.cells));
 		for (size_t i = 0; x.cells && i < x.r->n_members; i++) {
 			const struct rank_member *m = &x.r->members[i];
-			struct cell *row = x.cells + (x.row_of[i] - 1) * x.columns;
+			struct cell *row;
 
-			if (x.row_of[i] && x.steps)
+			if (!x.row_of[i])
+				continue;
+			row = x.cells + (x.row_of[i] - 1) * x.columns;
+			if (x.steps)
 				set_steps(&x, row, phases_of(&x, m), x.shift[i]);
-			else if (x.row_of[i])
+			else
 				set_slices(&x, row, &h->s->devices[m->device], m->clock);
 		}
 		if (x.cells) {

@@ -2,6 +2,7 @@
 #include "launch_cuts.h"
 
 #include "alloc.h"
+#include "ns.h"
 #include "spill.h"
 
 #include <stdlib.h>
@@ -22,14 +23,45 @@ static bool forbids(const struct trace *t, const struct call *c)
 	}
 }
 
-/* Does a stream wait for the legacy default stream of its context, and that for it? */
+static int by_context(const void *a, const void *b)
+{
+	const struct stream *x = *(const struct stream *const *)a, *y = *(const struct stream *const *)b;
+
+	return (x->context > y->context) - (x->context < y->context);
+}
+
+/* Of streams of one context: does one of them wait for another, the legacy default stream, and that for it? */
+static bool orders(const struct stream *const *streams, size_t n)
+{
+	size_t legacy = 0, ordered = 0, both = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool is_legacy = streams[i]->kind == GST_STREAM_LEGACY, is_ordered = !(streams[i]->flags & 1);
+
+		legacy += is_legacy;
+		ordered += is_ordered;
+		both += is_legacy && is_ordered;
+	}
+	return legacy * ordered > both;
+}
+
+/* … in any context; or there is no memory to tell. */
 static bool has_legacy_order(const struct trace *t)
 {
-	for (size_t i = 0; i < t->n_streams; i++)
-		for (size_t k = 0; t->streams[i].kind == GST_STREAM_LEGACY && k < t->n_streams; k++)
-			if (k != i && t->streams[k].context == t->streams[i].context && !(t->streams[k].flags & 1))
-				return true;
-	return false;
+	const struct stream **streams = array_new(t->n_streams, sizeof(*streams));
+	bool found = streams == NULL;
+
+	for (size_t i = 0; streams && i < t->n_streams; i++)
+		streams[i] = &t->streams[i];
+	if (streams)
+		array_sort(streams, t->n_streams, sizeof(*streams), by_context);
+	for (size_t i = 0, end; i < t->n_streams && !found; i = end) {
+		for (end = i + 1; end < t->n_streams && streams[end]->context == streams[i]->context;)
+			end++;
+		found = orders(streams + i, end - i);
+	}
+	free(streams);
+	return found;
 }
 
 bool launch_cuts_allow(const struct trace *t)
@@ -100,19 +132,50 @@ static void list(struct launch_cuts *c)
 		add_instant(c, t->stacks.taken[i].begin_ns);
 		add_instant(c, t->stacks.taken[i].end_ns);
 	}
-	for (size_t i = 0; i < c->n_rows; i++)
+	for (size_t i = 0; i < c->n_rows; i++) {
 		add_instant(c, c->rows[i].begin_ns);
-	for (size_t i = 0; i < c->n_rows; i++)
+		add_number(c, c->rows[i].stream, c->rows[i].seq);
+	}
+	for (size_t i = 0; i < c->n_rows; i++) {
 		add_instant(c, c->rows[i].end_ns);
+		add_number(c, c->rows[i].stream, (uint64_t)c->rows[i].seq + c->rows[i].n - 1);
+	}
+	for (size_t i = 0; i < c->each.n; i++)
+		add_instant(c, c->each.at[i].end_ns);
+}
+
+/* When launches stand by themselves: within NCCL's calls, and while there are two rows or more, so that both are in order. */
+static bool find_each(struct launch_cuts *c)
+{
+	struct interval *rows = spill_new(c->n_rows, sizeof(*rows));
+	int64_t until_ns = INT64_MIN;
+	bool ok = rows != NULL;
+
+	for (size_t i = 0; i < c->t->n_nccl && ok; i++)
+		ok = intervals_add(&c->each, c->t->nccl[i].begin_ns, c->t->nccl[i].end_ns);
+	for (size_t i = 0; i < c->n_rows && ok; i++)
+		rows[i] = (struct interval){ c->rows[i].begin_ns, c->rows[i].end_ns };
+	if (ok)
+		array_sort(rows, c->n_rows, sizeof(*rows), array_by_int64);
+	for (size_t i = 0; i < c->n_rows && ok; i++) {
+		if (rows[i].begin_ns <= until_ns)
+			ok = intervals_add(&c->each, rows[i].begin_ns, min64(rows[i].end_ns, until_ns) + 1);
+		until_ns = max64(until_ns, rows[i].end_ns);
+	}
+	intervals_merge(&c->each);
+	spill_free(rows);
+	return ok;
 }
 
 bool launch_cuts_find(struct launch_cuts *c, const struct trace *t, const struct launch_row *rows, size_t n)
 {
 	size_t records = t->n_calls + t->n_edges + t->n_polls + t->n_nccl + t->stacks.n_taken + n;
 
-	*c = (struct launch_cuts){ .t = t, .rows = rows, .n_rows = n, .tid = GST_NONE };
-	c->instants = spill_new(3 * records, sizeof(*c->instants));
-	c->numbers = spill_new(records, sizeof(*c->numbers));
+	*c = (struct launch_cuts){ .t = t, .rows = rows, .n_rows = n };
+	if (!find_each(c))
+		return false;
+	c->instants = spill_new(3 * records + c->each.n, sizeof(*c->instants));
+	c->numbers = spill_new(records + n, sizeof(*c->numbers));
 	if (!c->instants || !c->numbers)
 		return false;
 	list(c);
@@ -162,43 +225,28 @@ static uint32_t first_from(const struct trace *t, const struct launch_row *row, 
 	return low;
 }
 
-/* Behind the number's launch; at most end. Numbers go round. */
+/* Behind the number's launch; at most end. Numbers go round. The row's own first launch stands by itself anyway. */
 static uint32_t behind_number(struct launch_cuts *c, const struct launch_row *row, uint32_t at, uint32_t end)
 {
-	uint32_t first = row->seq + at;
+	uint32_t from = at ? at : FOLD_MARGIN, first = row->seq + from;
 	uint64_t key = number_key(row->stream, first);
 	size_t i = array_first_near(c->numbers, c->n_numbers, sizeof(*c->numbers), is_below, &key, c->number);
 
 	c->number = i;
+	if (from >= end)
+		return end;
 	if (i < c->n_numbers && c->numbers[i] >> 32 == row->stream) {
 		uint32_t distance = (uint32_t)c->numbers[i] - first;
 
-		return distance < end - at ? at + distance + 1 : end;
+		return distance < end - from ? from + distance + 1 : end;
 	}
 	/* it may have gone round within the row */
 	key = number_key(row->stream, 0);
 	i = array_first(c->numbers, c->n_numbers, sizeof(*c->numbers), is_below, &key);
-	if (first + (end - at) < first && i < c->n_numbers && c->numbers[i] >> 32 == row->stream &&
-	    (uint32_t)c->numbers[i] - first < end - at)
-		return at + ((uint32_t)c->numbers[i] - first) + 1;
+	if (first + (end - from) < first && i < c->n_numbers && c->numbers[i] >> 32 == row->stream &&
+	    (uint32_t)c->numbers[i] - first < end - from)
+		return from + ((uint32_t)c->numbers[i] - first) + 1;
 	return end;
-}
-
-/* When launches of this thread stand by themselves: within its NCCL calls, and while another thread launches, so that both are in order. */
-static bool enter_thread(struct launch_cuts *c, uint32_t tid)
-{
-	bool ok = true;
-
-	c->tid = tid;
-	c->each.n = 0;
-	for (size_t i = 0; i < c->t->n_nccl && ok; i++)
-		if (c->t->nccl[i].tid == tid)
-			ok = intervals_add(&c->each, c->t->nccl[i].begin_ns, c->t->nccl[i].end_ns);
-	for (size_t i = 0; i < c->n_rows && ok; i++)
-		if (c->rows[i].tid != tid)
-			ok = intervals_add(&c->each, c->rows[i].begin_ns, c->rows[i].end_ns);
-	intervals_merge(&c->each);
-	return ok;
 }
 
 /* Both ends of these are cuts: a piece lies within one or in none. */
@@ -209,21 +257,19 @@ static bool stands_alone(const struct launch_cuts *c, int64_t ns)
 	return i < c->each.n && c->each.at[i].begin_ns <= ns;
 }
 
-bool launch_cuts_next(struct launch_cuts *c, const struct launch_row *row, uint32_t at, uint32_t *end, bool *fold)
+void launch_cuts_next(struct launch_cuts *c, const struct launch_row *row, uint32_t at, uint32_t *end, bool *fold)
 {
 	int64_t begin_ns = begin_of(c->t, row, at);
 	size_t i = array_first_near(c->instants, c->n_instants, sizeof(*c->instants), is_before, &begin_ns, c->instant);
+	bool at_once = row->n > 1 && begin_of(c->t, row, 1) == row->begin_ns;
 
-	if (c->tid != row->tid && !enter_thread(c, row->tid))
-		return false;
 	*end = row->n;
-	/* its own row's begin is no cut within it */
-	while (i < c->n_instants && c->instants[i] == row->begin_ns && at == 0)
+	/* the row's own begin is no cut within it */
+	while (i < c->n_instants && c->instants[i] == row->begin_ns && at == 0 && !at_once)
 		i++;
 	c->instant = i;
 	if (i < c->n_instants && c->instants[i] < row->end_ns)
 		*end = first_from(c->t, row, at, c->instants[i]);
 	*end = behind_number(c, row, at, *end);
 	*fold = !stands_alone(c, begin_ns);
-	return true;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* launch_cuts.h: where rows of launches must not be folded: where another record begins or ends, behind numbers that records name, within NCCL's
- * calls, and while another thread launches as well. */
+/* launch_cuts.h: where rows of launches must not be folded: where another record begins or ends, behind numbers that records and other rows name,
+ * within NCCL's calls, and while there is another row as well. */
 #pragma once
 
 #include "interval.h"
 #include "trace.h"
 
 struct launch_row { /* launches of one thread, one right behind the other in one stream: of their part those from `first` on */
-	int64_t begin_ns, last_begin_ns, end_ns; /* ticks, until launch_rows_settle */
-	int64_t base_ns; /* that launch.begin counts from */
+	int64_t begin_ns, end_ns; /* ticks, until launch_rows_settle */
+	int64_t base_ns; /* that launch.begin counts from: begin_ns */
 	size_t first;
 	uint32_t longest, silence;    /* ticks: of a launch; between two. For launch_rows_settle */
 	uint32_t n, tid, stream, seq; /* seq: of the first, modulo 2^32 as in the file */
@@ -21,8 +21,7 @@ struct launch_cuts {
 	int64_t *instants;  size_t n_instants;  /* rising */
 	uint64_t *numbers;  size_t n_numbers;   /* stream << 32 | number, rising */
 	size_t instant, number;                 /* where the last row was */
-	struct intervals each;                  /* when each launch of the thread at hand stands by itself: merged */
-	uint32_t tid;
+	struct intervals each;                  /* when each launch stands by itself: merged */
 };
 
 /* Does nothing that was decoded ask for each launch? Host functions, waits for memory, graphs that may stand still, streams that the legacy default
@@ -31,6 +30,6 @@ bool launch_cuts_allow(const struct trace *t);
 
 /* Of these rows, borrowed like the trace. False: no memory. */
 bool launch_cuts_find(struct launch_cuts *c, const struct trace *t, const struct launch_row *rows, size_t n);
-/* Where the piece ends that begins with launch `at`: *end, row->n at most; *fold: it may be folded. False: no memory. */
-bool launch_cuts_next(struct launch_cuts *c, const struct launch_row *row, uint32_t at, uint32_t *end, bool *fold);
+/* Where the piece ends that begins with launch `at`: *end, row->n at most; *fold: it may be folded. */
+void launch_cuts_next(struct launch_cuts *c, const struct launch_row *row, uint32_t at, uint32_t *end, bool *fold);
 void launch_cuts_free(struct launch_cuts *c);

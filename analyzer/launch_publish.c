@@ -122,7 +122,9 @@ static bool add_row(struct publisher *p, const struct launch_row *row, struct la
 	for (uint32_t at = 0, end = row->n; at < row->n; at = end) {
 		bool fold = p->fold && row->stream != GST_NONE;
 
-		if ((fold && !launch_cuts_next(cuts, row, at, &end, &fold)) || !add_piece(p, row, at, end, fold))
+		if (fold)
+			launch_cuts_next(cuts, row, at, &end, &fold);
+		if (!add_piece(p, row, at, end, fold))
 			return false;
 	}
 	return true;

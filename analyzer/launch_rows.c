@@ -124,7 +124,6 @@ static bool begin_row(struct launch_rows *r, const struct gst_call *c, const str
 	if (!spill_room(r->at, r->n, r->cap))
 		return false;
 	r->at[r->n++] = (struct launch_row){ .begin_ns = (int64_t)c->begin,
-					     .last_begin_ns = (int64_t)c->begin,
 					     .end_ns = (int64_t)c->begin,
 					     .first = r->launches.n,
 					     .tid = v->tid,
@@ -140,9 +139,10 @@ static bool begin_row(struct launch_rows *r, const struct gst_call *c, const str
 /* One that may be a kernel's first stands for itself: gap_view_first_launch compares it with that. */
 static inline bool is_plain(struct launch_rows *r, struct launch_kernel *known, const struct gst_call *c, uint32_t tid)
 {
-	bool first = known->tid != tid;
+	bool first = !known->launched || known->tid != tid;
 
 	known->tid = tid;
+	known->launched = true;
 	return !first && known->plain && c->flags == GST_SUBMISSION && c->result == 0 && c->stream != GST_NONE &&
 	       c->hook < GST_HOOK_MAX && c->end >= c->begin && c->end - c->begin <= r->longest &&
 	       c->end < (uint64_t)CLOCK_MAX_NS - INT32_MAX;
@@ -212,36 +212,34 @@ size_t launch_rows_go_on(struct launch_rows *r, const struct gst_call *c, size_t
 {
 	struct launch_part *all = &r->launches;
 	struct launch_row *row = r->open ? &r->at[r->n - 1] : NULL;
-	struct launch *out = all->at + all->n;
-	int64_t row_begin, last_begin, last_end;
+	struct launch *out;
+	int64_t row_begin, last_end;
 	struct call_kind kind;
 	size_t i;
 
-	if (!row || row->tid != tid || !lies_at(r, byte))
+	n = n < all->cap - all->n ? n : all->cap - all->n;
+	if (!row || row->tid != tid || !lies_at(r, byte) || !n)
 		return 0;
+	out = all->at + all->n;
 	kind = kind_of(&(struct gst_call){
 		.hook = row->hook, .family = GST_FAMILY_LAUNCH, .flags = GST_SUBMISSION, .stream = row->stream });
 	row_begin = row->begin_ns;
-	last_begin = row->last_begin_ns;
 	last_end = row->end_ns;
-	n = n < all->cap - all->n ? n : all->cap - all->n;
 	for (i = 0; i < n && is_of_row(c, kind, row->seq + row->n, row->device); i++, c++) {
 		int64_t begin = (int64_t)c->begin, end = (int64_t)c->end, silence = begin - last_end;
 		uint64_t took = c->end - c->begin;
 		const struct launch_known *known = find_known(r, c, tid);
 
-		if (!known || begin < last_begin || end < last_end || end - row_begin >= INT32_MAX ||
-		    took > r->longest || silence > r->silent)
+		if (!known || begin < last_end || end - row_begin >= INT32_MAX || took > r->longest ||
+		    silence > r->silent)
 			break;
 		out[i] = (struct launch){ (uint32_t)(begin - row_begin), (uint32_t)took, known->shape };
 		row->silence = longer(row->silence, silence);
 		row->longest = longer(row->longest, (int64_t)took);
 		row->n++;
-		last_begin = begin;
 		last_end = end;
 	}
 	all->n += i;
-	row->last_begin_ns = last_begin;
 	row->end_ns = last_end;
 	return i;
 }
@@ -266,6 +264,8 @@ static bool begin_again(struct launch_rows *r, const struct launch_row *row, uin
 static bool is_even(const struct launch_row *row, const struct clock_line *line)
 {
 	return clock_line_is_short(line, (uint64_t)row->begin_ns, (uint64_t)row->end_ns) &&
+	       clock_line_short(line, (uint64_t)row->end_ns) - clock_line_short(line, (uint64_t)row->begin_ns) <
+		       INT32_MAX &&
 	       row->longest * line->rate < LONG_NS - 1 && row->silence * line->rate < SILENT_NS - 1;
 }
 
@@ -277,7 +277,6 @@ static bool settle_even(struct launch_rows *r, const struct clock_line *line, st
 
 	if (!spill_room(r->at, r->n, r->cap))
 		return false;
-	row.last_begin_ns = clock_line_short(line, (uint64_t)row.last_begin_ns);
 	row.end_ns = clock_line_short(line, (uint64_t)row.end_ns);
 	row.begin_ns = row.base_ns = base_ns;
 	for (uint32_t i = 0; i < row.n; i++) {
@@ -291,7 +290,7 @@ static bool settle_even(struct launch_rows *r, const struct clock_line *line, st
 	return true;
 }
 
-/* Of a row in ticks: where a launch is long or a silence is, another one begins. The base of what is told stays the row's. */
+/* Of a row in ticks: where a launch is long or a silence is, or the row becomes long, another one begins. */
 static bool settle_row(struct launch_rows *r, const struct clock *clock, struct clock_line *line, struct launch_row row)
 {
 	struct launch *all = &r->launches.at[row.first];
@@ -312,19 +311,17 @@ static bool settle_row(struct launch_rows *r, const struct clock *clock, struct 
 			*line = clock_line_at(clock, until);
 		until_ns = clock_line_ns(line, until);
 		is_long = until_ns - begin_ns > LONG_NS;
-		base_ns = i ? base_ns : begin_ns;
-		if ((!i || own || is_long || begin_ns - end_ns > SILENT_NS) && !begin_again(r, &row, i))
-			return false;
+		if (!i || own || is_long || begin_ns - end_ns > SILENT_NS || begin_ns - base_ns >= INT32_MAX) {
+			if (!begin_again(r, &row, i))
+				return false;
+			base_ns = begin_ns;
+		}
 		own = is_long;
 		last = &r->at[r->n - 1];
-		if (!last->n) {
-			last->base_ns = base_ns;
-			last->begin_ns = begin_ns;
-		}
+		last->begin_ns = last->base_ns = base_ns;
 		all[i].begin = (uint32_t)(begin_ns - base_ns);
 		all[i].took = is_long ? LAUNCH_LONGEST : (uint32_t)(until_ns - begin_ns);
 		last->n++;
-		last->last_begin_ns = begin_ns;
 		last->end_ns = end_ns = until_ns;
 	}
 	return true;

@@ -9,7 +9,8 @@
 
 struct launch_kernel { /* of a kernel */
 	uint32_t tid; /* that launched it last: a thread's first launch of it stands for itself, as it may load code */
-	bool plain;   /* its name was read, and is no communication's */
+	bool launched; /* at all */
+	bool plain;    /* its name was read, and is no communication's */
 };
 
 #define LAUNCHES_KNOWN 1024

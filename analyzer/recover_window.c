@@ -78,31 +78,27 @@ static void set_calls(struct recovery *r, const struct device_timeline *d)
 			r->calls_from_ns = min64(r->calls_from_ns, d->ops[i].call->begin_ns);
 }
 
-static bool op_begins_before(const void *element, const void *key)
+/* How many launches of the op's call, of which several may be one op, began before ns. */
+static uint64_t begun_before(const struct op *op, int64_t ns)
 {
-	return ((const struct op *)element)->begin_ns < *(const int64_t *)key;
+	if (op->call->begin_ns >= ns)
+		return 0;
+	return call_count(op->call) == 1 ? 1 : (uint64_t)launch_begun_by(op->of->trace, op->call, ns - 1) + 1;
 }
 
-/* Launches, each counted though several are one op. */
-static uint64_t work_of(const struct device_timeline *t, size_t first, size_t end)
-{
-	uint64_t n = 0;
-
-	for (; first < end; first++)
-		n += call_count(t->ops[first].call);
-	return n;
-}
-
-/* Is that what the program is about: much of the time, or most of the work? */
+/* Is that what the program is about: much of the time, or most of the work, by when it was submitted? */
 static bool is_most(const struct recovery *r, const struct summary_device *d)
 {
 	const struct device_timeline *t = d->timeline;
-	size_t first = array_first(t->ops, t->n_ops, sizeof(*t->ops), op_begins_before, &r->begin_ns);
-	size_t end = array_first(t->ops, t->n_ops, sizeof(*t->ops), op_begins_before, &r->end_ns);
+	uint64_t all = 0, in = 0;
 
 	if (recovery_span(r) <= 0 || recovery_span(r) >= d->span_ns / 4)
 		return recovery_span(r) > 0;
-	return end > first && work_of(t, first, end) > work_of(t, 0, t->n_ops) / 2;
+	for (size_t i = 0; i < t->n_ops; i++) {
+		all += call_count(t->ops[i].call);
+		in += begun_before(&t->ops[i], r->end_ns) - begun_before(&t->ops[i], r->begin_ns);
+	}
+	return in > all / 2;
 }
 
 /* How many of the first pieces are warm-up: in a row, each no step, or far longer than most steps. */

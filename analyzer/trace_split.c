@@ -12,7 +12,7 @@
 #define PART_LEAST 32 /* segments: fewer are not worth a thread */
 #define AHEAD 8       /* segments that are gone through before the others: most kernels are named there */
 
-struct kept { /* then the record */
+struct kept { /* then the record. None is of a kept segment: those are the reader's own, behind all parts */
 	uint64_t byte;
 	uint32_t tid, segment;
 };
@@ -209,7 +209,7 @@ bool trace_split_give_blocks(struct trace_split *s, struct trace *t)
 		struct trace_memory *from = &s->parts[i].memory, *to = &t->memory;
 
 		if (!to->n_blocks) {
-			free(to->blocks);
+			spill_free(to->blocks);
 			to->blocks = from->blocks;
 			to->n_blocks = from->n_blocks;
 			to->cap_blocks = from->cap_blocks;
@@ -223,8 +223,9 @@ bool trace_split_give_blocks(struct trace_split *s, struct trace *t)
 				return false;
 			to->blocks = blocks;
 		}
-		for (size_t k = 0; k < from->n_blocks; k++)
-			to->blocks[to->n_blocks++] = from->blocks[k];
+		if (from->n_blocks)
+			memcpy(to->blocks + to->n_blocks, from->blocks, from->n_blocks * sizeof(*from->blocks));
+		to->n_blocks += from->n_blocks;
 	}
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any bytes as a trace: nothing crashes, and what comes out obeys the sums. The input is the compact form of
+/* Any bytes as a trace, its launches each by itself and folded: nothing crashes, and what comes out obeys the sums. The input is the compact form of
  * tests/support/gst_compact.h, or, behind a first byte of 0xff, a file as it is. */
 #include <stdlib.h>
 #include <string.h>
@@ -7,20 +7,28 @@
 #include "common.h"
 #include "tests/support/gst_compact.h"
 
-static void analyse(const void *bytes, size_t len)
+typedef enum err_kind opened(struct trace **out, const void *bytes, size_t len, const char *name, struct error *e);
+
+static void analyse_as(opened *open, const void *bytes, size_t len)
 {
 	struct trace *trace;
 	struct run run = { .traces = &trace, .n_traces = 1, .count = 1 };
 	struct timeline timeline;
 	struct error e;
 
-	if (trace_open_mem(&trace, bytes, len, "fuzz.gst", &e) != ERR_NONE)
+	if (open(&trace, bytes, len, "fuzz.gst", &e) != ERR_NONE)
 		return;
 	require(timeline_build(&timeline, &run, &e) == ERR_NONE);
 	for (size_t i = 0; i < timeline.n_devices; i++)
 		fuzz_check_device(&timeline.devices[i]);
 	timeline_free(&timeline);
 	trace_free(trace);
+}
+
+static void analyse(const void *bytes, size_t len)
+{
+	analyse_as(trace_open_mem, bytes, len);
+	analyse_as(trace_open_mem_folded, bytes, len);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Several traces as one run, sound and damaged ones together, through everything: what is printed is text, what is JSON is whole and
+/* Several traces as one run, sound and damaged ones together, through everything, where launches are folded through what takes them so: what is printed is text, what is JSON is whole and
  * UTF-8, whatever names the traces bring, and the sums hold. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +155,13 @@ static void write_tables(const struct summary *s, size_t len)
 	require(len % 8 || export_sqlite(":memory:", "memory", s, false, &left_out, &e) == ERR_NONE);
 }
 
-static void write_all(const struct summary *s)
+/* Does it show no launch by itself? */
+static bool takes_folded(enum form form)
+{
+	return form == FORM_JSON || form == FORM_TEXT || form == FORM_FULL;
+}
+
+static void write_all(const struct summary *s, bool folded)
 {
 	for (enum form form = 0; form < FORMS; form++) {
 		char *text = NULL;
@@ -163,6 +169,11 @@ static void write_all(const struct summary *s)
 		FILE *out = open_memstream(&text, &len);
 		struct error e;
 
+		if (folded && !takes_folded(form)) {
+			fclose(out);
+			free(text);
+			continue;
+		}
 		require(out && write_form(out, form, s, &e) == ERR_NONE && fclose(out) == 0);
 		if (form == FORM_JSON || form == FORM_CHROME)
 			require_json(text, len);
@@ -178,7 +189,7 @@ static void write_all(const struct summary *s)
 	}
 }
 
-static void analyse(const struct run *run, size_t len)
+static void analyse(const struct run *run, size_t len, bool folded)
 {
 	struct timeline timeline;
 	struct summary summary;
@@ -191,34 +202,48 @@ static void analyse(const struct run *run, size_t len)
 	for (size_t i = 0; i < summary.n_devices; i++)
 		fuzz_check_device(summary.devices[i].timeline);
 	require(summary_unsound(&summary) == NULL);
-	write_all(&summary);
-	write_tables(&summary, len);
+	write_all(&summary, folded);
+	if (!folded)
+		write_tables(&summary, len);
 	summary_free(&summary);
 	timeline_free(&timeline);
+}
+
+static void open_and_analyse(const struct gst_image *images, size_t n, size_t len, bool folded)
+{
+	struct trace *traces[FUZZ_TRACES];
+	struct host_trace *hosts[FUZZ_TRACES];
+	struct run run = { .traces = traces, .hosts = hosts, .count = 1 };
+	bool any = !folded;
+	struct error e;
+
+	for (size_t i = 0; i < n; i++) {
+		struct trace **t = &traces[run.n_traces];
+
+		if ((folded ? trace_open_mem_folded : trace_open_mem)(t, images[i].bytes, images[i].len, "fuzz.gst",
+								      &e) == ERR_NONE) {
+			any |= (*t)->launches.folded > 0;
+			run.n_traces++;
+		} else if (host_trace_open_mem(&hosts[run.n_hosts], images[i].bytes, images[i].len, "fuzz.host.gst",
+					       &e) == ERR_NONE) {
+			run.n_hosts++;
+		}
+	}
+	if (run.n_traces && any)
+		analyse(&run, len, folded);
+	for (size_t i = 0; i < run.n_traces; i++)
+		trace_free(traces[i]);
+	for (size_t i = 0; i < run.n_hosts; i++)
+		host_trace_free(hosts[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct gst_image images[FUZZ_TRACES];
-	struct trace *traces[FUZZ_TRACES];
-	struct host_trace *hosts[FUZZ_TRACES];
-	struct run run = { .traces = traces, .hosts = hosts, .count = 1 };
 	size_t n = fuzz_expand(images, data, len);
-	struct error e;
 
-	for (size_t i = 0; i < n; i++) {
-		if (trace_open_mem(&traces[run.n_traces], images[i].bytes, images[i].len, "fuzz.gst", &e) == ERR_NONE)
-			run.n_traces++;
-		else if (host_trace_open_mem(&hosts[run.n_hosts], images[i].bytes, images[i].len, "fuzz.host.gst",
-					     &e) == ERR_NONE)
-			run.n_hosts++;
-	}
-	if (run.n_traces)
-		analyse(&run, len);
-	for (size_t i = 0; i < run.n_traces; i++)
-		trace_free(traces[i]);
-	for (size_t i = 0; i < run.n_hosts; i++)
-		host_trace_free(hosts[i]);
+	open_and_analyse(images, n, len, false);
+	open_and_analyse(images, n, len, true);
 	for (size_t i = 0; i < n; i++)
 		gst_image_free(&images[i]);
 	return 0;

@@ -67,6 +67,23 @@ def endless_devices():
         yield f"launch t={NINE_YEARS}..{NINE_YEARS} stream={device + 1} seq=2 kernel=k device={device}"
 
 
+def rows_of_launches():
+    """Long ones, which a report folds: two threads that take turns, two shapes of one kernel, one launch that fails, a wait in the middle, a number that is left out."""
+    yield "process 100 end=9ms level=edges\nthread 10 main\ndevice 0\nstream 1\nstream 2"
+    at, seq = 10, {1: 0, 2: 0}
+    for row, (tid, stream, count) in enumerate([(10, 1, 60), (11, 2, 40), (10, 1, 25), (11, 2, 90), (10, 2, 18), (10, 1, 30)]):
+        yield f"thread {tid} {'main' if tid == 10 else 'other'}"
+        for i in range(count):
+            seq[stream] += 1 + (row == 3 and i == 45)
+            result = " result=700" if (row, i) == (0, 30) else ""
+            yield f"launch t={at}us..{at + 2}us stream={stream} seq={seq[stream]} kernel={'ab'[row % 2 and i > 20]}{result}"
+            at += 4
+            if (row, i) == (3, 60):
+                yield f"sync-stream t={at}us..{at + 50}us stream={stream} seq={seq[stream]}"
+                at += 60
+    yield f"sync-stream t={at}us..{at + 90}us stream=1 seq={seq[1]}"
+
+
 def host_everything():
     """One record of each kind, and what contradicts it."""
     yield "host 100 end=9ms lost=1 sample=1ms"
@@ -102,7 +119,7 @@ def host_without_wakers():
 
 
 HAND_MADE_HOST = {"everything": host_everything, "without-wakers": host_without_wakers}
-HAND_MADE = {"bursts-endless": endless_bursts, "devices-endless": endless_devices}
+HAND_MADE = {"bursts-endless": endless_bursts, "devices-endless": endless_devices, "rows": rows_of_launches}
 
 
 def compact(gst_write, text):
@@ -194,6 +211,7 @@ def main():
 
     runs = {
         "one": [(seed("cause-sync-bubble-host"), 0, b"")],
+        "rows": [(seeds["rows"], 0, b""), (seed("overlap-two-streams"), 0, b"")],
         "one-device-two-processes": [(seeds["two-processes-host-100"], 0, b"id\0host\0python train.py"),
                                      (seeds["two-processes-host-200"], 0, b"id\0host\0python train.py")],
         "ranges": [(seed("nvtx-phases"), 0, b""), (seed("nvtx-other-thread"), 0, b""), (seed("nvtx-side-by-side"), 0, b"")],

@@ -117,15 +117,28 @@ def test_bench_scale_says_how_it_is_used(arguments):
 
 
 def test_bench_analyzer_in_small(build, tmp_path):
-    """What it says follows from what was measured; the two sweeps see each operation."""
-    done = subprocess.run([SCRIPTS / "bench-analyzer", "--built", "--steps", "300", "--rounds", "2", "--folder", tmp_path, "--json", tmp_path / "row.json"],
-                          env={**os.environ, "BUILD": str(build)}, check=True, capture_output=True, text=True, timeout=100)
-    row = json.loads((tmp_path / "row.json").read_text())
-    assert row["operations"] == row["sweeps"]["operations"] == 300 * 403 and 0 < row["sweeps"]["parts"] < row["operations"]
-    assert 0 < row["one core"]["wall_s"] <= row["one core"]["median_wall_s"] and row["one core"]["own_bytes"] > 0
-    assert 30_000 < row["one core"]["operations_per_s"] < 1_000_000_000, "of the least time a whole report took, in seconds"
-    assert min(row["sweeps"][name] for name in ("memcpy_s", "union_s", "partition_s")) > 0
-    assert "report, one core" in done.stdout and list(tmp_path.iterdir()) == [tmp_path / "row.json"]
+    """What it says follows from what was measured; the sweep sees each operation; a kind without gaps has none but its waits'."""
+    done = subprocess.run([SCRIPTS / "bench-analyzer", "--built", "--steps", "300", "--rounds", "2", "--long", "400", "--folder", tmp_path, "--json", tmp_path / "rows.json"],
+                          env={**os.environ, "BUILD": str(build)}, check=True, capture_output=True, text=True, timeout=200)
+    made = json.loads((tmp_path / "rows.json").read_text())
+    assert [row["kind"] for row in made["rows"]] == ["fed", "waits", "gaps"]
+    assert [row["operations"] for row in made["rows"]] == [300 * 402 + 30, 300 * 403, 300 * 403], "a step is 400 kernels, its batch, a memset; and the loss"
+    assert made["rows"][0]["records"] < made["rows"][1]["records"] < made["rows"][2]["records"]
+    for row in made["rows"]:
+        assert row["operations"] == row["sweep"]["operations"] and 0 < row["sweep"]["parts"] < row["operations"]
+        assert min(row["sweep"][name] for name in ("memcpy_s", "union_s")) > 0
+        for form in ("text", "JSON"):
+            one = row[form]["one core"]
+            assert 0 < one["wall_s"] <= one["median_wall_s"] and one["own_bytes"] > 0
+            assert 30_000 < one["operations_per_s"] < 1_000_000_000, "of the least time a whole report took, in seconds"
+    assert made["long"]["steps"] == 400 and 0 < made["long"]["own_bytes"] < 256e6 and "GPUSHIM_MEMORY_MB=32" in done.stdout
+    assert "text, M ops/s on one core" in done.stdout and list(tmp_path.iterdir()) == [tmp_path / "rows.json"], "what was made is gone"
+
+
+def test_bench_analyzer_says_how_it_is_used():
+    for arguments in (["--rounds", "0"], ["--steps", "0"], ["--kinds", "starved"], ["--kinds", ""], ["--long", "-1"]):
+        done = subprocess.run([SCRIPTS / "bench-analyzer", *arguments], capture_output=True, text=True)
+        assert done.returncode == 2 and "--rounds and --steps are 1 or more" in done.stderr
 
 
 def test_bench_import_in_small(build, tmp_path):

@@ -2,6 +2,7 @@
 """A diff as a comment, as JUnit's XML and as a page: well-formed whatever names hold, and the same figures in each of them. Of diffs made by hand
 (tests/unit/diff_made.h), and of two runs on the simulated driver."""
 
+import json
 import re
 import subprocess
 
@@ -109,3 +110,74 @@ def test_nothing_to_compare_says_why(made):
     (case,) = diff_outputs.junit(made("empty", "junit")).iter("testcase")
     assert case.find("skipped").get("message") == "base has 2 devices, new has 4"
     assert "base has 2 devices, new has 4" in made("empty", "html").decode()
+
+
+# ---- of two runs ---------------------------------------------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def real(build, gpushim, recorder, tmp_path_factory):
+    """What is printed of two runs on the simulated driver, in each form, by one call and by two."""
+    folder = tmp_path_factory.mktemp("real")
+    for side, length in (("base", 20_000), ("new", 4_000_000)):
+        env = recorder.environment(shim=False, LAB_LAYERS=6, LAB_SHORT=length)
+        subprocess.run([gpushim, "run", "--host", "off", "-o", folder / side, "--", build / "host/faults_linked", "sleep", "40"], env=env, check=True, capture_output=True)
+
+    def diff(*options):
+        done = subprocess.run([gpushim, "diff", folder / "base", folder / "new", *options], capture_output=True)
+        assert done.returncode == 1, done.stderr
+        return done.stdout.decode()
+
+    made = {"text": diff(), "json": diff("--json"), "md": diff("--md", "--junit", folder / "a.xml", "--html", folder / "a.html"), "junit": diff("--junit", "-"), "html": diff("--html", "-")}
+    made["junit"], made["html"] = (made[form][made[form].index(first):] for form, first in (("junit", "<?xml"), ("html", "<!DOCTYPE")))
+    assert made["junit"] == (folder / "a.xml").read_text() and made["html"] == (folder / "a.html").read_text()
+    return made
+
+
+def exact(words):
+    """"+1.5 ms" → (ns, what is rounded off of it)."""
+    number, unit = re.fullmatch(r"([+-]?[\d.,]+) (ns|us|ms|s)", words).groups()
+    scale = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+    return float(number.replace(",", "")) * scale, scale * 0.051
+
+
+def test_real_outputs_keep_their_rules(real):
+    assert list(diff_outputs.markdown_troubles(real["md"])) == [] and diff_outputs.Page(real["html"]).troubles == []
+    assert real["md"].startswith("### `+` regressed: ")
+
+
+def test_cases_are_rows(real):
+    made, root = json.loads(real["json"]), diff_outputs.junit(real["junit"])
+    cases = {case.get("name"): case for case in root.iter("testcase")}
+    assert len(cases) == len(made["rows"]) == int(root.get("tests"))
+    for row in made["rows"]:
+        case = cases[row["id"]]
+        assert float(case.get("time")) == pytest.approx(row["new_ns"] / 1e9, abs=1e-12)
+        assert (case.find("failure") is not None) == (row["verdict"] == "+") and (case.find("skipped") is not None) == (row["verdict"] in "?x")
+
+
+def test_figures_are_those_of_the_json(real):
+    rows = {row["id"]: row for row in json.loads(real["json"])["rows"]}
+    md = rows_of_md(real["md"])
+    assert {"step", "idle", "host-sleep"} <= set(md)
+    for name, (sign, base, new, delta, interval) in md.items():
+        row, low, high = rows[name], *interval.split(" to ")
+        assert sign == row["verdict"]
+        for words, ns in ((base, row["base_ns"]), (new, row["new_ns"]), (delta, row["delta_ns"]), (low, row["low_ns"]), (high, row["high_ns"])):
+            value, rounded = exact(words)
+            assert value == pytest.approx(ns, abs=rounded), (name, words, ns)
+
+
+def test_figures_are_in_each_form(real):
+    plain = re.sub(r"\s+", " ", real["text"])
+    page = next(table for table in diff_outputs.Page(real["html"]).tables if table[0][0] == "verdict")
+    shown = {name.split("\n")[0]: (verdict[0], base, new, delta, interval) for verdict, name, base, new, delta, _, _, interval in page[1:]}
+    for name, row in rows_of_md(real["md"]).items():
+        sign, base, new, delta, interval = row
+        assert shown[name] == row
+        assert re.search(rf"{re.escape(sign)} {name} {re.escape(base)} {re.escape(new)} {re.escape(delta)} \S+ % {re.escape(interval)}", plain), (name, row)
+
+
+def test_the_longest_gap_is_shown(real):
+    gap = max(json.loads(real["json"])["devices"][0]["gaps"], key=lambda gap: gap["delta_ns"])
+    assert gap["new"]["causes"]["host-sleep"] > 3_000_000 and gap["new"]["evidence"]
+    assert f"gap {gap['new']['number']}" in real["md"] and f"report --why {gap['new']['number']}" in real["html"]

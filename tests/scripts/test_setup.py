@@ -40,7 +40,7 @@ def set_up(machine, root, refused="", job="build"):
     return done, [set(line.split()) - {"install", "-y", "--no-install-recommends"} for line in asked[1:]]
 
 
-WISHED = {"clang", "bpftool", "libbpf-dev", "libfuse3-dev"}
+WISHED = {"clang", "bpftool", "libbpf-dev", "libfuse3-dev", "libisal-dev"}
 
 
 def test_all_is_asked_for_at_once(machine, root):
@@ -53,7 +53,7 @@ def test_all_is_asked_for_at_once(machine, root):
 def test_what_is_only_wished_for_may_be_missing(machine, root):
     done, asked = set_up(machine, root, refused="bpftool")
     assert done.returncode == 0 and "setup: without the tests on a FUSE file system" in done.stdout
-    assert asked[0] >= WISHED and asked[1] == asked[0] - WISHED and asked[2:] == [{"clang", "bpftool", "libbpf-dev"}, {"libfuse3-dev"}]
+    assert asked[0] >= WISHED and asked[1] == asked[0] - WISHED and asked[2:] == [{"clang", "bpftool", "libbpf-dev"}, {"libfuse3-dev"}, {"libisal-dev"}]
 
 
 def test_what_is_needed_may_not(machine, root):

@@ -403,6 +403,9 @@ int main(int argc, char **argv)
 	segment_end(&b, &b.backward);
 	segment_end(&b, &b.helper);
 	write_head(&b, 1000000000 - 1000000);
+	free(b.main.bytes);
+	free(b.backward.bytes);
+	free(b.helper.bytes);
 	if (b.failed || close(b.fd)) {
 		perror(argv[1]);
 		return 4;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sweep_cost FILE [rounds]: for scripts/bench-analyzer: how long a memcpy of the file's bytes takes, and how long the two sweeps over its
- * decoded operations: the union of when they ran, and whose each busy nanosecond is. Each is done `rounds` times (5), one after the
- * other; as JSON, in seconds, the least of each: what else runs on the machine only ever adds. */
+/* sweep_cost FILE [rounds]: for scripts/bench-analyzer: how long a memcpy of the file's bytes takes, and how long the sweep over its decoded
+ * operations: the union of when they ran. Each is done `rounds` times (5), one after the other; as JSON, in seconds, the least of
+ * each: what else runs on the machine only ever adds. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +11,11 @@
 #include <unistd.h>
 
 #include "interval.h"
-#include "partition.h"
 #include "run.h"
 #include "timeline.h"
 
 struct costs {
-	double memcpy_s, union_s, partition_s;
+	double memcpy_s, union_s;
 	size_t operations, parts;
 };
 
@@ -83,11 +82,10 @@ static int by_call(const void *a, const void *b)
 	return (x->call > y->call) - (x->call < y->call);
 }
 
-static int time_sweeps(struct costs *c, const struct device_timeline *d)
+static int time_sweep(struct costs *c, const struct device_timeline *d)
 {
 	const struct op **ops = calloc(d->n_ops + 1, sizeof(*ops));
 	struct intervals all = { 0 };
-	struct partition parts;
 	double begin;
 	int status = ops ? 0 : 4;
 
@@ -103,10 +101,6 @@ static int time_sweeps(struct costs *c, const struct device_timeline *d)
 	least(&c->union_s, begin);
 	c->operations = d->n_ops;
 	c->parts = all.n;
-	begin = now_s();
-	if (!status && !partition_of(&parts, d, d->begin_ns, d->end_ns))
-		status = 4;
-	least(&c->partition_s, begin);
 	intervals_free(&all);
 	free(ops);
 	return status;
@@ -135,11 +129,11 @@ int main(int argc, char *argv[])
 	}
 	status = time_copy(&c, argv[1], rounds);
 	for (int i = 0; timeline.n_devices && i < rounds && !status; i++)
-		status = time_sweeps(&c, &timeline.devices[0]);
+		status = time_sweep(&c, &timeline.devices[0]);
 	timeline_free(&timeline);
 	run_close(&run);
 	if (!status)
-		printf("{\"operations\": %zu, \"parts\": %zu, \"memcpy_s\": %.6f, \"union_s\": %.6f, \"partition_s\": %.6f}\n",
-		       c.operations, c.parts, c.memcpy_s, c.union_s, c.partition_s);
+		printf("{\"operations\": %zu, \"parts\": %zu, \"memcpy_s\": %.6f, \"union_s\": %.6f}\n", c.operations,
+		       c.parts, c.memcpy_s, c.union_s);
 	return status;
 }

@@ -486,6 +486,33 @@ static void test_what_lies_between_two_waits_for_one_thing(void **state)
 	assert_int_equal(between_in(&at[3], &about), CAUSE_unexplained);
 }
 
+/* 50 us of computing between two writes into a pipe: before the first of them went on it had a reader to wait for, 20 us of that at its end. */
+static void test_what_lies_between_two_waits_for_a_reader(void **state)
+{
+	struct chain_step first[2] = {
+		{ .task = &tasks[MAIN], .state = CHAIN_PIPE_WRITE, .begin_ns = 10000, .end_ns = 50000 },
+		{ .task = &tasks[PIN], .state = CHAIN_ON_CPU, .begin_ns = 30000, .end_ns = 50000 }
+	};
+	struct chain_step computes = { .task = &tasks[MAIN], .state = CHAIN_ON_CPU },
+			  last = { .task = &tasks[MAIN], .state = CHAIN_PIPE_WRITE };
+	struct chain_segment at[] = { { .begin_ns = 30000, .end_ns = 50000, .steps = first, .n_steps = 2 },
+				      { .begin_ns = 50000, .end_ns = 100000, .steps = &computes, .n_steps = 1 },
+				      { .begin_ns = 100000, .end_ns = 110000, .steps = &last, .n_steps = 1 } };
+	struct chain whole = { .at = at, .n = 3 };
+	struct chain_about about = { .host = &host, .whole = &whole, .copied_out_ns = INT64_MAX };
+
+	(void)state;
+	assert_int_equal(between_in(&at[1], &about), CAUSE_output_io);
+	at[1].end_ns++;
+	assert_int_equal(between_in(&at[1], &about), CAUSE_unexplained);
+	at[1].end_ns--;
+	first[0].task = &tasks[PIN]; /* another thread's wait */
+	assert_int_equal(between_in(&at[1], &about), CAUSE_unexplained);
+	first[0].task = &tasks[MAIN];
+	first[0].state = CHAIN_PIPE_READ;
+	assert_int_equal(between_in(&at[1], &about), CAUSE_unexplained);
+}
+
 /* 0.1 ms of computing, and 0.2 ms in a flush of file 7, which writes so many bytes; 0: no request is on record. */
 static enum cause_id before_a_flush(uint32_t bytes, int64_t copied_out_ns)
 {
@@ -582,6 +609,7 @@ int main(void)
 		cmocka_unit_test(test_sums_of_what_is_saved_of_a_copy),
 		cmocka_unit_test(test_a_thread_that_carries_data),
 		cmocka_unit_test(test_what_lies_between_two_waits_for_one_thing),
+		cmocka_unit_test(test_what_lies_between_two_waits_for_a_reader),
 		cmocka_unit_test(test_what_is_computed_before_a_flush_is_writing_as_far_as_that_was_much),
 		cmocka_unit_test(test_filling_pages_of_a_file),
 		cmocka_unit_test(test_making_a_file_that_is_saved),

@@ -32,6 +32,7 @@ struct machine {
 	size_t n, not_taken;
 	uint64_t ticks, byte;
 	uint32_t seq, grids;
+	uint32_t silence_ns; /* 0: now and then one, of 0.3 ms at most; else before each launch, at most */
 };
 
 static void make_clock(struct machine *m, double ghz)
@@ -70,7 +71,7 @@ static size_t make_calls(struct machine *m, struct gst_call *calls, size_t most)
 		uint64_t took = ticks_of(m, long_one ? (uint32_t)gst_random_below(60000000)
 						     : 2000 + (uint32_t)gst_random_below(9000));
 
-		m->ticks += ticks_of(m, (uint32_t)gst_random_below(3000));
+		m->ticks += ticks_of(m, (uint32_t)gst_random_below(m->silence_ns ? m->silence_ns : 3000));
 		calls[i] =
 			(struct gst_call){ .begin = m->ticks,
 					   .end = m->ticks + took,
@@ -140,9 +141,9 @@ static void check_row(struct machine *m, const struct launch_row *row)
 	assert_int_equal(row->begin_ns, clock_ns(m->clock, m->told[row->first].call.begin));
 }
 
-static void run(uint64_t seed, double ghz, uint32_t grids, size_t n)
+static void run(uint64_t seed, double ghz, uint32_t grids, size_t n, uint32_t silence_ns)
 {
-	struct machine m = { .grids = grids };
+	struct machine m = { .grids = grids, .silence_ns = silence_ns };
 	struct gst_call calls[64];
 	size_t told = 0, made = 0;
 
@@ -190,13 +191,23 @@ static void what_is_taken_is_told_as_it_was(void **state)
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= 60; seed++)
-		run(seed, ghz[seed % (sizeof(ghz) / sizeof(*ghz))], seed % 2 ? 1 : 40, 4000);
+		run(seed, ghz[seed % (sizeof(ghz) / sizeof(*ghz))], seed % 2 ? 1 : 40, 4000, 0);
 }
 
 static void shapes_beyond_those_of_a_part_are_left(void **state)
 {
 	(void)state;
-	run(7, 2.1, 100000, 20000);
+	run(7, 2.1, 100000, 20000, 0);
+}
+
+/* As processors of other makes have them: a row in their ticks may last for minutes, and nanoseconds from its begin are more than 32 bits. */
+static void slow_clocks_and_long_rows(void **state)
+{
+	static const uint32_t silences_ns[] = { 90000, 100000000 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 8; seed++)
+		run(seed, seed % 2 ? 0.025 : 0.125, 1, seed > 4 ? 600 : 100000, silences_ns[seed > 4]);
 }
 
 int main(void)
@@ -204,6 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_taken_is_told_as_it_was),
 		cmocka_unit_test(shapes_beyond_those_of_a_part_are_left),
+		cmocka_unit_test(slow_clocks_and_long_rows),
 	};
 
 	return cmocka_run_group_tests_name("launch_rows", tests, NULL, NULL);

@@ -108,10 +108,11 @@ def test_the_story_of_the_longest_gap(build, disk, needs, monkeypatch, capfd):
 def test_a_quota_without_probes(build, disk):
     """The recorder asks the control group itself: it is not said to be others' doing."""
     def check():
-        result, report, *_ = run(build, disk, "quota", "none")
+        result, report, spans, _ = run(build, disk, "quota", "none")
         causes = report["devices"][0]["causes"]
+        without = sum(span.queued - span.throttled for span in spans if span.role == "main")  # by the kernel: others had the CPU, or it was late
         assert 0.75 * result.own <= causes["cpu-throttled"] <= 1.25 * result.own, (result.own, causes)  # where in a silence nobody saw
-        assert causes["cpu-contention"] < 0.1 * causes["cpu-throttled"], causes
+        assert causes["cpu-contention"] < max(0, without) + 0.1 * causes["cpu-throttled"], (without, causes)
     once_in(TRIES, check)
 
 

@@ -2,7 +2,7 @@
 """Pairs of runs for `gpushim diff`: a program with a fault of the laboratory, and the same program without it: healthy against faulty.
 
 Both put the same work into the streams, step for step. What the fault takes away is let be: it takes next to no time ($LAB_SHORT), reads next
-to nothing, its driver call is as fast as any, nobody else is there."""
+to nothing, from a disk that nothing holds back; its driver call is as fast as any, nobody else is there."""
 
 import json
 import shutil
@@ -15,6 +15,7 @@ import lab
 import rig
 from device_faults import FAULTS as DEVICE
 from device_faults import measured, plan_of
+from faults import CPU, DISK_RATE
 from faults import FAULTS as HOST
 from faults import Place, linked, loader
 from janitor import Janitor
@@ -22,6 +23,7 @@ from janitor import Janitor
 STEPS = 40  # some of which are warm-up
 SECONDS = 120
 LITTLE = {"LAB_BATCH": 4096}
+LARGE = 3 * rig.MIB
 SHORT = {"LAB_SHORT": 20_000}
 LAYERS = {"LAB_LAYERS": 6}  # by which launches tell a step
 SIGNS = {"+": "regressed", "-": "improved"}
@@ -37,6 +39,7 @@ class Pair:
     def healthy(self, place):
         plan = (self.otherwise or self.faulty)(place)
         plan.env.update(self.env)
+        plan.groups = []
         return plan
 
 
@@ -64,17 +67,48 @@ def alone(place):
     return measured(place, plan_of(place, "contended", LAB_DEVICES=1, LAB_STREAMS=1, SIMGPU_DEVICES=1))
 
 
+def queued_late(place):
+    """Nothing of it waits for the device, which would have a start's latency in what waiting costs."""
+    plan = DEVICE["latency"](place)
+    plan.env.update(LAB_AHEAD=1, LAB_LANES=1)
+    return plan
+
+
+def reads_large(place, plan):
+    """Batches that are more than the disk lets through at once before it holds all back for a while: each step waits."""
+    rig.disk_of(place.folder)
+    plan.env.update(LAB_FILE=rig.data_file(place.folder, (place.steps + 2) * LARGE), LAB_BATCH=LARGE)
+    plan.groups = [rig.throttled_disk(place.janitor, place.folder, read=DISK_RATE)]
+    return plan
+
+
+def read(place):
+    return reads_large(place, linked(place, "read"))
+
+
+def quota(place):
+    """So small a quota that a machine which is busy elsewhere takes less away than it does."""
+    group = rig.quota(place.janitor, 2_000, 20_000)
+    plan = linked(place, "quota", LAB_CPU=CPU, LAB_CPU_STAT=group.path / "cpu.stat")
+    plan.groups, plan.cpu = [group], CPU
+    return plan
+
+
+def worker_read(place):
+    return reads_large(place, loader(place, workers=2, work="read"))
+
+
 PAIRS = {
-    "read": Pair("input-storage", HOST["read"], LITTLE),
+    "read": Pair("input-storage", read, LITTLE),
     "mmap": Pair("input-storage", HOST["mmap"], LITTLE),
-    "worker-read": Pair("input-storage", HOST["worker-read"], LITTLE),
+    "worker-read": Pair("input-storage", worker_read, LITTLE),
     "fuse": Pair("input-network", HOST["fuse"], otherwise=fast_fuse),
     "socket": Pair("input-network", HOST["socket"], SHORT),
     "decode": Pair("input-preprocess", HOST["decode"], otherwise=fast_decode),
     "checkpoint": Pair("checkpoint", HOST["checkpoint"], LITTLE),
     "lock": Pair("host-lock", HOST["lock"], SHORT),
     "contention": Pair("cpu-contention", HOST["contention"], SHORT),
-    "quota": Pair("cpu-throttled", HOST["quota"], SHORT),
+    "quota": Pair("cpu-throttled", quota, SHORT),
     "sleep": Pair("host-sleep", HOST["sleep"], SHORT),
     "memory": Pair("memory-stall", HOST["memory"], LITTLE),
     "sync": Pair("sync-bubble", DEVICE["sync"], otherwise=unwaited),
@@ -86,10 +120,9 @@ PAIRS = {
     "comm": Pair("comm-host", DEVICE["comm"], SHORT),
     "output": Pair("output-io", DEVICE["output"], SHORT),
     "dependency": Pair("device-dependency", DEVICE["dependency"], SHORT),
-    "latency": Pair("device-latency", DEVICE["latency"], {"SIMGPU_LATENCY_US": 5}),
+    "latency": Pair("device-latency", queued_late, {"SIMGPU_LATENCY_US": 5}),
     "contended": Pair("device-contention", DEVICE["contended"], otherwise=alone),
     "copy": Pair("copy", DEVICE["copy"], {"LAB_BYTES": 65536}),
-    "reduce": Pair("comm", DEVICE["reduce"], {"LAB_COUNT": 64}),
 }
 
 
@@ -147,7 +180,7 @@ def complaints(pair, forth, back):
         if found[:1] != [pair.row]:
             yield f"{SIGNS[sign]} first is {found[0] if found else 'nothing'}, not {pair.row}"
     if pair.row in forth[1]["devices"][0]["causes_appeared"] or row_of(forth[1], "idle")["delta_ns"] > 0:
-        if pair.row not in ("copy", "comm") and not evidence(forth[1], pair.row):
+        if pair.row != "copy" and not evidence(forth[1], pair.row):
             yield f"no evidence of {pair.row}"
 
 
