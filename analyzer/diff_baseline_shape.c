@@ -144,7 +144,21 @@ static const struct baseline_field device_fields[] = {
 	LIST(diff_run_device, gaps, DIFF_GAPS, gap),
 };
 
-static const struct baseline_shape device = SHAPE(diff_run_device, device_fields, NULL);
+/* What share of the steps a kind has is asked. */
+static const char *device_wrong(const void *of)
+{
+	const struct diff_run_device *d = of;
+	size_t left = d->n_steps;
+
+	for (size_t i = 0; i < d->n_classes; i++) {
+		if (!d->n_steps || d->classes[i].typical.n > left)
+			return "its kinds of steps have more steps than there are";
+		left -= d->classes[i].typical.n;
+	}
+	return NULL;
+}
+
+static const struct baseline_shape device = SHAPE(diff_run_device, device_fields, device_wrong);
 
 static const struct baseline_field fact_fields[] = {
 	FIELD(diff_fact, name, BASELINE_WORDS),

@@ -12,7 +12,7 @@ def typical(compute=80_000_000, comm=0, copy=1_000_000, n=100, errors=50_000.5, 
     idle = {name.replace("_", "-"): ns for name, ns in causes.items()}
     leaves = {"compute": compute, "comm": comm, "copy": copy, **idle}
     rows = ["step", "idle", *(name for name, ns in leaves.items() if ns)]
-    return {"step": sum(leaves.values()), "idle": sum(idle.values()), "leaves": leaves, "errors": {row: errors for row in rows}, "tail_ns": 12345, "n": n, "blocks": n}
+    return {"step": sum(leaves.values()), "idle": sum(idle.values()), "leaves": leaves, "errors": {row: errors for row in rows}, "tail_ns": 12345, "tail_error_ns": 99.5, "n": n, "blocks": n}
 
 
 def site(where, ns, gaps=1.0, cause="input-wait"):
@@ -62,7 +62,7 @@ VALID = {
     "five-a-side": text(*(run(device(step=typical(input_wait=9_000_000 + 70_000 * (i % 5) + (5_000_000 if i > 4 else 0)))) for i in range(10))),
     "classes": text(run(device(classes=CLASSES)), run(device(classes=CLASSES[::-1]))),
     "classes-others": text(run(device(classes=CLASSES)), run(device(classes=[{"key": 5, "words": "x", "typical": typical()}]))),
-    "class-twice": text(run(device(classes=[CLASSES[0], CLASSES[0]]))),
+    "class-twice": text(run(device(classes=[CLASSES[0], CLASSES[0]], n_steps=140))),
     "kernels": text(run(device(kernels=KERNELS)), run(device(kernels=[kernel("gemm", 80, 14_000_000), kernel("new", 3)]))),
     "kernels-many": text(run(device(kernels=[kernel(f"k{i}", i) for i in range(260)]))),
     "kernel-twice": text(run(device(kernels=KERNELS + KERNELS))),
@@ -109,6 +109,8 @@ REFUSED = {
     "site-does-not-sum": text(run(device(sites=[{**site("f", 5), "idle_ns": 6}]))),
     "gap-does-not-sum": text(run(device(gaps=[{**gap(1, 5), "ns_per_step": 6}]))),
     "numbers-negative": text(run(device(step=typical(compute=-5)))),
+    "classes-of-no-steps": text(run(device(classes=CLASSES, n_steps=0))),
+    "classes-of-too-many-steps": text(run(device(classes=CLASSES, n_steps=99))),
     "number-too-large": text(run(device(step=typical(compute=1 << 57)))),
     "number-no-int": text(run(device(blurred_ns=1.5))),
     "double-too-large": text(run(device(kernels=[kernel("k", 1e300)]))),

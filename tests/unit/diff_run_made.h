@@ -56,7 +56,7 @@ static inline int64_t made_causes(int64_t causes[CAUSE_COUNT])
 
 static inline struct diff_typical made_typical(void)
 {
-	struct diff_typical t = { .n = made_random(5000), .blocks = made_random(100), .tail_ns = (int64_t)made_random(2000) - 1000 };
+	struct diff_typical t = { .n = made_random(5000), .blocks = made_random(100), .tail_ns = (int64_t)made_random(2000) - 1000, .tail_error_ns = made_amount() };
 
 	for (size_t i = ROW_LEAVES; i < DIFF_ROWS; i++) {
 		t.row_ns[i] = made_random(3) ? 0 : (int64_t)made_random((uint64_t)1 << 40);
@@ -71,8 +71,10 @@ static inline struct diff_typical made_typical(void)
 static inline void made_parts(struct diff_run *r, struct diff_run_device *d)
 {
 	d->classes = made_list(r, d->n_classes, sizeof(*d->classes));
-	for (size_t i = 0; i < d->n_classes; i++)
+	for (size_t i = 0; i < d->n_classes; i++) {
 		d->classes[i] = (struct diff_class){ made_random(UINT64_MAX), made_text(r), made_typical() };
+		d->n_steps += d->classes[i].typical.n;
+	}
 	d->kernels = made_list(r, d->n_kernels, sizeof(*d->kernels));
 	for (size_t i = 0; i < d->n_kernels; i++)
 		d->kernels[i] = (struct diff_kernel){ made_text(r), made_amount(), (int64_t)made_random(1u << 31),
@@ -111,7 +113,7 @@ static inline struct diff_run made_run(void)
 		struct diff_run_device *d = &r.devices[i];
 
 		*d = (struct diff_run_device){ .number = (uint32_t)i, .rank = made_random(2) ? UINT32_MAX : (uint32_t)i,
-					       .name = made_text(&r), .uuid = made_text(&r), .n_steps = made_random(1000),
+					       .name = made_text(&r), .uuid = made_text(&r), .n_steps = 1 + made_random(1000),
 					       .n_warm_up = made_random(5), .by_ranges = made_random(2) != 0, .step_name = made_text(&r),
 					       .typical = made_typical(), .blurred_ns = (int64_t)made_random(1000),
 					       .unresolved_ns = (int64_t)made_random(1000), .n_classes = made_random(4),

@@ -75,6 +75,7 @@ static void same_typical(const struct diff_typical *a, const struct diff_typical
 	assert_memory_equal(a->row_ns, b->row_ns, sizeof(a->row_ns));
 	assert_memory_equal(a->error_ns, b->error_ns, sizeof(a->error_ns));
 	assert_int_equal(a->tail_ns, b->tail_ns);
+	assert_memory_equal(&a->tail_error_ns, &b->tail_error_ns, sizeof(a->tail_error_ns));
 	assert_int_equal(a->n, b->n);
 	assert_int_equal(a->blocks, b->blocks);
 }
@@ -337,6 +338,8 @@ static void what_cannot_be_is_refused(void **state)
 		{ DEVICE("\"typical\":{\"step\":5,\"leaves\":{\"compute\":4}}"), "do not sum to the step" },
 		{ DEVICE("\"typical\":{\"step\":5,\"leaves\":{\"compute\":1,\"allocator\":4}}"), "idle" },
 		{ DEVICE("\"classes\":[{\"typical\":{\"idle\":5}}]"), "idle" },
+		{ DEVICE("\"classes\":[{\"key\":1}]"), "more steps" },
+		{ DEVICE("\"n_steps\":5,\"classes\":[{\"typical\":{\"n\":6}}]"), "more steps" },
 		{ DEVICE("\"sites\":[{\"idle_ns\":5}]"), "a site's causes" },
 		{ DEVICE("\"gaps\":[{\"causes\":{\"allocator\":5}}]"), "a gap's causes" },
 		{ DEVICE("\"typical\":{\"leaves\":{\"compute\":-4,\"copy\":4}}"), "out of range" },
