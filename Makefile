@@ -132,7 +132,7 @@ $(BUILD)/obj/analyzer/%.o: ALL_CFLAGS += -iquote analyzer
 PAGE      := $(BUILD)/page/tail.html
 PAGE_FLAG  = -DPAGE_DIR='"$(abspath $(BUILD))/page"'
 
-$(PAGE): scripts/page.sh analyzer/page $(wildcard analyzer/page/*)
+$(PAGE): scripts/page.sh analyzer/html_classes.def analyzer/page $(wildcard analyzer/page/* analyzer/page/diff/*)
 	$(call say,PAGE)
 	$(Q)scripts/page.sh $(abspath $(@D))
 

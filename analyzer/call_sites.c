@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "ns.h"
 
 struct stretch {
 	const struct held *held;
@@ -97,8 +98,9 @@ struct sorting {
 	struct sites sites;
 	struct stretch *list; /* what has a place in the program: sorted by it, in the end */
 	size_t n, cap;
-	bool nowhere;      /* the last site is the device's time that no stack speaks of … */
-	size_t in_nowhere; /* … with this gap */
+	int64_t from_ns, until_ns; /* what lies outside does not count */
+	bool nowhere;              /* the last site is the device's time that no stack speaks of … */
+	size_t in_nowhere;         /* … with this gap */
 };
 
 /* Often that is all there is, so it is summed up at once. */
@@ -114,35 +116,54 @@ static bool add_nowhere(struct sorting *s, const struct stretch *x)
 	return true;
 }
 
-static bool add_gap(struct sorting *s, const struct gap_story *g, size_t device, size_t number)
+/* How much of it counts. */
+static int64_t part_of(const struct sorting *s, int64_t begin_ns, int64_t end_ns)
 {
-	for (size_t i = 0; i < g->n_causes; i++) {
-		const struct gap_cause *c = &g->causes[i];
+	return max64(0, min64(end_ns, s->until_ns) - max64(begin_ns, s->from_ns));
+}
 
-		for (uint32_t k = 0; k < cause_n_held(c); k++) {
-			struct stretch x = { .device = device, .gap = number, .cause = c->cause };
-
-			x.held = cause_held(c, k, &x.ns);
-			x.frame = held_frame(x.held);
-			if (x.frame ? !array_room(s->list, s->n, s->cap) : !add_nowhere(s, &x))
-				return false;
-			if (x.frame)
-				s->list[s->n++] = x;
-		}
-	}
+static bool add_piece(struct sorting *s, struct stretch x)
+{
+	x.frame = held_frame(x.held);
+	if (!x.frame)
+		return add_nowhere(s, &x);
+	if (!array_room(s->list, s->n, s->cap))
+		return false;
+	s->list[s->n++] = x;
 	return true;
 }
 
-static bool add_devices(struct sorting *s, const struct summary *of)
+static bool add_gap(struct sorting *s, const struct gap_story *g, size_t device, size_t number)
 {
+	bool whole = g->gap->begin_ns >= s->from_ns && g->gap->end_ns <= s->until_ns, ok = true;
+
+	for (size_t i = 0; ok && i < g->n_causes; i++) {
+		const struct gap_cause *c = &g->causes[i];
+
+		for (uint32_t k = 0; ok && k < cause_n_held(c); k++) {
+			struct stretch x = { .device = device, .gap = number, .cause = c->cause };
+
+			x.held = cause_held(c, k, &x.ns);
+			if (!whole)
+				x.ns = c->n_held ? part_of(s, x.held->begin_ns, x.held->end_ns)
+						 : part_of(s, c->begin_ns, c->end_ns);
+			ok = (!whole && !x.ns) || add_piece(s, x);
+		}
+	}
+	return ok;
+}
+
+static bool add_device(struct sorting *s, const struct summary *of, size_t device)
+{
+	const struct summary_device *d = &of->devices[device];
 	bool ok = true;
 
-	for (size_t i = 0; ok && i < of->n_devices; i++) {
-		const struct summary_device *d = &of->devices[i];
+	s->nowhere = false;
+	for (size_t k = 0; ok && k < d->attribution.n_gaps; k++) {
+		const struct gap_story *g = &d->attribution.gaps[k];
 
-		s->nowhere = false;
-		for (size_t k = 0; ok && k < d->attribution.n_gaps; k++)
-			ok = add_gap(s, &d->attribution.gaps[k], i, d->first_gap + k);
+		if (g->gap->begin_ns < s->until_ns && g->gap->end_ns > s->from_ns)
+			ok = add_gap(s, g, device, d->first_gap + k);
 	}
 	return ok;
 }
@@ -161,13 +182,16 @@ static bool add_places(struct sorting *s)
 	return true;
 }
 
-struct call_site *call_sites_build(const struct summary *s, size_t *n)
+/* The sites of these devices, from the first up to the end. */
+static struct call_site *build(const struct summary *s, struct sorting *sorting, size_t first, size_t end, size_t *n)
 {
-	struct sorting sorting = { 0 };
-	struct sites *sites = &sorting.sites;
-	bool ok = array_room(sites->at, sites->n, sites->cap) && add_devices(&sorting, s) && add_places(&sorting);
+	struct sites *sites = &sorting->sites;
+	bool ok = array_room(sites->at, sites->n, sites->cap);
 
-	free(sorting.list);
+	for (size_t i = first; ok && i < end; i++)
+		ok = add_device(sorting, s, i);
+	ok = ok && add_places(sorting);
+	free(sorting->list);
 	*n = 0;
 	if (!ok) {
 		free(sites->at);
@@ -176,4 +200,19 @@ struct call_site *call_sites_build(const struct summary *s, size_t *n)
 	*n = sites->n;
 	array_sort(sites->at, sites->n, sizeof(*sites->at), by_idle);
 	return sites->at;
+}
+
+struct call_site *call_sites_build(const struct summary *s, size_t *n)
+{
+	struct sorting sorting = { .from_ns = INT64_MIN, .until_ns = INT64_MAX };
+
+	return build(s, &sorting, 0, s->n_devices, n);
+}
+
+struct call_site *call_sites_within(const struct summary *s, size_t device, int64_t from_ns, int64_t until_ns,
+				    size_t *n)
+{
+	struct sorting sorting = { .from_ns = from_ns, .until_ns = until_ns };
+
+	return build(s, &sorting, device, device + 1, n);
 }

@@ -16,3 +16,5 @@ struct call_site {
 
 /* Of all devices, each one's together, the longest first; to be freed. NULL: no memory. */
 struct call_site *call_sites_build(const struct summary *s, size_t *n);
+/* Of one device, and of what of its gaps lies in [from_ns, until_ns); else likewise. */
+struct call_site *call_sites_within(const struct summary *s, size_t device, int64_t from_ns, int64_t until_ns, size_t *n);

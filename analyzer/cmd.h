@@ -21,6 +21,7 @@ const struct command *command_find(const char *name); /* NULL: there is none */
 int cmd_run(int argc, char *argv[]);
 int cmd_host(int argc, char *argv[]);
 int cmd_report(int argc, char *argv[]);
+int cmd_diff(int argc, char *argv[]);
 int cmd_export(int argc, char *argv[]);
 int cmd_info(int argc, char *argv[]);
 int cmd_pack(int argc, char *argv[]);
@@ -29,7 +30,7 @@ int cmd_doctor(int argc, char *argv[]);
 int cmd_completion(int argc, char *argv[]);
 int cmd_help(int argc, char *argv[]); /* `gpushim help`, `gpushim help report`; no row of the table: no options, and every command's page */
 
-extern const struct option_set cmd_run_options, cmd_host_options, cmd_report_options, cmd_export_options, cmd_info_options, cmd_pack_options, cmd_unpack_options, cmd_doctor_options,
+extern const struct option_set cmd_run_options, cmd_host_options, cmd_report_options, cmd_diff_options, cmd_export_options, cmd_info_options, cmd_pack_options, cmd_unpack_options, cmd_doctor_options,
 	cmd_completion_options;
 
 /* `gpushim help`, and what is said where no command is named. */

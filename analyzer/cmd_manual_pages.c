@@ -16,6 +16,7 @@ PAGE(gpushim)
 PAGE(run)
 PAGE(host)
 PAGE(report)
+PAGE(diff)
 PAGE(export)
 PAGE(info)
 PAGE(pack)
@@ -26,9 +27,11 @@ PAGE(completion)
 static const struct {
 	const char *name, *text;
 } pages[] = {
-	{ "run", manual_run },       { "host", manual_host },     { "report", manual_report },
-	{ "export", manual_export }, { "info", manual_info },     { "pack", manual_pack },
-	{ "unpack", manual_unpack }, { "doctor", manual_doctor }, { "completion", manual_completion },
+	{ "run", manual_run },       { "host", manual_host },
+	{ "report", manual_report }, { "diff", manual_diff },
+	{ "export", manual_export }, { "info", manual_info },
+	{ "pack", manual_pack },     { "unpack", manual_unpack },
+	{ "doctor", manual_doctor }, { "completion", manual_completion },
 };
 
 const char *manual_page(const struct command *c)

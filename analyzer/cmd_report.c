@@ -6,13 +6,15 @@
 #include <unistd.h>
 
 #include "cmd_output.h"
+#include "diff_baseline.h"
 
 #define NO_NUMBER SIZE_MAX
+#define BASELINE_SEED 1 /* as `diff` has it where none is given */
 
 struct report_opts {
 	bool json, steps, full, advice, trust;
 	size_t why, top;
-	const char *html;
+	const char *html, *baseline;
 	int run;
 	struct symbol_options symbols;
 };
@@ -28,6 +30,8 @@ static const struct option_row rows[] = {
 	  "everything, for programs (schema gpushim.report/1)", 0, 0 },
 	{ "html", 'H', OPT_TEXT, offsetof(struct report_opts, html), "FILE",
 	  "a page for a browser, in one file; - is standard output", 0, 0 },
+	{ "save-baseline", 'b', OPT_TEXT, offsetof(struct report_opts, baseline), "FILE",
+	  "what `diff --baseline FILE` compares later runs with; small", 0, 0 },
 	{ "why", 'w', OPT_COUNT, offsetof(struct report_opts, why), "N", "the whole story of gap N", 0, OPTION_ANY },
 	{ "steps", 's', OPT_FLAG, offsetof(struct report_opts, steps), NULL, "every step of the training loop", 0, 0 },
 	{ "top", 'n', OPT_COUNT, offsetof(struct report_opts, top), "N",
@@ -55,13 +59,15 @@ const struct option_set cmd_report_options = {
 
 struct job {
 	const struct report_opts *o;
-	struct output page;
+	const char *path; /* as the run was named */
+	struct output page, baseline;
 };
 
-/* Is nothing but the page asked for? */
+/* Is nothing but files asked for? */
 static bool only_page(const struct report_opts *o)
 {
-	return o->html && !o->json && !o->steps && !o->full && !o->advice && !o->trust && o->why == NO_NUMBER;
+	return (o->html || o->baseline) && !o->json && !o->steps && !o->full && !o->advice && !o->trust &&
+	       o->why == NO_NUMBER;
 }
 
 /* Are calls and operations shown by themselves? */
@@ -92,6 +98,19 @@ static int print_text(const struct summary *s, const struct report_opts *o)
 	return kind ? cmd_fail(&e, NULL) : 0;
 }
 
+static int save_baseline(const struct summary *s, struct job *job)
+{
+	struct diff_run run;
+	struct error e;
+	bool failed = diff_run_of(&run, s, job->path, BASELINE_SEED, &e) ||
+		      diff_baseline_write(job->baseline.file, &run, 1, &e);
+	int status = failed ? cmd_fail(&e, NULL) : 0;
+
+	diff_run_free(&run);
+	/* what is damaged can never be compared */
+	return output_close(&job->baseline, status ? status : cmd_damage(s->run));
+}
+
 static int print(const struct summary *s, const void *arg)
 {
 	struct job *job = (struct job *)(uintptr_t)arg;
@@ -103,38 +122,47 @@ static int print(const struct summary *s, const void *arg)
 		cmd_progress_clear();
 		status = output_close(&job->page, status);
 	}
+	if (!status && job->o->baseline)
+		status = save_baseline(s, job);
 	return status;
 }
 
 /* What the options ask for can be done, as far as they alone tell. */
 static int check(const struct report_opts *o)
 {
+	bool page = o->html && strcmp(o->html, "-") == 0, baseline = o->baseline && strcmp(o->baseline, "-") == 0;
 	struct error e;
 
-	if (!o->html || strcmp(o->html, "-") != 0)
+	if (!page && !baseline)
 		return 0;
-	if (!only_page(o)) {
+	if (!only_page(o) || (page && baseline)) {
 		err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE, "report: two reports would be written to standard output");
-		return cmd_fail(&e, "try: --html FILE");
+		return cmd_fail(&e, page ? "try: --html FILE" : "try: --save-baseline FILE");
 	}
-	if (isatty(STDOUT_FILENO)) {
+	if (page && isatty(STDOUT_FILENO)) {
 		err_set(&e, ERR_USAGE, NULL, ERR_NO_BYTE, "report: --html is nothing for a terminal");
 		return cmd_fail(&e, "name a file, or lead standard output into one");
 	}
 	return 0;
 }
 
-static int report_run(const struct run *run, const struct report_opts *o)
+static int report_run(const struct run *run, const struct report_opts *o, const char *path)
 {
-	struct job job = { .o = o };
+	struct job job = { .o = o, .path = path };
 	int status = o->html ? cmd_refuse_recording(run, o->html) : 0;
 
+	if (!status && o->baseline)
+		status = cmd_refuse_recording(run, o->baseline);
 	if (!status && o->html)
 		status = output_open(&job.page, o->html);
+	if (!status && o->baseline)
+		status = output_open(&job.baseline, o->baseline);
 	if (!status)
 		status = cmd_analyse(run, &o->symbols, print, &job);
 	if (job.page.file) /* it was not come to */
 		status = output_close(&job.page, status);
+	if (job.baseline.file)
+		status = output_close(&job.baseline, status);
 	return status;
 }
 
@@ -156,7 +184,7 @@ int cmd_report(int argc, char *argv[])
 		return cmd_fail(&e, NULL);
 	cmd_say_run(&run, o.run);
 	run.brief = !o.json && !o.html;
-	status = report_run(&run, &o);
+	status = report_run(&run, &o, argv[first]);
 	status = cmd_finish(stdout, "standard output", status);
 	if (!status)
 		status = cmd_damage(&run);

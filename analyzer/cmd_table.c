@@ -9,6 +9,7 @@ const struct command commands[] = {
 	{ "host", cmd_host, "follow a process that runs already: what its threads wait for", &cmd_host_options, true,
 	  false },
 	{ "report", cmd_report, "how long each device was idle, and why", &cmd_report_options, false, false },
+	{ "diff", cmd_diff, "did idle time get worse, where, and are we sure", &cmd_diff_options, false, false },
 	{ "export", cmd_export, "the run for other tools: timelines, stacks, metrics, tables", &cmd_export_options,
 	  false, false },
 	{ "info", cmd_info, "what was recorded, what was lost, whether it can be trusted", &cmd_info_options, false,

@@ -67,6 +67,8 @@ struct diff {
 	enum diff_change verdict;
 	const char *reason; /* one sentence, for people; clean text */
 	bool bad_input;     /* a side is cut or damaged: exit status 3 */
+	size_t n_rules;     /* of --fail-on */
+	bool rules_unsure;  /* a row that one of them watches may have got worse by more than it allows, or cannot be compared */
 	struct diff_fired *fired; size_t n_fired;
 };
 
@@ -74,7 +76,9 @@ struct diff {
 enum err_kind diff_make(struct diff *out, const struct diff_run *base, size_t n_base, const struct diff_run *now, size_t n_now, const struct diff_options *o, struct error *e);
 void diff_free(struct diff *d);
 
-/* 0, 1 worse, 3 bad input, 5 inconclusive or not comparable. */
+#define DIFF_EXIT_WORSE 1
+#define DIFF_EXIT_UNSURE 5
+/* 0, 1 worse, 3 bad input, 5 inconclusive or not comparable. With --fail-on it is about the rows that its rules watch. */
 int diff_status(const struct diff *d);
 
 /* diff_changes.c: what of a pair's kernels, sites, gaps and memory changed, and what of the environment. */

@@ -9,7 +9,7 @@
 #include "diff_typical.h"
 
 #define REPLICATES_MOST 500
-#define REPLICATES_LEAST 200
+#define REPLICATES_LEAST 60 /* of a long run: within a tenth */
 #define WORK 100000000u /* steps times rows that all replicates may look at: about 0.1 s */
 
 /* ---- how long a block is ---- */
@@ -135,24 +135,36 @@ static size_t replicates(const struct diff_series *s)
 	return n < REPLICATES_LEAST ? REPLICATES_LEAST : n > REPLICATES_MOST ? REPLICATES_MOST : n;
 }
 
-static void resample(double error_ns[DIFF_ROWS], uint32_t *times, const struct diff_series *s, const uint32_t *by,
-		     size_t length, uint64_t seed)
+#define FIGURES (DIFF_ROWS + 1) /* the last: the tail */
+
+static double mean_of(const uint32_t *times, const double *lengths, size_t n)
 {
-	double mean[DIFF_ROWS] = { 0 }, square[DIFF_ROWS] = { 0 }, leaf[DIFF_LEAVES], row[DIFF_ROWS];
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += times[i] * lengths[i];
+	return sum / (double)n;
+}
+
+static void resample(double error_ns[FIGURES], uint32_t *times, const double *lengths, const struct diff_series *s,
+		     const uint32_t *by, size_t length, uint64_t seed)
+{
+	double mean[FIGURES] = { 0 }, square[FIGURES] = { 0 }, leaf[DIFF_LEAVES], row[FIGURES];
 	size_t n = replicates(s);
 
 	for (size_t k = 1; k <= n; k++) { /* Welford's sums: no difference of large numbers */
 		draw(times, s->n, length, &seed);
 		diff_middle(leaf, s, by, times);
 		rows_of(row, leaf);
-		for (size_t i = 0; i < DIFF_ROWS; i++) {
+		row[DIFF_ROWS] = mean_of(times, lengths, s->n) - row[ROW_STEP];
+		for (size_t i = 0; i < FIGURES; i++) {
 			double away = row[i] - mean[i];
 
 			mean[i] += away / (double)k;
 			square[i] += away * (row[i] - mean[i]);
 		}
 	}
-	for (size_t i = 0; i < DIFF_ROWS; i++)
+	for (size_t i = 0; i < FIGURES; i++)
 		error_ns[i] = sqrt(square[i] / (double)(n - 1));
 }
 
@@ -181,16 +193,22 @@ static size_t length_for(const struct diff_series *s)
 	return longest;
 }
 
-bool diff_block_errors(double error_ns[DIFF_ROWS], size_t *blocks, const struct diff_series *s, const uint32_t *by,
-		       uint64_t seed)
+bool diff_block_errors(double error_ns[DIFF_ROWS], double *tail_error_ns, size_t *blocks, const struct diff_series *s,
+		       const uint32_t *by, uint64_t seed)
 {
 	uint32_t *times = array_new(s->n, sizeof(*times));
-	size_t length = times ? length_for(s) : 0;
+	double *lengths = array_new(s->n, sizeof(*lengths)), errors[FIGURES];
+	size_t length = times && lengths ? length_for(s) : 0;
 
+	for (size_t i = 0; length && i < s->n; i++)
+		lengths[i] = (double)diff_step_ns(s, i);
 	if (length) {
-		resample(error_ns, times, s, by, length, seed);
+		resample(errors, times, lengths, s, by, length, seed);
+		memcpy(error_ns, errors, DIFF_ROWS * sizeof(*errors));
+		*tail_error_ns = errors[DIFF_ROWS];
 		*blocks = s->n / length;
 	}
+	free(lengths);
 	free(times);
 	return length != 0;
 }

@@ -13,7 +13,10 @@
 #define DIFF_GAPS 24
 #define DIFF_LINES 12 /* of a gap's evidence */
 
-/* Steps in which the same is put into the streams: the same kernels, copies, graphs, in the same order. */
+/* What a run's means are over: the steps of [from_ns, until_ns), n of them; n 0: there are none, and the whole span is one. */
+struct diff_window { int64_t from_ns, until_ns; size_t n; };
+
+/* Steps in which the same is put into the streams: the same kernels and graphs, as many of each (diff_contents.h). */
 struct diff_class {
 	uint64_t key; /* of what that is, the same in every run and version; 0: of many kinds, which are not told apart */
 	const char *words; /* "412 launches, 3 copies" */
@@ -25,6 +28,7 @@ struct diff_kernel { /* kernels and copies by name */
 	double per_step;     /* how many, a mean */
 	int64_t ns_per_step; /* their durations, summed; 0 where none is known (has_ns) */
 	bool has_ns;
+	double bytes_per_step; /* of copies and memsets, however times are known */
 };
 
 struct diff_site { /* a statement that held the submitting thread while the device was idle */
@@ -34,9 +38,11 @@ struct diff_site { /* a statement that held the submitting thread while the devi
 	int64_t causes[CAUSE_COUNT]; /* sums to idle_ns */
 };
 
+#define DIFF_GAP_BETWEEN ((uint64_t)1) /* it lies between two steps */
+
 struct diff_gap { /* one that stands for those alike: behind the same work, before the same work, in the same place of the same kind of step */
 	const char *before, *after; /* names of the work around it */
-	uint64_t key;     /* of all that; what is alike in two runs has the same */
+	uint64_t key;     /* of all that; what is alike in two runs has the same. DIFF_GAP_BETWEEN is its lowest bit */
 	double per_step;  /* how many, a mean */
 	int64_t ns_per_step;         /* what they take, a mean */
 	int64_t causes[CAUSE_COUNT]; /* sums to ns_per_step */
@@ -55,7 +61,8 @@ struct diff_memory {
 struct diff_run_device {
 	uint32_t number, rank; /* rank: GST_NONE not known */
 	const char *name, *uuid;
-	size_t n_steps, n_warm_up; /* compared; left out before them */
+	size_t n_steps, n_warm_up; /* compared; left out before them. 0: there are no steps, and the whole span is as one */
+	struct diff_window window; /* where these are; of a baseline zeros */
 	bool by_ranges;            /* else launches tell the steps */
 	const char *step_name;     /* "ProfilerStep#", "" */
 	struct diff_typical typical; /* of all of them */
@@ -94,7 +101,6 @@ void diff_run_free(struct diff_run *r);
 enum err_kind diff_run_add_steps(struct diff_run *out, struct diff_run_device *d, const struct summary *s, const struct summary_device *of, uint64_t seed, struct error *e);
 /* diff_run_work.c: kernels and copies; diff_run_sites.c; diff_run_gaps.c. All are means over the same steps as the typical one's:
  * those of [from_ns, until_ns), n of them; where there are no steps, the whole span is one. */
-struct diff_window { int64_t from_ns, until_ns; size_t n; };
 enum err_kind diff_run_add_work(struct diff_run *out, struct diff_run_device *d, const struct summary *s, const struct summary_device *of, struct diff_window w, struct error *e);
 enum err_kind diff_run_add_sites(struct diff_run *out, struct diff_run_device *d, const struct summary *s, const struct summary_device *of, struct diff_window w, struct error *e);
 enum err_kind diff_run_add_gaps(struct diff_run *out, struct diff_run_device *d, const struct summary *s, const struct summary_device *of, struct diff_window w, struct error *e);

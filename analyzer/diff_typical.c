@@ -140,7 +140,7 @@ bool diff_typical_of(struct diff_typical *out, const struct diff_series *s, uint
 		for (size_t i = 0; i < s->n; i++)
 			all += diff_step_ns(s, i);
 		out->tail_ns = (int64_t)(all / (__int128)s->n) - out->row_ns[ROW_STEP];
-		ok = diff_block_errors(out->error_ns, &out->blocks, s, by, seed);
+		ok = diff_block_errors(out->error_ns, &out->tail_error_ns, &out->blocks, s, by, seed);
 	}
 	free(by);
 	return ok;

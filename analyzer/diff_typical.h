@@ -15,6 +15,7 @@ struct diff_typical {
 	int64_t row_ns[DIFF_ROWS]; /* leaves sum to step, causes to idle, exactly */
 	double error_ns[DIFF_ROWS]; /* standard error, from blocks of the run's own steps (diff_blocks.h) */
 	int64_t tail_ns; /* of a step: the mean less the typical one */
+	double tail_error_ns; /* … and its standard error */
 	size_t n;        /* steps */
 	size_t blocks;   /* so many are as good as independent */
 };

@@ -20,6 +20,18 @@ struct spread {         /* of a side's typical value */
 	double df, df_within;
 };
 
+#define TAIL DIFF_ROWS /* as a row of typical values */
+
+static double value_of(const struct diff_typical *t, size_t row)
+{
+	return (double)(row == TAIL ? t->tail_ns : t->row_ns[row]);
+}
+
+static double error_in(const struct diff_typical *t, size_t row)
+{
+	return row == TAIL ? t->tail_error_ns : t->error_ns[row];
+}
+
 static struct spread spread_of(const struct diff_side *side, size_t row)
 {
 	struct spread s = { .df = (double)side->n - 1 };
@@ -28,12 +40,14 @@ static struct spread spread_of(const struct diff_side *side, size_t row)
 	for (size_t i = 0; i < side->n; i++) {
 		double blocks = (double)side->runs[i].blocks;
 
-		mean += (double)side->runs[i].row_ns[row] / (double)side->n;
-		s.within += side->runs[i].error_ns[row] * side->runs[i].error_ns[row] / (double)(side->n * side->n);
+		double error = error_in(&side->runs[i], row);
+
+		mean += value_of(&side->runs[i], row) / (double)side->n;
+		s.within += error * error / (double)(side->n * side->n);
 		s.df_within += blocks > 2 ? blocks - 1 : 1;
 	}
 	for (size_t i = 0; i < side->n && s.df > 0; i++) {
-		double away = (double)side->runs[i].row_ns[row] - mean;
+		double away = value_of(&side->runs[i], row) - mean;
 
 		s.between += away * away / s.df;
 	}
@@ -96,7 +110,16 @@ static int64_t tail(const struct diff_side *side)
 	return ns;
 }
 
-static bool enough(const struct diff_side *side)
+/* A run that is compared whole has one step. */
+static bool are_whole(const struct diff_side *side)
+{
+	for (size_t i = 0; i < side->n; i++)
+		if (side->runs[i].n != 1)
+			return false;
+	return side->n >= DIFF_LEAST_RUNS;
+}
+
+static bool have_steps(const struct diff_side *side)
 {
 	for (size_t i = 0; i < side->n; i++)
 		if (side->runs[i].n < DIFF_LEAST_STEPS)
@@ -104,12 +127,23 @@ static bool enough(const struct diff_side *side)
 	return side->n > 0;
 }
 
+static bool enough(const struct diff_side *base, const struct diff_side *now)
+{
+	return (have_steps(base) && have_steps(now)) || (are_whole(base) && are_whole(now));
+}
+
 static bool is_present(const struct diff_side *side, size_t row)
 {
 	for (size_t i = 0; i < side->n; i++)
-		if (side->runs[i].row_ns[row] || side->runs[i].error_ns[row] > 0)
+		if (value_of(&side->runs[i], row) != 0 || error_in(&side->runs[i], row) > 0)
 			return true;
 	return false;
+}
+
+/* Where a step begins and ends is known; what of it was idle is not so well. */
+static int64_t band_of(const struct diff_device *d, size_t row)
+{
+	return d->band_ns + (row == ROW_STEP ? 0 : d->blurred_ns);
 }
 
 static void compare_row(struct diff_compared *out, const struct diff_side *base, const struct diff_side *now,
@@ -133,12 +167,34 @@ static void compare_row(struct diff_compared *out, const struct diff_side *base,
 	}
 }
 
+static int64_t tail_band(const struct diff_device *d)
+{
+	return (int64_t)((d->variance_known ? DIFF_TAIL_BAND : DIFF_TAIL_BAND_ALONE) *
+			 (double)d->row[ROW_STEP].base_ns);
+}
+
+static void compare_tail(struct diff_device *out, const struct diff_side *base, const struct diff_side *now)
+{
+	out->tail = (struct diff_compared){ .base_ns = out->base_tail_ns, .new_ns = out->new_tail_ns };
+	compare_row(&out->tail, base, now, TAIL, (double)tail_band(out));
+}
+
+/* Where in its bounds a gap's end lies nobody knows, but much the same on both sides, where times are taken alike: what may differ is what
+ * one has more of, and a part of the rest. */
+static int64_t blur(int64_t base_ns, int64_t new_ns)
+{
+	int64_t apart = base_ns < new_ns ? new_ns - base_ns : base_ns - new_ns;
+
+	return apart + (int64_t)(DIFF_BLUR * (double)(base_ns + new_ns) / 2);
+}
+
 void diff_compare(struct diff_device *out, const struct diff_side *base, const struct diff_side *now)
 {
 	int64_t base_ns[DIFF_ROWS], new_ns[DIFF_ROWS];
 	double share = DIFF_BAND;
 
-	*out = (struct diff_device){ .comparable = enough(base) && enough(now),
+	*out = (struct diff_device){ .comparable = enough(base, now),
+				     .blurred_ns = blur(base->blurred_ns, now->blurred_ns),
 				     .variance_known = base->n > 1 || now->n > 1 };
 	if (!base->n || !now->n)
 		return;
@@ -151,8 +207,9 @@ void diff_compare(struct diff_device *out, const struct diff_side *base, const s
 	out->new_tail_ns = tail(now);
 	for (size_t row = 0; row < DIFF_ROWS; row++) {
 		out->row[row] = (struct diff_compared){ .base_ns = base_ns[row], .new_ns = new_ns[row] };
-		compare_row(&out->row[row], base, now, row, (double)out->band_ns);
+		compare_row(&out->row[row], base, now, row, (double)band_of(out, row));
 	}
+	compare_tail(out, base, now);
 }
 
 /* ---- all rows ---- */
@@ -164,29 +221,51 @@ static int by_p(const void *a, const void *b)
 	return ((*x)->p > (*y)->p) - ((*x)->p < (*y)->p);
 }
 
-/* Nothing is sure: it is no change if one of twice the band would have been seen. */
-static enum diff_change unsure(const struct diff_compared *row, int64_t band_ns)
+/* Nothing is sure: it is no change if one of twice the band would have been seen. wide_ns: what the band is for this row. */
+static enum diff_change unsure(const struct diff_compared *row, int64_t band_ns, int64_t wide_ns)
 {
 	bool small = row->delta_ns <= band_ns && row->delta_ns >= -band_ns;
 
-	return small && row->low_ns >= -2 * band_ns && row->high_ns <= 2 * band_ns ? DIFF_UNCHANGED : DIFF_INCONCLUSIVE;
+	return small && row->low_ns >= -2 * wide_ns && row->high_ns <= 2 * wide_ns ? DIFF_UNCHANGED : DIFF_INCONCLUSIVE;
+}
+
+bool diff_row_is_alike(const struct diff_device *d, size_t row)
+{
+	if (!d->comparable)
+		return false;
+	switch (d->alike) {
+	case DIFF_ALL_ROWS:
+		return true;
+	case DIFF_NO_CAUSES:
+		return row < ROW_LEAVES + LEAF_CAUSES;
+	default:
+		return row == ROW_STEP;
+	}
 }
 
 bool diff_judge(struct diff_device *devices, size_t n)
 {
-	struct diff_compared **tested = array_new(n * DIFF_ROWS, sizeof(*tested));
+	struct diff_compared **tested = array_new(n * (DIFF_ROWS + 1), sizeof(*tested));
 	size_t n_tested = 0;
 
 	if (!tested)
 		return false;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		devices[i].tail.change = !devices[i].comparable ? DIFF_NOT_COMPARABLE
+								: unsure(&devices[i].tail, tail_band(&devices[i]),
+									 tail_band(&devices[i]));
+		if (devices[i].comparable && devices[i].tail.present)
+			tested[n_tested++] = &devices[i].tail;
 		for (size_t row = 0; row < DIFF_ROWS; row++) {
 			struct diff_compared *r = &devices[i].row[row];
+			bool alike = diff_row_is_alike(&devices[i], row);
 
-			r->change = devices[i].comparable ? unsure(r, devices[i].band_ns) : DIFF_NOT_COMPARABLE;
-			if (devices[i].comparable && r->present)
+			r->change =
+				alike ? unsure(r, devices[i].band_ns, band_of(&devices[i], row)) : DIFF_NOT_COMPARABLE;
+			if (alike && r->present)
 				tested[n_tested++] = r;
 		}
+	}
 	array_sort(tested, n_tested, sizeof(*tested), by_p);
 	for (size_t i = 0; i < n_tested && tested[i]->p <= DIFF_ALPHA / 2 / (double)(n_tested - i); i++)
 		tested[i]->change = tested[i]->delta_ns > 0 ? DIFF_REGRESSED : DIFF_IMPROVED;
@@ -196,13 +275,18 @@ bool diff_judge(struct diff_device *devices, size_t n)
 
 enum diff_change diff_overall(const struct diff_device *devices, size_t n)
 {
-	bool seen[DIFF_NOT_COMPARABLE + 1] = { false };
+	bool seen[DIFF_NOT_COMPARABLE + 1] = { false }, all = true;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct diff_compared *row = devices[i].row;
 
+		seen[DIFF_NOT_COMPARABLE] |= !devices[i].comparable;
+		all &= devices[i].alike != DIFF_STEP_ALONE;
+		if (devices[i].tail.change != DIFF_INCONCLUSIVE)
+			seen[devices[i].tail.change] = true;
 		for (size_t k = 0; k < DIFF_ROWS; k++)
-			if (row[k].change != DIFF_INCONCLUSIVE || k == ROW_STEP || k == ROW_IDLE)
+			if (diff_row_is_alike(&devices[i], k) &&
+			    (row[k].change != DIFF_INCONCLUSIVE || k == ROW_STEP || k == ROW_IDLE))
 				seen[row[k].change] = true;
 	}
 	if (seen[DIFF_NOT_COMPARABLE] || n == 0)
@@ -211,5 +295,7 @@ enum diff_change diff_overall(const struct diff_device *devices, size_t n)
 		return DIFF_REGRESSED;
 	if (seen[DIFF_IMPROVED])
 		return DIFF_IMPROVED;
+	if (!all)
+		return DIFF_NOT_COMPARABLE;
 	return seen[DIFF_INCONCLUSIVE] ? DIFF_INCONCLUSIVE : DIFF_UNCHANGED;
 }

@@ -70,3 +70,4 @@ struct html_asset {
 
 struct html_asset html_head(void);
 struct html_asset html_tail(void);
+struct html_asset html_diff_head(void); /* diff_html.h */

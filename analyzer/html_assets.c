@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* html_assets.c: the page's head and tail, as scripts/page.sh made them. PAGE_DIR: the folder they are in. */
+/* html_assets.c: the page's head and tail, and the head of a diff's, as scripts/page.sh made them. PAGE_DIR: the folder they are in. */
 #include "html.h"
 
 /* By the assembler: no tool but the compiler's own, and no time for it. */
@@ -19,3 +19,4 @@
 
 ASSET(head, "head.html")
 ASSET(tail, "tail.html")
+ASSET(diff_head, "diff_head.html")

@@ -139,37 +139,6 @@ static void communication(struct lanes *x, size_t device)
 
 /* ---- streams ---- */
 
-static const char *const copies[] = {
-	[GST_COPY_UNKNOWN] = "copy",
-	[GST_COPY_H2D_PAGEABLE] = "copy host to device, pageable",
-	[GST_COPY_H2D_PINNED] = "copy host to device, pinned",
-	[GST_COPY_D2H_PAGEABLE] = "copy device to host, pageable",
-	[GST_COPY_D2H_PINNED] = "copy device to host, pinned",
-	[GST_COPY_D2D] = "copy within the device",
-	[GST_COPY_PEER] = "copy between devices",
-	[GST_COPY_H2H] = "copy host to host",
-};
-
-static const char *name_of(const struct op *op)
-{
-	switch (op->of->class) {
-	case OP_COPY:
-		return copies[op->of->copy < sizeof(copies) / sizeof(copies[0]) ? op->of->copy : GST_COPY_UNKNOWN];
-	case OP_MEMSET:
-		return "memset";
-	case OP_HOSTFN:
-		return "host function";
-	default:
-		break;
-	}
-	if (*op_title(op))
-		return op_title(op);
-	return op->call->family == GST_FAMILY_GRAPH_LAUNCH && !op->of->node &&
-			       (!op->of->exact || op->of->measured->kind == GST_ACTIVITY_GRAPH)
-		       ? "CUDA graph"
-		       : "kernel without a name";
-}
-
 static enum html_class class_of(const struct op *op)
 {
 	static const enum html_class classes[] = { [OP_KERNEL] = HTML_COMPUTE,
@@ -205,7 +174,7 @@ static void say_work(const struct lanes *x, const struct lane_track *track, cons
 	size_t used = say_size(op, w->args_room, sizeof(w->args_room));
 	uint64_t launched, began;
 
-	w->name = name_of(op);
+	w->name = op_label(op);
 	w->args = w->args_room;
 	if (!op->of->exact)
 		snprintf(w->args_room + used, sizeof(w->args_room) - used, "%splaced: it ran within a known stretch",

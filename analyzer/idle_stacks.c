@@ -168,6 +168,12 @@ static void frame_text(char buf[IDLE_FRAME], const struct frame *f, const char *
 		snprintf(buf, IDLE_FRAME, "%s%s", before, name);
 }
 
+const char *idle_stack_site(char buf[IDLE_FRAME], const struct held *h, const struct frame *f)
+{
+	frame_text(buf, f, held_is_before(h) ? "[before] " : "");
+	return buf;
+}
+
 const char *idle_stack_frame(char buf[IDLE_FRAME], const struct idle_stack *l, size_t number,
 			     const struct frame **frame)
 {

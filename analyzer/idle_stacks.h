@@ -24,3 +24,5 @@ size_t idle_stack_frames(const struct idle_stack *l);
 /* "load_batch (train.py:41)"; "[before] step (train.py:52)" of a launch or driver call that is only known to have come after the time.
  * Clean text. *frame NULL: there is no stack. */
 const char *idle_stack_frame(char buf[IDLE_FRAME], const struct idle_stack *l, size_t number, const struct frame **frame);
+/* The same of the frame that held_frame() names. */
+const char *idle_stack_site(char buf[IDLE_FRAME], const struct held *h, const struct frame *f);

@@ -31,3 +31,6 @@ bool import_yajl_any(const struct import_yajl *y);   /* a token */
 bool import_yajl_ended(const struct import_yajl *y); /* the outermost value's last bracket */
 bool import_yajl_array(const struct import_yajl *y); /* that value is one */
 unsigned import_yajl_depth(const struct import_yajl *y);
+
+/* For a call: the file's byte behind the token that it is told of. */
+uint64_t import_yajl_byte(const struct import_yajl *y);

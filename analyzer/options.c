@@ -76,6 +76,11 @@ static enum err_kind set_value(const struct option_row *row, const char *text, v
 	case OPT_TEXT:
 		*(const char **)at = text;
 		return ERR_NONE;
+	case OPT_LIST:
+		if (((struct option_list *)at)->n == OPTION_LIST)
+			return usage_error(e, command, "too many of --", row->name);
+		((struct option_list *)at)->at[((struct option_list *)at)->n++] = text;
+		return ERR_NONE;
 	case OPT_MAYBE:
 		if (!text) {
 			*(size_t *)at = OPTION_USUAL;

@@ -18,10 +18,18 @@ enum option_type {
 	OPT_TEXT,  /* const char *, borrowed from argv */
 	OPT_WORD,  /* const char *: one of those that `value` lists with | between them */
 	OPT_MAYBE, /* size_t, as COUNT; the number may be left out (--stacks, --stacks=99): OPTION_USUAL then */
+	OPT_LIST,  /* struct option_list: as TEXT, and may be given several times */
 	OPT_RUN,   /* int: a number, "all" or "last" (enum option_run) */
 };
 
 enum option_run { OPTION_RUN_LAST = -1, OPTION_RUN_ALL = -2 }; /* as run.h has them */
+
+#define OPTION_LIST 32
+
+struct option_list {
+	const char *at[OPTION_LIST]; /* borrowed from argv */
+	size_t n;
+};
 
 struct option_row {
 	const char *name;

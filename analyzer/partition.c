@@ -50,6 +50,9 @@ struct sweep {
 	enum owner last;  /* who owns a busy nanosecond that no placed op covers */
 	int64_t until_ns; /* what counts */
 	int64_t owned[OWNER_COUNT];
+	const int64_t *instants;
+	size_t n_instants;             /* those to come: what was owned before each is asked for … */
+	struct partition *before;      /* … and said here, one behind the other */
 	struct intervals *comm, *copy; /* where these own it; NULL nobody asks */
 	struct partition_marks *marks; /* NULL: none are made; else one every so many gaps */
 	size_t every;
@@ -147,6 +150,27 @@ static bool keep(struct intervals *s, int64_t begin_ns, int64_t end_ns)
 	return true;
 }
 
+static void say(struct partition *out, const int64_t owned[OWNER_COUNT], int64_t times)
+{
+	out->compute_ns += times * owned[OWNER_COMPUTE];
+	out->comm_ns += times * owned[OWNER_COMM];
+	out->memset_ns += times * owned[OWNER_MEMSET];
+	for (int i = 0; i < COPY_KINDS; i++)
+		out->copy_ns[i] += times * owned[OWNER_COPY + copy_places[i]];
+}
+
+static void own(struct sweep *p, enum owner owner, int64_t now, int64_t next)
+{
+	for (; p->n_instants && *p->instants < next; p->instants++, p->n_instants--) {
+		int64_t at = max64(now, *p->instants);
+
+		p->owned[owner] += at - now;
+		say(p->before++, p->owned, 1);
+		now = at;
+	}
+	p->owned[owner] += max64(0, min64(next, p->until_ns) - now);
+}
+
 /* Shares out [begin, end), in which there is no gap. False: no memory. */
 static bool share_out(struct sweep *p, int64_t begin_ns, int64_t end_ns)
 {
@@ -162,7 +186,7 @@ static bool share_out(struct sweep *p, int64_t begin_ns, int64_t end_ns)
 			next = next_event(p, end_ns);
 			owner = first_running(p);
 		}
-		p->owned[owner] += max64(0, min64(next, p->until_ns) - now);
+		own(p, owner, now, next);
 		if (p->comm && owner != OWNER_COMPUTE && !keep(owner == OWNER_COMM ? p->comm : p->copy, now, next))
 			return false;
 		now = next;
@@ -250,11 +274,19 @@ static bool add_until(struct partition *out, const struct device_timeline *d, in
 
 	if (!sweep(&p, n ? &marks->at[n - 1] : NULL))
 		return false;
-	out->compute_ns += times * p.owned[OWNER_COMPUTE];
-	out->comm_ns += times * p.owned[OWNER_COMM];
-	out->memset_ns += times * p.owned[OWNER_MEMSET];
-	for (int i = 0; i < COPY_KINDS; i++)
-		out->copy_ns[i] += times * p.owned[OWNER_COPY + copy_places[i]];
+	say(out, p.owned, times);
+	return true;
+}
+
+bool partition_before(struct partition *out, const struct device_timeline *d, const int64_t *instants, size_t n)
+{
+	struct sweep p = { .out = d, .until_ns = INT64_MAX, .instants = instants, .n_instants = n, .before = out };
+
+	memset(out, 0, n * sizeof(*out));
+	if (!sweep(&p, NULL))
+		return false;
+	for (; p.n_instants; p.n_instants--)
+		say(p.before++, p.owned, 1);
 	return true;
 }
 

@@ -21,3 +21,6 @@ bool partition_mark(struct device_timeline *d, size_t every);
 
 /* Of [begin, end) alone. Needs ops and gaps; within the span it sums, with the gaps, to that length. False: no memory. */
 bool partition_of(struct partition *out, const struct device_timeline *d, int64_t begin_ns, int64_t end_ns);
+
+/* What is before each of those instants, which ascend, in one go. False: no memory. */
+bool partition_before(struct partition *out, const struct device_timeline *d, const int64_t *instants, size_t n);

@@ -69,6 +69,37 @@ const char *op_title(const struct op *op)
 	return kernel_title(op->of->trace, op_kernel_index(op));
 }
 
+static const char *const copies[] = {
+	[GST_COPY_UNKNOWN] = "copy",
+	[GST_COPY_H2D_PAGEABLE] = "copy host to device, pageable",
+	[GST_COPY_H2D_PINNED] = "copy host to device, pinned",
+	[GST_COPY_D2H_PAGEABLE] = "copy device to host, pageable",
+	[GST_COPY_D2H_PINNED] = "copy device to host, pinned",
+	[GST_COPY_D2D] = "copy within the device",
+	[GST_COPY_PEER] = "copy between devices",
+	[GST_COPY_H2H] = "copy host to host",
+};
+
+const char *op_label(const struct op *op)
+{
+	switch (op->of->class) {
+	case OP_COPY:
+		return copies[op->of->copy < sizeof(copies) / sizeof(copies[0]) ? op->of->copy : GST_COPY_UNKNOWN];
+	case OP_MEMSET:
+		return "memset";
+	case OP_HOSTFN:
+		return "host function";
+	default:
+		break;
+	}
+	if (*op_title(op))
+		return op_title(op);
+	return op->call->family == GST_FAMILY_GRAPH_LAUNCH && !op->of->node &&
+			       (!op->of->exact || op->of->measured->kind == GST_ACTIVITY_GRAPH)
+		       ? "CUDA graph"
+		       : OP_NAMELESS;
+}
+
 uint64_t op_bytes(const struct op *op)
 {
 	if (op->of->measured && op->of->measured->bytes)

@@ -52,6 +52,8 @@ struct op { /* there are as many as submissions and more: each byte counts */
 /* The kernel's name, "" where it is not known or not a kernel's. */
 const char *op_kernel(const struct op *op);
 const char *op_title(const struct op *op);     /* … as people write it, of any length */
+const char *op_label(const struct op *op);     /* … else what it is: "copy host to device, pinned", "CUDA graph" */
+#define OP_NAMELESS "kernel without a name"      /* … of a kernel */
 uint32_t op_kernel_index(const struct op *op); /* … in trace->kernels, 0 for "" */
 /* Of a copy or memset. */
 uint64_t op_bytes(const struct op *op);

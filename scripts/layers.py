@@ -35,7 +35,7 @@ FOLDERS = [
 
 # Stages within the analyzer, in the order data takes. A stage includes itself and the stages above it.
 STAGES = [
-    "error progress pool alloc array_sort tally spill spill_budget spill_pages arena fnv text_hash hash_index interval ns duration text text_put text_symbol json protobuf interned gzip out_file syscall_names child_limits demangle demangle_child symbols symbols_*",  # tools, of no stage
+    "error progress pool alloc array_sort tally spill spill_budget spill_pages arena fnv text_hash hash_index interval ns duration text text_put text_symbol markup json protobuf interned gzip out_file syscall_names child_limits demangle demangle_child symbols symbols_*",  # tools, of no stage
     "reader reader_* segment_order pack_*",
     "host_trace host_trace_* host_match same_clock host_ops trace trace_* launches launch_rows launch_cuts launch_publish range_ends stacks stacks_site front life clock device_clock device_rate edge_done names comm_kernels sequence graphs graph_* comms busy_lists burst_arrival burst_samples idle_piece",
     "import import_*",

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# page.sh OUT: makes OUT/head.html and OUT/tail.html of analyzer/page/: the page of `report --html` before and behind its data.
-# The page may run its own script and use its own style, named by their hashes, and nothing else: no network, no other code.
+# page.sh OUT: makes OUT/head.html and OUT/tail.html of analyzer/page/: the page of `report --html` before and behind its data;
+# and OUT/diff_head.html, what `diff --html` begins with.
+# A page may run its own script and use its own style, named by their hashes, and nothing else: no network, no other code.
 set -euo pipefail
 cd "$(dirname "$0")/../analyzer/page"
 out=$1
@@ -83,4 +84,34 @@ done <page.html >"$out/head.new"
 } >"$out/tail.new"
 mv "$out/head.new" "$out/head.html"
 mv "$out/tail.new" "$out/tail.html"
+
+# ---- the page of a diff: no script at all, so its colours are classes, and a reader who likes it dark is served by the style ----
+
+colours() { # light|dark: "c-input-storage" and the like, of html_classes.def
+	local colour='"(#[0-9a-f]{6})"' name rest
+	sed -En "s/^CLASS\(\w+, *\"([^\"]+)\", *\"[^\"]*\", *\"\w+\", *$colour, $colour.*/\1 \2 \3/p; s/^CAUSE_CLASS\((\w+), *$colour, $colour.*/\1 \2 \3/p" ../html_classes.def |
+		while read -r name rest; do
+			[ "$1" = light ] && rest=${rest% *} || rest=${rest#* }
+			printf '.c-%s { fill: %s; }\n' "${name//_/-}" "$rest"
+		done
+}
+
+{
+	cat base.css diff/diff.css
+	colours light
+	printf '@media (prefers-color-scheme: dark) {\n:root {\n'
+	sed -n '/^:root\[data-theme="dark"\] {$/,/^}$/p' base.css | sed 1d
+	printf ':root { --worse: #f08a3c; --better: #6cb4f5; --unsure: #d8b44a; }\n.ink-light { stroke: #000000; opacity: 0.4; }\n'
+	colours dark
+	printf '}\n'
+} >"$out/style.new"
+policy="default-src 'none'; style-src 'sha256-$(hash_of "$out/style.new")'; base-uri 'none'; form-action 'none'"
+while IFS= read -r line; do
+	case $line in
+	@POLICY@) printf '<meta http-equiv="Content-Security-Policy" content="%s">\n' "$policy" ;;
+	@STYLE@) printf '<style>' && cat "$out/style.new" && printf '</style>\n' ;;
+	*) printf '%s\n' "$line" ;;
+	esac
+done <diff/diff.html >"$out/diff_head.new"
+mv "$out/diff_head.new" "$out/diff_head.html"
 rm -f "$out/style.new" "$out/script.new"

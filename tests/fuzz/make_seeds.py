@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """make_seeds.py GST_WRITE GPUSHIM: makes the reader's seeds that no golden trace is like, packs the reader's seeds (`gst_write --compact` makes
 those of golden traces; those of host probes go to fuzz_host) into seeds of several traces, for fuzz_report and fuzz_run (common.h has the form), and writes command lines for
-fuzz_options, and archives of golden traces, damaged ones too, for fuzz_pack. Those of fuzz_nsys are nsys_seeds.py's, those of fuzz_kineto kineto_seeds.py's. Prints nothing; run it in the
+fuzz_options, and archives of golden traces, damaged ones too, for fuzz_pack. Those of fuzz_nsys are nsys_seeds.py's, those of fuzz_kineto kineto_seeds.py's, those of
+fuzz_baseline baseline_seeds.py's. Prints nothing; run it in the
 repository when a golden trace or a form has changed."""
 
 import re
@@ -12,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import baseline_seeds
 import kineto_seeds
 import nsys_seeds
 
@@ -245,6 +247,8 @@ def main():
     pack_seeds(sys.argv[1], sys.argv[2], seeds)
     for name, content in kineto_seeds.seeds():
         write("kineto", name, content)
+    for name, content in baseline_seeds.seeds():
+        write("baseline", name, content)
     for name, words in COMMAND_LINES.items():
         for first in (0, 1):
             write("options", f"{name}{'-first' if first else ''}", bytes([first]) + b"\0".join(word.encode() for word in words))

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-COMMANDS = ["run", "host", "report", "export", "info", "pack", "unpack", "doctor"]
+COMMANDS = ["run", "host", "report", "diff", "export", "info", "pack", "unpack", "doctor"]
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def options(gpushim, command):
 
 def test_commands(offers):
     assert offers("") == [*COMMANDS, "help", "--help", "--version"]
-    assert offers("re") == ["report"] and offers("help", "d") == ["doctor"] and offers("completion", "") == ["bash", "zsh"]
+    assert offers("re") == ["report"] and offers("help", "d") == ["diff", "doctor"] and offers("completion", "") == ["bash", "zsh"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-COMMANDS = ["run", "host", "report", "export", "info", "pack", "unpack", "doctor"]
+COMMANDS = ["run", "host", "report", "diff", "export", "info", "pack", "unpack", "doctor"]
 PAGES = [["gpushim"], *([command] for command in COMMANDS)]
 
 

@@ -21,6 +21,9 @@ LDFLAGS_test_html_lanes_merge = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_cause_ops = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_html_pack = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_hash_index = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_diff_baseline = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_diff_run_parts = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LDFLAGS_test_diff_changes = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_pack = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_html_strings = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LDFLAGS_test_import_json = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc

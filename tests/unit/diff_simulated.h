@@ -12,6 +12,7 @@ struct simulated_program {
 	double variation;            /* of a step: standard deviation by mean */
 	double autocorrelation;
 	double run_to_run;
+	double rare, longer;         /* such a part of the steps takes longer by so many compute times */
 	size_t steps;
 };
 
@@ -56,5 +57,7 @@ static void simulated_run(struct diff_series *s, const struct simulated_program 
 			if (s->leaf[leaf])
 				s->leaf[leaf][i] = ns > 0 ? (int64_t)ns : 0;
 		}
+		if (p->rare > 0 && simulated_uniform() < p->rare)
+			s->leaf[LEAF_COMPUTE][i] += (int64_t)(p->longer * p->leaf_ns[LEAF_COMPUTE] * (0.5 + simulated_uniform()));
 	}
 }

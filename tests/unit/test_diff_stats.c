@@ -112,7 +112,8 @@ static void rows_sum_whatever_they_are(void **state)
 			assert_true(diff_typical_of(i < 3 ? &runs[i] : &others[i - 3], &s, 1));
 			diff_series_free(&s);
 		}
-		diff_compare(&d, &(struct diff_side){ runs, 3 }, &(struct diff_side){ others, 2 });
+		diff_compare(&d, &(struct diff_side){ .runs = runs, .n = 3 },
+			     &(struct diff_side){ .runs = others, .n = 2 });
 		for (size_t i = 0; i < DIFF_LEAVES; i++) {
 			leaves += d.row[ROW_LEAVES + i].base_ns;
 			deltas += d.row[ROW_LEAVES + i].delta_ns;
@@ -192,7 +193,8 @@ static struct diff_device judged(const struct diff_typical *base, size_t n_base,
 {
 	struct diff_device d;
 
-	diff_compare(&d, &(struct diff_side){ base, n_base }, &(struct diff_side){ now, n_now });
+	diff_compare(&d, &(struct diff_side){ .runs = base, .n = n_base },
+		     &(struct diff_side){ .runs = now, .n = n_now });
 	assert_true(diff_judge(&d, 1));
 	return d;
 }
@@ -270,8 +272,8 @@ static void rows_are_corrected_for_their_number(void **state)
 	for (int i = 0; i < 16; i++) {
 		struct diff_typical same = base;
 
-		diff_compare(&many[i], &(struct diff_side){ &base, 1 },
-			     &(struct diff_side){ i == 3 ? &now : &same, 1 });
+		diff_compare(&many[i], &(struct diff_side){ .runs = &base, .n = 1 },
+			     &(struct diff_side){ .runs = i == 3 ? &now : &same, .n = 1 });
 	}
 	one = judged(&base, 1, &now, 1);
 	assert_int_equal(one.row[ROW_IDLE].change, DIFF_REGRESSED); /* p = 0.0003 */
@@ -279,7 +281,8 @@ static void rows_are_corrected_for_their_number(void **state)
 	assert_int_equal(many[3].row[ROW_IDLE].change, DIFF_REGRESSED);
 	assert_int_equal(many[2].row[ROW_IDLE].change, DIFF_UNCHANGED);
 	now = run_of(900000, 150000, 5000);
-	diff_compare(&many[3], &(struct diff_side){ &base, 1 }, &(struct diff_side){ &now, 1 }); /* p = 0.014 */
+	diff_compare(&many[3], &(struct diff_side){ .runs = &base, .n = 1 },
+		     &(struct diff_side){ .runs = &now, .n = 1 }); /* p = 0.014 */
 	assert_true(diff_judge(many, 16));
 	assert_int_equal(many[3].row[ROW_IDLE].change, DIFF_INCONCLUSIVE);
 }

@@ -161,11 +161,33 @@ static void exposed_stretches_are_what_it_sums(void **state)
 	}
 }
 
+/* At once, what each part says for itself. Instants may be the same, lie in gaps, before all and behind all. */
+static void instants_are_what_each_says(void **state)
+{
+	(void)state;
+	for (seed = 1; seed < 600; seed++) {
+		uint64_t drawn = seed;
+		struct partition before[6], want;
+		int64_t instants[6] = { -5 };
+
+		draw();
+		for (int i = 1; i < 6; i++)
+			instants[i] = instants[i - 1] + below(LENGTH / 3);
+		assert_true(partition_before(before, &d, instants, 6));
+		for (int i = 0; i < 6; i++) {
+			model(&want, d.begin_ns, instants[i]);
+			assert_memory_equal(&before[i], &want, sizeof(want));
+		}
+		seed = drawn;
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_nanosecond_has_its_owner),
 		cmocka_unit_test(exposed_stretches_are_what_it_sums),
+		cmocka_unit_test(instants_are_what_each_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,6 +167,8 @@ static void close_stream(void)
 /* ---- latency: queued, with nothing to wait for, but not for long enough when the kernel before it ends ---------------------- */
 
 #define FIRST_US 300
+#define NEXT_US 200
+#define AHEAD_US 50
 
 static CUfunction first;
 
@@ -174,26 +176,35 @@ static void open_latency(void)
 {
 	work_realtime();
 	first = work_kernel_of(0, "first", FIRST_US);
-	next = work_kernel(0, "next__200us");
+	next = work_kernel_of(0, "next", NEXT_US);
 	stream = work_stream(0, 0);
 	side = work_stream(0, lab_param("LAB_LANES", 2) > 1);
 }
 
+/* With $LAB_AHEAD nothing waits for the device until the step's end: each round's first kernel is queued while the one before it runs, so that
+ * a start's latency shows where it is looked for, and nowhere else. */
 static void act_latency(long step)
 {
 	long rounds = lab_param("LAB_ROUNDS", 20), latency = lab_param("SIMGPU_LATENCY_US", 5) * 1000;
+	bool ahead = lab_param("LAB_AHEAD", 0);
+	long begin = lab_now(), late = latency / 2 + FIRST_US * 1000 + (ahead ? AHEAD_US * 1000 : 0);
 
 	for (long i = 0; i < rounds; i++) {
-		long begin = lab_now();
 		struct span s;
 
+		if (ahead && i > 0)
+			begin += latency / 2 + (FIRST_US + NEXT_US) * 1000;
+		else
+			begin = lab_now();
+		compute_until(begin);
 		work_launch(0, first, stream);
-		compute_until(begin + latency / 2 + FIRST_US * 1000);
+		compute_until(begin + late);
 		work_launch(0, next, side);
 		s = span_begin("device-latency", "main", step);
 		s.device = 0;
 		s.until = "next__200us";
-		work_wait(0);
+		if (!ahead || i + 1 == rounds)
+			work_wait(0);
 		span_end(&s);
 	}
 }
