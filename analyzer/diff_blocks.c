@@ -10,7 +10,7 @@
 
 #define REPLICATES_MOST 500
 #define REPLICATES_LEAST 60 /* of a long run: within a tenth */
-#define WORK 100000000u /* steps times rows that all replicates may look at: about 0.1 s */
+#define WORK 100000000u     /* steps times rows that all replicates may look at: about 0.1 s */
 
 /* ---- how long a block is ---- */
 
