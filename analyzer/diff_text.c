@@ -187,16 +187,18 @@ static void causes(const struct page *p, const struct diff_pair *pair)
 	end_list(&l);
 }
 
-/* "gemm: 12 a step, were 10; 3.2 ms, were 2.9 ms" */
+/* "gemm: 12 a step, were 10; 3.2 ms, were 2.9 ms", "copy within the device: 1 a step, were 1; 4.0 KiB to 8.0 KiB" */
 static void kernels(const struct page *p, const struct diff_pair *pair)
 {
 	struct list l = list_of(p, "kernels");
 
 	for (size_t i = 0; i < pair->n_kernels; i++) {
 		const struct diff_kernel *a = pair->kernels[i].base, *b = pair->kernels[i].now;
-		char name[128], n[DIFF_WORDS], m[DIFF_WORDS], was[TEXT_SHORT], is[TEXT_SHORT], text[480], time[96] = "";
+		char name[128], n[DIFF_WORDS], m[DIFF_WORDS], was[TEXT_SHORT], is[TEXT_SHORT], bytes[DIFF_WORDS];
+		char text[640], time[96] = "";
 
 		text_symbol(name, sizeof(name), (a ? a : b)->name, 60);
+		diff_bytes(bytes, &pair->kernels[i]);
 		if (a && b && a->has_ns && b->has_ns)
 			snprintf(time, sizeof(time), "; %s of a step, were %s", text_duration(is, b->ns_per_step),
 				 text_duration(was, a->ns_per_step));
@@ -208,6 +210,8 @@ static void kernels(const struct page *p, const struct diff_pair *pair)
 		else
 			snprintf(text, sizeof(text), "%s: %s a step, were %s%s", name, diff_times(n, b->per_step),
 				 diff_times(m, a->per_step), time);
+		if (*bytes)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "; %s", bytes);
 		line(&l, text);
 	}
 	end_list(&l);

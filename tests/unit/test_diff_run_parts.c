@@ -208,7 +208,7 @@ static void parts_sum_to_the_run(void **state)
 
 static const char by_hand[] =
 	"process 100 end=60ms host=node7 cmdline=/usr/bin/python3_train.py\nthread 100 main\ndevice 0 name=H100\nstream 1\n"
-	"code 1 file=/work/train.py name=load_batch\nstack 1 frames=python:1:41\n"
+	"code 1 file=/src/train.py name=load_batch\nstack 1 frames=python:1:41\n"
 	"launch t=1ms..1010us stream=1 seq=1 kernel=gemm\nsync-stream t=1020us..2ms stream=1 seq=1\n"
 	"taken look t=2100us..9900us stack=1\n"
 	"sample t=3ms syscall=0 fd=pipe file=pipe:[7]\nsample t=5ms syscall=0 fd=pipe file=pipe:[7]\nsample t=8ms syscall=0 fd=pipe file=pipe:[7]\n"
