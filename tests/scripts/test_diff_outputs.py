@@ -102,7 +102,7 @@ def test_figures_of_junit_are_those_of_the_comment(made):
 
 def test_evidence_is_in_all_of_them(made):
     for form in ("md", "junit", "html"):
-        assert "path=/mnt/slow/train-0003.tar offset=1048576 bytes=524288" in made("rich", form).decode()
+        assert "path=/data/slow/train-0003.tar offset=1048576 bytes=524288" in made("rich", form).decode()
 
 
 def test_nothing_to_compare_says_why(made):

@@ -104,8 +104,8 @@ static inline void made_gap(struct made *m, int side, size_t i, enum cause_id ca
 static inline void made_gaps(struct made *m)
 {
 	static const char *const before[] = { "input-storage, 2.1 ms, observed", "thread 12 in futex <- python3[15] in pread64 /data/train-0003.tar", "path=/data/train-0003.tar offset=1048576 bytes=524288" };
-	static const char *const after[] = { "input-storage, 24.6 ms, observed", "thread 12 in futex <- python3[15] in pread64 /mnt/slow/train-0003.tar",
-					     "path=/mnt/slow/train-0003.tar offset=1048576 bytes=524288", "block requests of 524,288 bytes took 24.1 ms", "held by load_batch (train.py:41)" };
+	static const char *const after[] = { "input-storage, 24.6 ms, observed", "thread 12 in futex <- python3[15] in pread64 /data/slow/train-0003.tar",
+					     "path=/data/slow/train-0003.tar offset=1048576 bytes=524288", "block requests of 524,288 bytes took 24.1 ms", "held by load_batch (train.py:41)" };
 	static const char *const compute[] = { "host-compute, 8.0 ms, observed", "held by collate (data.py:112)" };
 	static const char *const module[] = { "module-load, 1.2 ms, observed", "cuModuleLoadData, 1.2 ms" };
 
