@@ -13,7 +13,7 @@
 #include "tests/unit/diff_sides.h"
 
 #define STEPS 120
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(LAST_SEED) /* in an emulator */
 #define PAIRS 10
 #else
 #define PAIRS 60 /* of each kind */
