@@ -26,7 +26,6 @@
 #include "stack.h"
 #include "stock.h"
 #include "stream.h"
-#include "throttled.h"
 
 /* How long it sleeps. While work may be outstanding unmarked, a silence must be seen within 200 us and its end located within
  * 500. While every thread that matters is in a driver call, until one of them rings, or for a quarter of how long they have been there: who comes
@@ -217,7 +216,7 @@ static void helper_main(void)
 
 	prctl(PR_SET_TIMERSLACK, 1000);
 	short_slices();
-	throttled_watch(); /* so that the first accounts know of a quota: who looks at threads begins in their first silence */
+	samples_begin(); /* early, so that the first accounts know of a quota (throttled.h) */
 	self = thread_self();
 	if (!self) {
 		__atomic_store_n(&stopping, 2, __ATOMIC_RELEASE);

@@ -200,16 +200,18 @@ static void sample(struct ring *r, struct thread_slot *slot, uint64_t now)
 /* ---- the thread ------------------------------------------------------------------------------------------------------ */
 
 static enum { NOT_STARTED, AT_WORK, NOT_TO_BE_HAD } thread_is;
-static uint32_t bell; /* how often it was asked */
-static uint64_t silence;
+static uint32_t bell;    /* how often it was asked */
+static uint64_t silence; /* 0: nobody has asked yet */
 
 static void look_around(struct ring *r)
 {
+	uint64_t asked = __atomic_load_n(&silence, __ATOMIC_RELAXED);
+
 	throttled_watch();
-	for (unsigned i = 0; i < __atomic_load_n(&thread_slots_used, __ATOMIC_RELAXED); i++) {
+	for (unsigned i = 0; asked && i < __atomic_load_n(&thread_slots_used, __ATOMIC_RELAXED); i++) {
 		uint64_t now = clock_ticks();
 
-		if (due(&thread_slots[i], now, __atomic_load_n(&silence, __ATOMIC_RELAXED)))
+		if (due(&thread_slots[i], now, asked))
 			sample(r, &thread_slots[i], now);
 	}
 	own_thread_account();
@@ -230,9 +232,16 @@ static void look_main(void)
 	}
 }
 
-void samples_ask(uint64_t silence_ticks)
+void samples_begin(void)
 {
 	static const struct own_thread thread = { "gpushim-look", look_main };
+
+	if (thread_is == NOT_STARTED)
+		thread_is = own_thread_start(&thread) ? AT_WORK : NOT_TO_BE_HAD;
+}
+
+void samples_ask(uint64_t silence_ticks)
+{
 	uint64_t now = clock_ticks();
 	bool any = false;
 
@@ -241,8 +250,7 @@ void samples_ask(uint64_t silence_ticks)
 	if (!any || thread_is == NOT_TO_BE_HAD)
 		return;
 	__atomic_store_n(&silence, silence_ticks, __ATOMIC_RELAXED);
-	if (thread_is == NOT_STARTED)
-		thread_is = own_thread_start(&thread) ? AT_WORK : NOT_TO_BE_HAD;
+	samples_begin();
 	__atomic_fetch_add(&bell, 1, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }

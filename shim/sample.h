@@ -12,6 +12,9 @@
  * is then known as finely as a short one, for a fraction of the looks. */
 uint64_t sample_interval_ns(uint64_t silent_ticks);
 
+/* Starts the thread that looks at the others, which is ready then. The helper thread's alone. */
+void samples_begin(void);
+
 /* Has a GST_SAMPLE written for each thread that has put work into a stream, has made no driver call for silence_ticks, and is due.
  * The helper thread's alone. */
 void samples_ask(uint64_t silence_ticks);

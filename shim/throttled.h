@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Finds the group, now and then again. The thread's alone that looks at the others, but for a first time before there is that thread. */
+/* Finds the group, now and then again. The thread's alone that looks at the others: its descriptors are its own. */
 void throttled_watch(void);
 
 /* 1 + the ns so far; 0 not known. The same thread's. */
