@@ -13,6 +13,7 @@ lib/gpushim/twin/libcuda.so
 lib/gpushim/twin/libcuda.so.1
 lib/libgpushim.so
 share/bash-completion/completions/gpushim
+share/man/man1/gpushim-diff.1
 share/man/man1/gpushim-doctor.1
 share/man/man1/gpushim-export.1
 share/man/man1/gpushim-host.1
