@@ -235,7 +235,7 @@ static inline const char *kernel_title(const struct trace *t, uint32_t kernel)
 /* Reads and decodes one .gst. Damage is not a failure: see trace.damage. now_ns: a moment ago, CLOCK_MONOTONIC; of a process that was
  * alive then, what came later is left out. */
 enum err_kind trace_open(struct trace **out, const char *path, int64_t now_ns, struct error *e);
-/* The same, and launches are folded (launches.h) where that changes no report. */
+/* The same, and launches are folded (launches.h): of a sound file that changes no report. */
 enum err_kind trace_open_folded(struct trace **out, const char *path, int64_t now_ns, struct error *e);
 enum err_kind trace_open_mem(struct trace **out, const void *buf, size_t len, const char *name, struct error *e);
 enum err_kind trace_open_mem_folded(struct trace **out, const void *buf, size_t len, const char *name, struct error *e);
