@@ -22,8 +22,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,6 +37,7 @@ BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 LOGS = BUILD / "check"
 SLOWER = 5 if os.environ.get("SAN") else 1  # sanitizers
 UNIT_SECONDS = 120 * SLOWER
+UNIT_AT_ONCE = os.cpu_count() if os.environ.get("SAN") else 1  # what is slowed tells little of times: those that fail for it are repeated, alone
 PYTEST_CASE_SECONDS = 300
 PYTEST_SECONDS = 45 * 60
 SCRIPT_SECONDS = 20 * 60
@@ -90,7 +93,7 @@ class Results:
                 continue
             begin = time.monotonic()
             outcome, text = case.again()
-            tell(outcome == PASSED, f"again, alone: {case.name}", outcome, begin)
+            tell(outcome == PASSED, f"again, alone: {case.name}", outcome, time.monotonic() - begin)
             if outcome == PASSED:
                 self.repeated.append((case.name, case.text))
                 case.outcome = PASSED
@@ -180,36 +183,62 @@ def environment():
 
 
 class Ending:
-    """Asked to end (`timeout make check`). Not while a program is being started, which nobody would end then."""
-    asked = starting = False
+    """Asked to end (`timeout make check`): what runs is ended, and no more is started. Not while this thread, which gets the signal, starts
+    a program, which nobody would end then."""
+    asked, running, lock, here = False, set(), threading.RLock(), threading.local()
 
     @classmethod
     def ask(cls, *_):
         cls.asked = True
-        if not cls.starting:
-            sys.exit(143)
+        if not getattr(cls.here, "starts", False):
+            cls.end_all()
+
+    @classmethod
+    def end_all(cls):
+        with cls.lock:
+            for group in cls.running:
+                kill_group(group)
+        sys.exit(143)
+
+    @classmethod
+    def start(cls, *command, **how):
+        cls.here.starts = True
+        with cls.lock:
+            if not cls.asked:
+                child = subprocess.Popen(*command, start_new_session=True, **how)
+                cls.running.add(child.pid)
+        cls.here.starts = False
+        if cls.asked:
+            cls.end_all()
+        return child
+
+    @classmethod
+    def end(cls, child):
+        """It, and whatever it left behind."""
+        kill_group(child.pid)
+        child.wait()
+        with cls.lock:
+            cls.running.discard(child.pid)
+
+
+def kill_group(group):
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
 
 
 def run(command, seconds, log, env, stream=False):
     """Runs it in its own process group. Returns (exit status or None when out of time, output)."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "wb") as out:
-        Ending.starting = True
-        child = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, start_new_session=True,
-                                 stdout=None if stream else out, stderr=subprocess.STDOUT)
+        child = Ending.start(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=None if stream else out, stderr=subprocess.STDOUT)
         try:
-            Ending.starting = False
-            if Ending.asked:
-                sys.exit(143)
             status = child.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
             status = None
         finally:
-            try:  # whatever it left behind
-                os.killpg(child.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            child.wait()
+            Ending.end(child)
     return status, log.read_text(errors="replace")
 
 
@@ -221,8 +250,8 @@ def ending(status, seconds):
     return f"exit status {status}"
 
 
-def tell(ok, name, note, begin):
-    print(f"{'ok  ' if ok else 'FAIL'} {name}: {note} ({time.monotonic() - begin:.1f} s)", flush=True)
+def tell(ok, name, note, seconds):
+    print(f"{'ok  ' if ok else 'FAIL'} {name}: {note} ({seconds:.1f} s)", flush=True)
 
 
 # cmocka writes one file per group. Read by pattern: two groups of one name end up in one file, which is no XML then.
@@ -255,28 +284,37 @@ def repeat_program(program):
     return FAILED, f"{ending(status, UNIT_SECONDS)}\n{output}\n" + "\n".join(text for _, outcome, text in cases if outcome == FAILED)
 
 
+def add_program(results, program, seconds, status, output, cases):
+    name = f"unit/{program.name}"
+    # A status beyond the number of failed cases is a crash or a sanitizer's doing.
+    reported = status is not None and 0 <= status <= sum(outcome == FAILED for _, outcome, _ in cases) and may_be_noise(output)
+    again = functools.cache(functools.partial(undisturbed, repeat_program, program)) if reported else None
+    for case, outcome, text in cases:
+        # cmocka keeps no reason for a skip; a test that prints "skip: why" gets it listed.
+        if outcome == SKIPPED:
+            text = first_line("\n".join(re.findall(r"^skip: (.*)", output, re.M)))
+        elif outcome == FAILED:
+            text = f"{text}\n{tail(output, 20)}"
+        results.add(f"{name}: {case}", outcome, text, again)
+    failed = [case for case in cases if case[1] == FAILED]
+    if not cases:
+        results.add(name, FAILED, f"{ending(status, UNIT_SECONDS)}, no case reported\n{output}")
+    elif status != 0 and not failed:
+        results.add(name, FAILED, f"{ending(status, UNIT_SECONDS)} after its cases\n{output}")
+    tell(cases and status == 0, name, f"{len(cases)} cases", seconds)
+
+
+def timed_program(program):
+    begin = time.monotonic()
+    result = run_program(program, LOGS / "unit" / program.name)
+    return time.monotonic() - begin, *result
+
+
 def run_unit(results, pattern):
-    for program in sorted((BUILD / "unit").glob("test_*")):
-        if not os.access(program, os.X_OK) or pattern not in program.name:
-            continue
-        name, begin = f"unit/{program.name}", time.monotonic()
-        status, output, cases = run_program(program, LOGS / "unit" / program.name)
-        # A status beyond the number of failed cases is a crash or a sanitizer's doing.
-        reported = status is not None and 0 <= status <= sum(outcome == FAILED for _, outcome, _ in cases) and may_be_noise(output)
-        again = functools.cache(functools.partial(undisturbed, repeat_program, program)) if reported else None
-        for case, outcome, text in cases:
-            # cmocka keeps no reason for a skip; a test that prints "skip: why" gets it listed.
-            if outcome == SKIPPED:
-                text = first_line("\n".join(re.findall(r"^skip: (.*)", output, re.M)))
-            elif outcome == FAILED:
-                text = f"{text}\n{tail(output, 20)}"
-            results.add(f"{name}: {case}", outcome, text, again)
-        failed = [case for case in cases if case[1] == FAILED]
-        if not cases:
-            results.add(name, FAILED, f"{ending(status, UNIT_SECONDS)}, no case reported\n{output}")
-        elif status != 0 and not failed:
-            results.add(name, FAILED, f"{ending(status, UNIT_SECONDS)} after its cases\n{output}")
-        tell(cases and status == 0, name, f"{len(cases)} cases", begin)
+    programs = [p for p in sorted((BUILD / "unit").glob("test_*")) if os.access(p, os.X_OK) and pattern in p.name]
+    with ThreadPoolExecutor(UNIT_AT_ONCE) as pool:
+        for program, result in zip(programs, pool.map(timed_program, programs)):
+            add_program(results, program, *result)
 
 
 def pytest_cases(report):
@@ -335,7 +373,7 @@ def run_pytest(results, pattern):
         results.add("pytest", FAILED, f"{len(files)} files, no case")
     elif status not in (0, 1, 5):
         results.add("pytest", FAILED, ending(status, PYTEST_SECONDS))
-    tell(status in (0, 5), "pytest", f"{number} cases", begin)
+    tell(status in (0, 5), "pytest", f"{number} cases", time.monotonic() - begin)
 
 
 def run_scripts(results, pattern, kinds):
@@ -348,7 +386,7 @@ def run_scripts(results, pattern, kinds):
         results.add(name, outcome, output if status in (0, 77) else f"{ending(status, SCRIPT_SECONDS)}\n{output}")
         if outcome == PASSED:  # one that runs tests repeats them itself, alone
             results.repeated += [(f"{name}: {case}", text) for case, text in re.findall(rf"^{REPEATED}(.*?): (?=\S)(.*)$", output, re.M)]
-        tell(outcome != FAILED, name, outcome, begin)
+        tell(outcome != FAILED, name, outcome, time.monotonic() - begin)
 
 
 def main():

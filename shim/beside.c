@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "lines.h"
+#include "sanitizer.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -35,10 +36,6 @@ struct job {
 /* The linker's: where our own variables begin and end. */
 extern char __bss_start[] __attribute__((visibility("hidden")));
 extern char _end[] __attribute__((visibility("hidden")));
-
-/* Under a sanitizer, every function reads a shadow of its memory. */
-extern void __asan_init(void) __attribute__((weak));
-extern void __tsan_init(void) __attribute__((weak));
 
 /* Its table is its own: what it closes stays open in the program. */
 static void close_descriptors(void)
@@ -93,7 +90,7 @@ static void drop_memory(void)
 {
 	static struct lines lines;
 	static char line[512];
-	bool watched = __asan_init || __tsan_init;
+	bool watched = sanitizer_watches_memory();
 	uintptr_t begin, end;
 	char mode[5], path[8];
 

@@ -19,6 +19,7 @@
 #include "file.h"
 #include "glibc.h"
 #include "placement.h"
+#include "sanitizer.h"
 
 #define STACK_BYTES (256u * 1024u)
 
@@ -58,6 +59,7 @@ static void *start(void *arg)
 {
 	const struct own_thread *thread = arg;
 
+	sanitizer_ignore_begin();
 	here = true;
 	own_thread_known(true);
 	__atomic_fetch_add(&begun, 1, __ATOMIC_RELEASE);
@@ -67,6 +69,7 @@ static void *start(void *arg)
 	thread->main();
 	own_thread_known(false);
 	__atomic_fetch_sub(&alive, 1, __ATOMIC_RELAXED);
+	sanitizer_ignore_end();
 	return NULL;
 }
 

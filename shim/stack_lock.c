@@ -3,6 +3,7 @@
 
 #include "arch.h"
 #include "clock.h"
+#include "sanitizer.h"
 
 #define TRIES 200
 
@@ -18,8 +19,10 @@ bool stack_lock_take(uint64_t patience)
 	uint64_t begin = patience ? clock_ticks() : 0;
 
 	for (unsigned i = 0; i < TRIES || (patience && clock_ticks() - begin < patience); i++) {
-		if (try())
+		if (try()) {
+			sanitizer_taken(&lock);
 			return true;
+		}
 		arch_relax();
 	}
 	return false;
@@ -27,6 +30,7 @@ bool stack_lock_take(uint64_t patience)
 
 void stack_lock_give(void)
 {
+	sanitizer_giving(&lock);
 	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }
 

@@ -12,7 +12,7 @@ import pytest
 from records import Trace
 
 PRELUDE = """
-import os, sys, threading, time
+import os, resource, sys, threading, time
 def told(name, value): os.write(1, f"{name}={value}\\n".encode())  # whole, whoever else writes
 print(f"pid={os.getpid()}", flush=True)
 sys.stdin.readline()

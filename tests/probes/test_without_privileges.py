@@ -187,12 +187,15 @@ import mmap
 fd = os.open("{cold}", os.O_RDONLY)
 memory = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
 memory.madvise(mmap.MADV_RANDOM)
+before = resource.getrusage(resource.RUSAGE_THREAD).ru_majflt
 for at in range(0, 16 << 20, 1 << 16):
     memory[at]
+told("faults", resource.getrusage(resource.RUSAGE_THREAD).ru_majflt - before)
 time.sleep(0.05)
 """)
     faults = [r for r in run.trace.waits + run.trace.stalls if r.tid == run.tid() and r.flags & FAULT and run.trace.file(r) == str(cold)]
-    assert sum(r.count if r in run.trace.stalls else 1 for r in faults) >= 200  # of 256
+    seen, counted = sum(r.count if r in run.trace.stalls else 1 for r in faults), int(run.told["faults"])
+    assert 0.8 * counted <= seen <= 256 and (seen or not counted)  # the kernel may have kept some of the file's pages
     assert all(r.syscall == -1 and r.offset < 16 << 20 and r.offset % (1 << 16) == 0 for r in faults)
     offsets = [r.offset for r in faults if r in run.trace.waits]
     assert offsets == sorted(offsets)
