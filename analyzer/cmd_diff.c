@@ -74,7 +74,6 @@ struct job {
 	const struct diff_opts *o;
 	struct side base, now;
 	struct output junit, html;
-	bool damaged;
 };
 
 /* ---- reading runs ---- */
@@ -125,8 +124,8 @@ static int add_run(struct job *job, struct side *to, char *path, int which, int 
 		status = cmd_analyse(&run, &job->o->symbols, take, &t);
 	if (!status) {
 		status = cmd_damage(&run);
-		job->damaged |= status == ERR_FORMAT; /* the verdict says so; the other runs may be damaged, too */
-		status = status == ERR_FORMAT ? 0 : status;
+		status =
+			status == ERR_FORMAT ? 0 : status; /* the verdict says so; the other runs may be damaged, too */
 	}
 	run_close(&run);
 	return status;
@@ -234,25 +233,22 @@ static int check(const struct diff_opts *o)
 
 /* ---- what is written ---- */
 
-static int print(const struct diff *d, const struct diff_opts *o)
+static void print(const struct diff *d, const struct diff_opts *o)
 {
 	struct report_style style = cmd_style(STDOUT_FILENO);
-	struct error e;
 
 	if (only_files(o))
-		return 0;
+		return;
 	if (o->json)
-		return diff_json(stdout, d, &e) ? cmd_fail(&e, NULL) : 0;
-	if (o->md)
+		diff_json(stdout, d);
+	else if (o->md)
 		diff_md(stdout, d);
 	else
 		diff_text(stdout, d, &style);
-	return 0;
 }
 
 static int write_files(const struct diff *d, struct job *job)
 {
-	struct error e;
 	int status = 0;
 
 	if (job->o->junit) {
@@ -264,8 +260,10 @@ static int write_files(const struct diff *d, struct job *job)
 	}
 	if (!status && job->o->html) {
 		status = output_open(&job->html, job->o->html);
-		if (!status)
-			status = output_close(&job->html, diff_html(job->html.file, d, &e) ? cmd_fail(&e, NULL) : 0);
+		if (!status) {
+			diff_html(job->html.file, d);
+			status = output_close(&job->html, 0);
+		}
 	}
 	return status;
 }
@@ -285,10 +283,10 @@ static int compare(struct job *job)
 			     : 0;
 
 	cmd_progress_clear();
-	if (!status)
-		status = print(&d, o);
-	if (!status)
+	if (!status) {
+		print(&d, o);
 		status = write_files(&d, job);
+	}
 	status = cmd_finish(stdout, "standard output", status);
 	if (!status)
 		status = diff_status(&d);

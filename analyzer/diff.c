@@ -395,7 +395,7 @@ int diff_status(const struct diff *d)
 {
 	if (d->bad_input)
 		return ERR_FORMAT;
-	if (d->n_rules && d->n_pairs)
+	if (d->n_rules && d->n_pairs && d->verdict != DIFF_NOT_COMPARABLE)
 		return d->n_fired ? DIFF_EXIT_WORSE : d->rules_unsure ? DIFF_EXIT_UNSURE : 0;
 	return d->verdict == DIFF_REGRESSED ? DIFF_EXIT_WORSE : d->verdict >= DIFF_INCONCLUSIVE ? DIFF_EXIT_UNSURE : 0;
 }

@@ -87,7 +87,7 @@ enum err_kind diff_add_changes(struct diff *out, struct error *e);
 /* ---- outputs ---- */
 
 void diff_text(FILE *out, const struct diff *d, const struct report_style *style);
-enum err_kind diff_json(FILE *out, const struct diff *d, struct error *e);
+void diff_json(FILE *out, const struct diff *d);
 void diff_md(FILE *out, const struct diff *d);
 void diff_junit(FILE *out, const struct diff *d);
-enum err_kind diff_html(FILE *out, const struct diff *d, struct error *e);
+void diff_html(FILE *out, const struct diff *d);

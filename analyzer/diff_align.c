@@ -270,13 +270,9 @@ struct diff_typical diff_aligned_typical(const struct aligned *a, const struct d
 	for (size_t i = 0; i < a->n_kinds; i++)
 		if (a->kinds[i].common)
 			add_to_mixture(&m, diff_kind_typical(d, a->kinds[i].key), a->kinds[i].base_share / all);
-	for (size_t i = 0; i < DIFF_LEAVES; i++) {
-		int64_t ns = llround(m.leaf_ns[i]);
-
-		out.row_ns[ROW_LEAVES + i] = ns;
-		out.row_ns[ROW_STEP] += ns;
-		out.row_ns[ROW_IDLE] += i >= LEAF_CAUSES ? ns : 0;
-	}
+	for (size_t i = 0; i < DIFF_LEAVES; i++)
+		out.row_ns[ROW_LEAVES + i] = llround(m.leaf_ns[i]);
+	diff_rows_sum(out.row_ns);
 	for (size_t i = 0; i < DIFF_ROWS; i++)
 		out.error_ns[i] = sqrt(m.square[i]);
 	out.tail_ns = llround(m.tail_ns);

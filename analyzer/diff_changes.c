@@ -30,6 +30,8 @@ static bool changed_causes(struct diff *out, struct diff_pair *pair)
 	for (int i = 0; i < CAUSE_COUNT && pair->compared.comparable; i++) {
 		const struct diff_compared *row = &pair->compared.row[ROW_LEAVES + LEAF_CAUSES + i];
 
+		if (!diff_row_is_alike(&pair->compared, ROW_LEAVES + LEAF_CAUSES + (size_t)i))
+			continue;
 		if (came(row, row->base_ns, row->new_ns, least_ns))
 			appeared[pair->n_appeared++] = (enum cause_id)i;
 		else if (came(row, row->new_ns, row->base_ns, least_ns))

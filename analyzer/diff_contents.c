@@ -28,17 +28,18 @@ static uint64_t mixed(uint64_t h)
 
 static uint64_t name_hash(struct reading *r, uint32_t name)
 {
-	const char *text = name < r->t->n_kernels ? r->t->kernels[name] : NULL;
-
-	if (!text || !*text)
+	if (name >= r->t->n_kernels)
 		return mixed(NO_NAME);
-	if (!r->names[name])
-		r->names[name] = mixed(fnv1a(FNV_BEGIN, text, strlen(text))) | 1;
+	if (!r->names[name]) {
+		const char *text = r->t->kernels[name];
+
+		r->names[name] = text && *text ? mixed(fnv1a(FNV_BEGIN, text, strlen(text))) | 1 : mixed(NO_NAME);
+	}
 	return r->names[name];
 }
 
 /* NULL: in none of them. Calls come by time. */
-static struct step_contents *step_at(struct reading *r, int64_t ns)
+static inline struct step_contents *step_at(struct reading *r, int64_t ns)
 {
 	while (r->at < r->n && r->steps[r->at]->end_ns <= ns)
 		r->at++;

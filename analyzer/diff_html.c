@@ -46,7 +46,7 @@ static void places(FILE *out, const struct diff *d)
 		fprintf(out, "<li><a href=\"#device-%zu\">", i);
 		html_text(out, diff_pair_title(title, sizeof(title), &d->pairs[i]));
 		fputs("</a> ", out);
-		html_sign(out, d->pairs[i].compared.row[ROW_STEP].change);
+		html_sign(out, diff_pair_verdict(&d->pairs[i]));
 		fputs("</li>", out);
 	}
 	fputs("</ul></nav>", out);
@@ -88,20 +88,10 @@ static void causes(FILE *out, const char *what, const enum cause_id *ids, size_t
 
 static bool changed(const struct diff_pair *p)
 {
-	for (size_t row = 0; row < DIFF_ROWS; row++)
-		if (p->compared.row[row].change == DIFF_REGRESSED || p->compared.row[row].change == DIFF_IMPROVED)
+	for (size_t row = 0; row < DIFF_SHOWN; row++)
+		if (diff_shown_row(p, row)->change == DIFF_REGRESSED || diff_shown_row(p, row)->change == DIFF_IMPROVED)
 			return true;
 	return !p->compared.comparable;
-}
-
-static void tail(FILE *out, const struct diff_pair *p)
-{
-	char base[TEXT_SHORT], now[TEXT_SHORT];
-
-	if (p->compared.base_tail_ns || p->compared.new_tail_ns)
-		fprintf(out,
-			"<p class=\"dim note\">A step is the mean of the middle half of them. The mean of all is longer by %s in base and by %s in new.</p>\n",
-			text_duration(base, p->compared.base_tail_ns), text_duration(now, p->compared.new_tail_ns));
 }
 
 static void device(FILE *out, const struct diff *d, size_t pair)
@@ -129,7 +119,6 @@ static void device(FILE *out, const struct diff *d, size_t pair)
 	fputs(folded ? "<details><summary>nothing changed for sure</summary>\n" : "", out);
 	html_bars(out, p);
 	html_rows(out, d, pair);
-	tail(out, p);
 	html_gap_changes(out, p);
 	html_changes(out, p);
 	fputs(folded ? "</details>\n" : "", out);
@@ -181,11 +170,10 @@ static void environment(FILE *out, const struct diff *d)
 	fputs("</tbody></table></div></section>\n", out);
 }
 
-enum err_kind diff_html(FILE *out, const struct diff *d, struct error *e)
+void diff_html(FILE *out, const struct diff *d)
 {
 	struct html_asset head = html_diff_head();
 
-	(void)e;
 	fwrite(head.bytes, 1, head.n, out);
 	fputs("<body>\n", out);
 	html_patterns(out);
@@ -199,5 +187,4 @@ enum err_kind diff_html(FILE *out, const struct diff *d, struct error *e)
 		"<b>x</b> not comparable. Of a row's picture the grey ground is what counts as no change, and the line across the bar the 95 %% interval. "
 		"Made by gpushim %s; this page asks nothing of any network, and runs nothing.</section></footer>\n</body>\n</html>\n",
 		GPUSHIM_VERSION);
-	return ERR_NONE;
 }

@@ -13,13 +13,13 @@ struct scale {
 
 static struct scale scale_of(const struct diff_pair *p)
 {
-	int64_t low = -p->compared.band_ns, high = p->compared.band_ns;
+	int64_t high = diff_band(&p->compared, ROW_IDLE), low = -high;
 	double room;
 
-	for (size_t row = 0; row < DIFF_ROWS; row++)
+	for (size_t row = 0; row < DIFF_SHOWN; row++)
 		if (diff_row_is_shown(p, row)) {
-			low = min64(low, p->compared.row[row].low_ns);
-			high = max64(high, p->compared.row[row].high_ns);
+			low = min64(low, diff_shown_row(p, row)->low_ns);
+			high = max64(high, diff_shown_row(p, row)->high_ns);
 		}
 	room = ((double)high - (double)low) / 25 + 1;
 	return (struct scale){ (double)low - room, (double)high + room };
@@ -30,16 +30,23 @@ static double place(const struct scale *s, int64_t ns)
 	return ((double)ns - s->low) * WIDE / (s->high - s->low);
 }
 
+/* The tail's band may be wider than the picture. */
+static double within(double x)
+{
+	return x < 0 ? 0 : x > WIDE ? WIDE : x;
+}
+
 static void picture(FILE *out, const struct scale *s, const struct diff_compared *r, int64_t band)
 {
 	static const char *const classes[] = {
 		[DIFF_REGRESSED] = " change-regressed", [DIFF_IMPROVED] = " change-improved", [DIFF_NOT_COMPARABLE] = ""
 	};
 	double zero = place(s, 0), at = place(s, r->delta_ns), low = place(s, r->low_ns), high = place(s, r->high_ns);
+	double ground = within(place(s, -band));
 
 	fprintf(out, "<svg class=\"picture\" viewBox=\"0 0 %d %d\" aria-hidden=\"true\">", WIDE, HIGH);
-	fprintf(out, "<rect class=\"band\" x=\"%.1f\" width=\"%.1f\" height=\"%d\"/>", place(s, -band),
-		place(s, band) - place(s, -band), HIGH);
+	fprintf(out, "<rect class=\"band\" x=\"%.1f\" width=\"%.1f\" height=\"%d\"/>", ground,
+		within(place(s, band)) - ground, HIGH);
 	fprintf(out, "<line class=\"zero\" x1=\"%.1f\" x2=\"%.1f\" y1=\"0\" y2=\"%d\"/>", zero, zero, HIGH);
 	fprintf(out, "<rect class=\"change%s\" x=\"%.1f\" y=\"5\" width=\"%.1f\" height=\"10\"/>",
 		classes[r->change] ? classes[r->change] : "", at < zero ? at : zero, at < zero ? zero - at : at - zero);
@@ -58,27 +65,32 @@ static const char *about(size_t row)
 		[ROW_LEAVES + LEAF_COPY] = "copies, and nothing was computed meanwhile",
 	};
 
+	if (row == DIFF_TAIL)
+		return "what long steps add to the mean: all other rows are of the middle half of the steps";
 	return row < ROW_LEAVES + LEAF_CAUSES ? words[row]
 					      : cause_title((enum cause_id)(row - ROW_LEAVES - LEAF_CAUSES));
+}
+
+static const char *class_of(size_t row)
+{
+	if (row < ROW_LEAVES || row == DIFF_TAIL)
+		return "sum";
+	return row >= ROW_LEAVES + LEAF_CAUSES ? "part" : "";
 }
 
 static void row(FILE *out, const struct diff *d, size_t pair, size_t row, const struct scale *s)
 {
 	const struct diff_pair *p = &d->pairs[pair];
-	const struct diff_compared *r = &p->compared.row[row];
+	const struct diff_compared *r = diff_shown_row(p, row);
 	char words[DIFF_WORDS];
 
-	fprintf(out, "<tr class=\"%s%s\"><td>",
-		row < ROW_LEAVES                  ? "sum"
-		: row >= ROW_LEAVES + LEAF_CAUSES ? "part"
-						  : "",
-		diff_row_fails(d, pair, row) ? " fails" : "");
+	fprintf(out, "<tr class=\"%s%s\"><td>", class_of(row), diff_row_fails(d, pair, row) ? " fails" : "");
 	html_sign(out, r->change);
 	fprintf(out, "<span class=\"word\">%s</span></td><td class=\"name-place\"><span class=\"name\">",
 		diff_change_word(r->change));
-	if (row >= ROW_LEAVES)
+	if (row >= ROW_LEAVES && row != DIFF_TAIL)
 		html_swatch(out, row - ROW_LEAVES);
-	fprintf(out, "%s</span><div class=\"dim what\">", diff_row_name(row));
+	fprintf(out, "%s</span><div class=\"dim what\">", diff_shown_name(row));
 	html_text(out, about(row));
 	fputs("</div></td>", out);
 	html_cell_ns(out, true, r->base_ns);
@@ -86,21 +98,21 @@ static void row(FILE *out, const struct diff *d, size_t pair, size_t row, const 
 	fprintf(out, "<td class=\"number delta\">%s</td>", diff_delta(words, r->delta_ns));
 	html_cell(out, diff_percent(words, r->delta_ns, p->compared.row[ROW_STEP].base_ns));
 	fputs("<td class=\"picture-place\">", out);
-	picture(out, s, r, p->compared.band_ns);
+	picture(out, s, r, diff_band(&p->compared, row));
 	fprintf(out, "</td><td class=\"interval\">%s</td></tr>\n", diff_interval(words, r));
 }
 
 static void table(FILE *out, const struct diff *d, size_t pair, bool shown)
 {
 	struct scale s = scale_of(&d->pairs[pair]);
-	size_t order[DIFF_ROWS];
+	size_t order[DIFF_SHOWN] = { [DIFF_ROWS] = DIFF_TAIL };
 
 	fputs("<div class=\"scroll\" tabindex=\"0\"><table class=\"rows\"><thead><tr><th>verdict</th><th>in a step</th><th class=\"number\">base</th><th "
 	      "class=\"number\">new</th><th class=\"number\">change</th><th class=\"number\" title=\"of base's step\">of step</th>"
 	      "<th title=\"grey: too small to be a change\">drawn</th><th>95 % interval</th></tr></thead><tbody>\n",
 	      out);
 	diff_row_order(order, &d->pairs[pair]);
-	for (size_t i = 0; i < DIFF_ROWS; i++)
+	for (size_t i = 0; i < DIFF_SHOWN; i++)
 		if (diff_row_is_shown(&d->pairs[pair], order[i]) == shown)
 			row(out, d, pair, order[i], &s);
 	fputs("</tbody></table></div>\n", out);
@@ -110,13 +122,12 @@ void html_rows(FILE *out, const struct diff *d, size_t pair)
 {
 	size_t hidden = 0;
 
-	for (size_t i = 0; i < DIFF_ROWS; i++)
+	for (size_t i = 0; i < DIFF_SHOWN; i++)
 		hidden += !diff_row_is_shown(&d->pairs[pair], i);
 	table(out, d, pair, true);
 	if (!hidden)
 		return;
-	fprintf(out, "<details><summary>and %zu more rows, each less than a two-hundredth of the step</summary>\n",
-		hidden);
+	fprintf(out, "<details><summary>and %zu more rows, each of them little of the step</summary>\n", hidden);
 	table(out, d, pair, false);
 	fputs("</details>\n", out);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* diff_junit.c: the diff as JUnit's XML, as CI systems show it: a suite for each device, a case for each row. A row that makes the exit status 1
- * is a failure; one of which nothing is known is skipped. Times are seconds of new's step. */
+/* diff_junit.c: the diff as JUnit's XML, as CI systems show it: a suite for each device, a case for each row, the tail among them. A row that makes
+ * the exit status 1 is a failure; one of which nothing is known is skipped. Times are seconds of new's step. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -75,7 +75,7 @@ static bool is_skipped(const struct diff_compared *r)
 
 static const char *words(char buf[512], const struct diff_pair *p, size_t row)
 {
-	const struct diff_compared *r = &p->compared.row[row];
+	const struct diff_compared *r = diff_shown_row(p, row);
 	char base[TEXT_SHORT], now[TEXT_SHORT], delta[DIFF_WORDS], percent[DIFF_WORDS], interval[DIFF_WORDS];
 
 	diff_percent(percent, r->delta_ns, p->compared.row[ROW_STEP].base_ns);
@@ -85,27 +85,38 @@ static const char *words(char buf[512], const struct diff_pair *p, size_t row)
 	return buf;
 }
 
-/* The story of the gap that explains most of it. */
+/* How much longer a gap has become by what the row is about: idle time, or one cause of it. */
+static int64_t grown(const struct diff_gap_change *g, size_t row)
+{
+	size_t cause = row - ROW_LEAVES - LEAF_CAUSES;
+
+	if (row == ROW_IDLE)
+		return g->delta_ns;
+	return (g->now ? g->now->causes[cause] : 0) - (g->base ? g->base->causes[cause] : 0);
+}
+
+/* The story of the gap that explains most of it. Of what is no idle time none does. */
 static void evidence(FILE *out, const struct diff_pair *p, size_t row)
 {
-	for (size_t i = 0; i < p->n_gaps; i++) {
-		const struct diff_gap *gap = p->gaps[i].now;
+	bool idle = row == ROW_IDLE || (row >= ROW_LEAVES + LEAF_CAUSES && row != DIFF_TAIL);
+	const struct diff_gap *best = NULL;
+	int64_t most = 0;
 
-		if (!gap || !gap->n_lines)
-			continue;
-		if (row >= ROW_LEAVES + LEAF_CAUSES && !gap->causes[row - ROW_LEAVES - LEAF_CAUSES])
-			continue;
-		for (size_t k = 0; k < gap->n_lines; k++) {
-			fputc('\n', out);
-			markup_text(out, gap->lines[k]);
+	for (size_t i = 0; idle && i < p->n_gaps; i++)
+		if (p->gaps[i].now && p->gaps[i].now->n_lines && grown(&p->gaps[i], row) > most) {
+			most = grown(&p->gaps[i], row);
+			best = p->gaps[i].now;
 		}
-		return;
+	for (size_t i = 0; best && i < best->n_lines; i++) {
+		fputc('\n', out);
+		markup_text(out, best->lines[i]);
 	}
 }
 
 static void outcome(FILE *out, const struct diff *d, size_t pair, size_t row, const char *said)
 {
 	const struct diff_pair *p = &d->pairs[pair];
+	const struct diff_compared *r = diff_shown_row(p, row);
 
 	if (diff_row_fails(d, pair, row)) {
 		fputs("      <failure type=\"regressed\"", out);
@@ -114,9 +125,9 @@ static void outcome(FILE *out, const struct diff *d, size_t pair, size_t row, co
 		markup_text(out, said);
 		evidence(out, p, row);
 		fputs("</failure>\n", out);
-	} else if (is_skipped(&p->compared.row[row])) {
+	} else if (is_skipped(r)) {
 		fputs("      <skipped", out);
-		attribute(out, "message", p->reason ? p->reason : said);
+		attribute(out, "message", p->reason && r->change == DIFF_NOT_COMPARABLE ? p->reason : said);
 		fputs("/>\n", out);
 	} else {
 		fputs("      <system-out>", out);
@@ -127,14 +138,15 @@ static void outcome(FILE *out, const struct diff *d, size_t pair, size_t row, co
 
 static void testcase(FILE *out, const struct diff *d, size_t pair, size_t row)
 {
+	const struct diff_pair *p = &d->pairs[pair];
 	char said[512];
 
 	fputs("    <testcase", out);
-	attribute(out, "name", diff_row_name(row));
-	fprintf(out, " classname=\"gpushim.device%u\"", d->pairs[pair].now ? d->pairs[pair].now->number : 0);
-	seconds(out, d->pairs[pair].compared.row[row].new_ns);
+	attribute(out, "name", diff_shown_name(row));
+	fprintf(out, " classname=\"gpushim.device%u\"", p->base ? p->base->number : 0);
+	seconds(out, diff_shown_row(p, row)->new_ns);
 	fputs(">\n", out);
-	outcome(out, d, pair, row, words(said, &d->pairs[pair], row));
+	outcome(out, d, pair, row, words(said, p, row));
 	fputs("    </testcase>\n", out);
 }
 
@@ -147,7 +159,7 @@ static size_t failures_of(const struct diff *d, size_t pair)
 {
 	size_t n = 0;
 
-	for (size_t row = 0; row < DIFF_ROWS; row++)
+	for (size_t row = 0; row < DIFF_SHOWN; row++)
 		n += diff_row_fails(d, pair, row);
 	return n;
 }
@@ -156,8 +168,8 @@ static size_t skipped_of(const struct diff *d, size_t pair)
 {
 	size_t n = 0;
 
-	for (size_t row = 0; row < DIFF_ROWS; row++)
-		n += is_skipped(&d->pairs[pair].compared.row[row]) && !diff_row_fails(d, pair, row);
+	for (size_t row = 0; row < DIFF_SHOWN; row++)
+		n += is_skipped(diff_shown_row(&d->pairs[pair], row)) && !diff_row_fails(d, pair, row);
 	return n;
 }
 
@@ -167,12 +179,12 @@ static void suite(FILE *out, const struct diff *d, size_t pair)
 
 	fputs("  <testsuite", out);
 	attribute(out, "name", diff_pair_title(title, sizeof(title), &d->pairs[pair]));
-	counts(out, DIFF_ROWS, failures_of(d, pair));
+	counts(out, DIFF_SHOWN, failures_of(d, pair));
 	fprintf(out, " skipped=\"%zu\"", skipped_of(d, pair));
 	seconds(out, d->pairs[pair].compared.row[ROW_STEP].new_ns);
 	fputs(">\n", out);
 	properties(out, d);
-	for (size_t row = 0; row < DIFF_ROWS; row++)
+	for (size_t row = 0; row < DIFF_SHOWN; row++)
 		testcase(out, d, pair, row);
 	fputs("  </testsuite>\n", out);
 }
@@ -196,7 +208,7 @@ void diff_junit(FILE *out, const struct diff *d)
 	for (size_t i = 0; i < d->n_pairs; i++)
 		failures += failures_of(d, i);
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"gpushim diff\"", out);
-	counts(out, d->n_pairs ? d->n_pairs * DIFF_ROWS : 1, failures);
+	counts(out, d->n_pairs ? d->n_pairs * DIFF_SHOWN : 1, failures);
 	fputs(">\n", out);
 	for (size_t i = 0; i < d->n_pairs; i++)
 		suite(out, d, i);

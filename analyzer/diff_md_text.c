@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "text.h"
+#include "text_symbol.h"
 
 static void put(struct md *m, const char *s, size_t n)
 {
@@ -81,6 +81,20 @@ void md_code(struct md *m, const char *name)
 	}
 }
 
+void md_clean_code(struct md *m, const char *name, size_t columns)
+{
+	char text[4 * MD_LINE + 4];
+
+	md_code(m, text_clean(text, sizeof(text), name ? name : "", columns));
+}
+
+void md_symbol_code(struct md *m, const char *name)
+{
+	char text[4 * MD_COLUMNS + 4];
+
+	md_code(m, text_symbol(text, sizeof(text), name, MD_COLUMNS));
+}
+
 /* How much of the text would be a link, a mention or a reference to an issue by itself: as code it is none. */
 static size_t refers(const char *s)
 {
@@ -115,7 +129,7 @@ void md_text(struct md *m, const char *sentence)
 
 /* ---- rows ---- */
 
-static bool write_within(struct md *m, size_t most)
+bool md_row_within(struct md *m, size_t most)
 {
 	bool fits = !m->over && m->used + m->n <= most;
 
@@ -130,7 +144,7 @@ static bool write_within(struct md *m, size_t most)
 
 bool md_row(struct md *m)
 {
-	bool fits = write_within(m, MD_BYTES - MD_SAVED);
+	bool fits = md_row_within(m, MD_BYTES - MD_SAVED);
 
 	m->left_out += !fits;
 	return fits;
@@ -138,5 +152,19 @@ bool md_row(struct md *m)
 
 void md_end(struct md *m)
 {
-	write_within(m, MD_BYTES);
+	md_row_within(m, MD_BYTES);
+}
+
+/* ---- behind a click ---- */
+
+bool md_details(struct md *m, const char *summary, const char *head)
+{
+	md_format(m, "\n<details><summary>%s</summary>\n\n%s", summary, head);
+	return md_row(m);
+}
+
+void md_details_end(struct md *m)
+{
+	md_put(m, "\n</details>\n");
+	md_end(m);
 }

@@ -13,7 +13,7 @@
 
 static int standing(size_t row)
 {
-	return row >= ROW_LEAVES + LEAF_CAUSES ? 3 : row >= ROW_LEAVES ? 2 : row == ROW_IDLE ? 1 : 0;
+	return row >= ROW_LEAVES ? 2 : row == ROW_IDLE ? 1 : 0;
 }
 
 bool diff_reason_row(const struct diff *d, enum diff_change change, size_t *pair, size_t *row)
@@ -114,25 +114,25 @@ static void say_unsure(char *buf, size_t size, const struct diff *d)
 			which = row;
 			where(place, d, i);
 		}
-	snprintf(buf, size, "%s%s may take between %s and %s: too much to tell; more steps or more runs would",
+	snprintf(buf, size, "%s%s may have changed by %s to %s: too much to tell; more steps or more runs would",
 		 row_words(which), place, diff_delta(low, widest ? widest->low_ns : 0),
 		 diff_delta(high, widest ? widest->high_ns : 0));
 }
 
+/* The device with the widest band stands for all. */
 static void say_unchanged(char *buf, size_t size, const struct diff *d)
 {
 	const struct diff_device *c = &d->pairs[0].compared;
-	double part = c->row[ROW_STEP].base_ns > 0 ? 100 * (double)c->band_ns / (double)c->row[ROW_STEP].base_ns : 0;
 	char time[TEXT_SHORT];
+	double part;
 
-	if (c->blurred_ns > c->band_ns / 4)
-		snprintf(
-			buf, size,
-			"nothing changed by more than %.1f %% of a step (%s), nor idle time by more than it is known to",
-			part, text_duration(time, c->band_ns));
-	else
-		snprintf(buf, size, "nothing changed by more than %.1f %% of a step (%s)", part,
-			 text_duration(time, c->band_ns));
+	for (size_t i = 1; i < d->n_pairs; i++)
+		if (diff_band(&d->pairs[i].compared, ROW_IDLE) > diff_band(c, ROW_IDLE))
+			c = &d->pairs[i].compared;
+	part = c->row[ROW_STEP].base_ns > 0 ? 100 * (double)c->band_ns / (double)c->row[ROW_STEP].base_ns : 0;
+	snprintf(buf, size, "nothing changed, for sure, by more than %.1f %% of a step (%s)%s", part,
+		 text_duration(time, c->band_ns),
+		 c->blurred_ns > c->band_ns / 4 ? ", nor idle time by more than it is known to" : "");
 }
 
 static void say_other(char *buf, size_t size, const struct diff *d)

@@ -14,6 +14,15 @@ const char *diff_row_name(size_t row)
 	return cause_name((enum cause_id)(row - ROW_LEAVES - LEAF_CAUSES));
 }
 
+void diff_rows_sum(int64_t row_ns[DIFF_ROWS])
+{
+	row_ns[ROW_STEP] = row_ns[ROW_IDLE] = 0;
+	for (size_t i = 0; i < DIFF_LEAVES; i++) {
+		row_ns[ROW_STEP] += row_ns[ROW_LEAVES + i];
+		row_ns[ROW_IDLE] += i >= LEAF_CAUSES ? row_ns[ROW_LEAVES + i] : 0;
+	}
+}
+
 int64_t diff_step_ns(const struct diff_series *s, size_t i)
 {
 	int64_t ns = 0;

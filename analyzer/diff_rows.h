@@ -15,6 +15,9 @@ enum diff_row { ROW_STEP, ROW_IDLE, ROW_LEAVES, DIFF_ROWS = ROW_LEAVES + DIFF_LE
 /* "step", "idle", "compute", …, a cause's id; lives on */
 const char *diff_row_name(size_t row);
 
+/* Sets step and idle, from the leaves. */
+void diff_rows_sum(int64_t row_ns[DIFF_ROWS]);
+
 /* The steps of one run on one device, in their order: each has one value in each leaf. */
 struct diff_series {
 	size_t n;

@@ -58,6 +58,7 @@ static bool say_what(struct diff_run *out, const struct summary *s, const char *
 static enum err_kind add_device(struct diff_run *out, struct diff_run_device *d, const struct summary *s,
 				const struct summary_device *of, uint64_t seed, struct error *e)
 {
+	struct diff_window w;
 	enum err_kind kind;
 
 	*d = (struct diff_run_device){ .number = of->number, .rank = of->rank };
@@ -65,12 +66,12 @@ static enum err_kind add_device(struct diff_run *out, struct diff_run_device *d,
 	d->uuid = diff_keep_text(&out->texts, of->uuid);
 	if (!d->name || !d->uuid)
 		return err_no_memory(e, NULL);
-	kind = diff_run_add_steps(out, d, s, of, seed, e);
+	kind = diff_run_add_steps(out, d, &w, of, seed, e);
 	if (!kind)
-		kind = diff_run_add_work(out, d, s, of, d->window, e);
+		kind = diff_run_add_work(out, d, s, of, w, e);
 	if (!kind)
-		kind = diff_run_add_sites(out, d, s, of, d->window, e);
-	return kind ? kind : diff_run_add_gaps(out, d, s, of, d->window, e);
+		kind = diff_run_add_sites(out, d, s, of, w, e);
+	return kind ? kind : diff_run_add_gaps(out, d, s, of, w, e);
 }
 
 /* The same order in all runs of a job. */

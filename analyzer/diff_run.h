@@ -13,8 +13,18 @@
 #define DIFF_GAPS 24
 #define DIFF_LINES 12 /* of a gap's evidence */
 
-/* What a run's means are over: the steps of [from_ns, until_ns), n of them; n 0: there are none, and the whole span is one. */
-struct diff_window { int64_t from_ns, until_ns; size_t n; };
+/* What a run's means are over: the steps of [from_ns, until_ns), n of them; n 0: there are none, and the whole span is one. What lies between two
+ * steps and is none (an evaluation) is not of it. */
+struct diff_window {
+	int64_t from_ns, until_ns;
+	size_t n;
+	const struct trace_steps *between; /* borrowed; they have such pieces. NULL: none lies between */
+};
+
+/* Is that instant of the window? */
+bool diff_window_has(const struct diff_window *w, int64_t ns);
+/* How much of the time is. */
+int64_t diff_window_part(const struct diff_window *w, int64_t begin_ns, int64_t end_ns);
 
 /* Steps in which the same is put into the streams: the same kernels and graphs, as many of each (diff_contents.h). */
 struct diff_class {
@@ -40,7 +50,7 @@ struct diff_site { /* a statement that held the submitting thread while the devi
 
 #define DIFF_GAP_BETWEEN ((uint64_t)1) /* it lies between two steps */
 
-struct diff_gap { /* one that stands for those alike: behind the same work, before the same work, in the same place of the same kind of step */
+struct diff_gap { /* one that stands for those alike: behind the same work, before the same work, both within a step or both between two */
 	const char *before, *after; /* names of the work around it */
 	uint64_t key;     /* of all that; what is alike in two runs has the same. DIFF_GAP_BETWEEN is its lowest bit */
 	double per_step;  /* how many, a mean */
@@ -62,7 +72,6 @@ struct diff_run_device {
 	uint32_t number, rank; /* rank: GST_NONE not known */
 	const char *name, *uuid;
 	size_t n_steps, n_warm_up; /* compared; left out before them. 0: there are no steps, and the whole span is as one */
-	struct diff_window window; /* where these are; of a baseline zeros */
 	bool by_ranges;            /* else launches tell the steps */
 	const char *step_name;     /* "ProfilerStep#", "" */
 	struct diff_typical typical; /* of all of them */
@@ -97,10 +106,10 @@ void diff_run_free(struct diff_run *r);
 
 /* ---- its parts ---- */
 
-/* diff_run_steps.c: steps, warm-up, typical, classes, blurred, unresolved. */
-enum err_kind diff_run_add_steps(struct diff_run *out, struct diff_run_device *d, const struct summary *s, const struct summary_device *of, uint64_t seed, struct error *e);
-/* diff_run_work.c: kernels and copies; diff_run_sites.c; diff_run_gaps.c. All are means over the same steps as the typical one's:
- * those of [from_ns, until_ns), n of them; where there are no steps, the whole span is one. */
+/* diff_run_steps.c: steps, warm-up, typical, classes, blurred, unresolved. *w: where these steps are. */
+enum err_kind diff_run_add_steps(struct diff_run *out, struct diff_run_device *d, struct diff_window *w, const struct summary_device *of, uint64_t seed, struct error *e);
+/* diff_run_work.c: kernels and copies; diff_run_sites.c (with what lies between two steps); diff_run_gaps.c. All are means over the same steps as
+ * the typical one's. */
 enum err_kind diff_run_add_work(struct diff_run *out, struct diff_run_device *d, const struct summary *s, const struct summary_device *of, struct diff_window w, struct error *e);
 enum err_kind diff_run_add_sites(struct diff_run *out, struct diff_run_device *d, const struct summary *s, const struct summary_device *of, struct diff_window w, struct error *e);
 enum err_kind diff_run_add_gaps(struct diff_run *out, struct diff_run_device *d, const struct summary *s, const struct summary_device *of, struct diff_window w, struct error *e);

@@ -85,15 +85,10 @@ static struct group *group_of(struct grouping *g, const struct gap *gap)
 
 /* ---- what they take ---- */
 
-static int64_t part_of(const struct diff_window *w, int64_t begin_ns, int64_t end_ns)
-{
-	return max64(0, min64(end_ns, w->until_ns) - max64(begin_ns, w->from_ns));
-}
-
 static bool add_gap(struct grouping *g, size_t i)
 {
 	const struct gap_story *story = &g->of->attribution.gaps[i];
-	int64_t ns = part_of(&g->window, story->gap->begin_ns, story->gap->end_ns);
+	int64_t ns = diff_window_part(&g->window, story->gap->begin_ns, story->gap->end_ns);
 	struct group *to = ns ? group_of(g, story->gap) : NULL;
 
 	if (!to)
@@ -107,7 +102,7 @@ static bool add_gap(struct grouping *g, size_t i)
 	for (size_t k = 0; k < story->n_causes; k++) {
 		const struct gap_cause *c = &story->causes[k];
 
-		to->causes[c->cause] += part_of(&g->window, c->begin_ns, c->end_ns);
+		to->causes[c->cause] += diff_window_part(&g->window, c->begin_ns, c->end_ns);
 	}
 	return true;
 }
@@ -154,7 +149,8 @@ static bool tell_as(struct diff_gap *out, struct arena *texts, const struct gap_
 	struct page page = { open_memstream(&story, &bytes), &style };
 	bool ok = page.out && report_owners(&page, g, PIECES_TOLD, false);
 
-	ok = page.out && !ferror(page.out) && fclose(page.out) == 0 && ok;
+	ok = page.out && !ferror(page.out) && ok;
+	ok = page.out && fclose(page.out) == 0 && ok;
 	ok = ok && add_lines(out, texts, story);
 	free(story);
 	return ok;

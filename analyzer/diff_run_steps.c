@@ -178,11 +178,6 @@ static bool series_of_span(struct picked *p, const struct summary_device *of)
 
 /* ---- how sure idle time is ---- */
 
-static int64_t overlap(int64_t begin, int64_t end, const struct diff_window *w)
-{
-	return max64(0, min64(end, w->until_ns) - max64(begin, w->from_ns));
-}
-
 static void set_doubt(struct diff_run_device *d, const struct device_timeline *t, const struct diff_window *w)
 {
 	int64_t blurred = 0, unresolved = 0, n = w->n ? (int64_t)w->n : 1;
@@ -190,11 +185,11 @@ static void set_doubt(struct diff_run_device *d, const struct device_timeline *t
 	for (size_t i = 0; i < t->n_gaps; i++) {
 		const struct gap *g = &t->gaps[i];
 
-		if (overlap(g->begin_ns, g->end_ns, w))
+		if (diff_window_part(w, g->begin_ns, g->end_ns))
 			blurred = sum64(blurred, g->begin_error_ns + g->end_error_ns);
 	}
 	for (size_t i = 0; i < t->n_unresolved; i++)
-		unresolved = sum64(unresolved, overlap(t->unresolved[i].begin_ns, t->unresolved[i].end_ns, w));
+		unresolved = sum64(unresolved, diff_window_part(w, t->unresolved[i].begin_ns, t->unresolved[i].end_ns));
 	d->blurred_ns = blurred / n;
 	d->unresolved_ns = unresolved / n;
 }
@@ -295,7 +290,9 @@ static bool add_class(struct diff_run *out, struct diff_run_device *d, const str
 	*c = (struct diff_class){ .key = steps[0].key };
 	c->words = c->key ? class_words(&out->texts, &contents[steps[0].step])
 			  : diff_keep_text(&out->texts, "of many kinds");
-	return c->words && typical_of_some(&c->typical, &p->series, steps, n, seed);
+	if (n == p->n) /* every step is of this class */
+		c->typical = d->typical;
+	return c->words && (n == p->n || typical_of_some(&c->typical, &p->series, steps, n, seed));
 }
 
 static bool add_classes(struct diff_run *out, struct diff_run_device *d, const struct picked *p,
@@ -340,7 +337,17 @@ static bool classify(struct diff_run *out, struct diff_run_device *d, const stru
 
 /* ---- all of it ---- */
 
-static bool add_parts(struct diff_run *out, struct diff_run_device *d, struct picked *p,
+static struct diff_window window_of(const struct picked *p, const struct summary_device *of)
+{
+	const struct trace_steps *steps = of->phases.of;
+
+	if (!p->n)
+		return (struct diff_window){ of->timeline->begin_ns, of->timeline->end_ns, 0, NULL };
+	return (struct diff_window){ p->at[0]->step->begin_ns, p->at[p->n - 1]->step->end_ns, p->n,
+				     steps->n_steps < steps->n ? steps : NULL };
+}
+
+static bool add_parts(struct diff_run *out, struct diff_run_device *d, struct diff_window *w, struct picked *p,
 		      const struct summary_device *of, uint64_t seed)
 {
 	const struct range *like = of->phases.of ? of->phases.of->like : NULL;
@@ -351,23 +358,20 @@ static bool add_parts(struct diff_run *out, struct diff_run_device *d, struct pi
 	d->by_ranges = like != NULL;
 	d->n_steps = p->n;
 	d->n_warm_up = p->warm_up;
-	d->window = (struct diff_window){ of->timeline->begin_ns, of->timeline->end_ns, 0 };
-	if (p->n)
-		d->window = (struct diff_window){ p->at[0]->step->begin_ns, p->at[p->n - 1]->step->end_ns, p->n };
+	*w = window_of(p, of);
 	if (!(p->n ? series_of_steps(p, of->timeline) : series_of_span(p, of)))
 		return false;
 	drop_empty(&p->series);
-	set_doubt(d, of->timeline, &d->window);
+	set_doubt(d, of->timeline, w);
 	return diff_typical_of(&d->typical, &p->series, seed) && (!p->n || classify(out, d, p, of, seed));
 }
 
-enum err_kind diff_run_add_steps(struct diff_run *out, struct diff_run_device *d, const struct summary *s,
+enum err_kind diff_run_add_steps(struct diff_run *out, struct diff_run_device *d, struct diff_window *w,
 				 const struct summary_device *of, uint64_t seed, struct error *e)
 {
 	struct picked p = { 0 };
-	bool ok = add_parts(out, d, &p, of, seed);
+	bool ok = add_parts(out, d, w, &p, of, seed);
 
-	(void)s;
 	picked_free(&p);
 	return ok ? ERR_NONE : err_no_memory(e, NULL);
 }

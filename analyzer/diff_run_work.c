@@ -15,7 +15,7 @@
 #define LONGEST_NS 0x1p56 /* two years: of a damaged trace */
 
 struct counted {
-	const char *name;  /* untrusted text; NULL: none of it was seen */
+	const char *name;  /* untrusted text; NULL: a kernel's, not looked up yet */
 	uint64_t n, timed; /* operations; those of which it is known what they take */
 	int64_t ns;
 	double bytes;
@@ -24,23 +24,21 @@ struct counted {
 struct counting {
 	struct diff_window window;
 	const struct run *run;
-	struct counted **kernels; /* of each trace, by number; NULL: none was seen */
+	struct counted **kernels; /* of each trace, by number, 0 what has no name; NULL: none was seen */
 	struct counted *others;   /* what has no number */
 	size_t n_others, cap_others;
 	size_t trace; /* the one that was asked for last */
 };
 
-static struct counted *counted_kernel(struct counting *c, const struct trace *t, uint32_t kernel)
+/* The trace's list; NULL: no memory. */
+static struct counted *counted_kernels(struct counting *c, const struct trace *t)
 {
 	if (c->run->traces[c->trace] != t)
 		for (c->trace = 0; c->run->traces[c->trace] != t;)
 			c->trace++;
 	if (!c->kernels[c->trace])
-		c->kernels[c->trace] = array_new(t->n_kernels, sizeof(**c->kernels));
-	if (!c->kernels[c->trace])
-		return NULL;
-	c->kernels[c->trace][kernel].name = kernel_title(t, kernel);
-	return &c->kernels[c->trace][kernel];
+		c->kernels[c->trace] = array_new(t->n_kernels + 1, sizeof(**c->kernels));
+	return c->kernels[c->trace];
 }
 
 /* label: lives on */
@@ -57,11 +55,6 @@ static struct counted *counted_other(struct counting *c, const char *label)
 
 /* ---- operations ---- */
 
-static bool is_within(const struct counting *c, int64_t ns)
-{
-	return ns >= c->window.from_ns && ns < c->window.until_ns;
-}
-
 /* Of a folded call's launches, how many were submitted before then. */
 static uint32_t launches_before(const struct trace *t, const struct call *c, int64_t ns)
 {
@@ -74,25 +67,26 @@ static bool count_folded(struct counting *c, const struct trace *t, const struct
 	uint32_t end = launches_before(t, call, c->window.until_ns);
 	const struct launch_part *part = launch_part_of(&t->launches, call->args[0]);
 	const struct launch *at = launch_at(&t->launches, call->args[0]);
+	struct counted *kernels = counted_kernels(c, t);
 
-	for (uint32_t i = first; i < end; i++) {
+	for (uint32_t i = first; kernels && i < end; i++) {
 		uint32_t name = part->shapes[at[i].shape].name;
-		bool known = name && name < t->n_kernels && *kernel_title(t, name);
-		struct counted *to = known ? counted_kernel(c, t, name) : counted_other(c, OP_NAMELESS);
 
-		if (!to)
-			return false;
-		to->n++;
+		if (c->window.between && !diff_window_has(&c->window, call->begin_ns + (at[i].begin - at->begin)))
+			continue;
+		kernels[name < t->n_kernels ? name : 0].n++;
 	}
-	return true;
+	return kernels != NULL;
 }
 
 static bool count_one(struct counting *c, const struct op *op)
 {
 	uint32_t kernel = op_kernel_index(op);
 	struct counted *to =
-		kernel && *op_title(op) ? counted_kernel(c, op->of->trace, kernel) : counted_other(c, op_label(op));
+		kernel && *op_title(op) ? counted_kernels(c, op->of->trace) : counted_other(c, op_label(op));
 
+	if (to && kernel && *op_title(op))
+		to += kernel;
 	if (!to)
 		return false;
 	to->n += op->of->count;
@@ -115,7 +109,8 @@ static bool count_all(struct counting *c, const struct device_timeline *d)
 		if (!op->of->unlinked && call_count(op->call) > 1) {
 			if (!count_folded(c, op->of->trace, op->call))
 				return false;
-		} else if (is_within(c, op->of->unlinked ? op->begin_ns : op->call->begin_ns) && !count_one(c, op)) {
+		} else if (diff_window_has(&c->window, op->of->unlinked ? op->begin_ns : op->call->begin_ns) &&
+			   !count_one(c, op)) {
 			return false;
 		}
 	}
@@ -134,14 +129,25 @@ struct list {
 	size_t n, cap;
 };
 
-static bool gather(struct list *l, const struct counted *from, size_t n)
+static const char *title_or_none(const struct trace *t, uint32_t kernel)
+{
+	const char *title = kernel && kernel < t->n_kernels ? kernel_title(t, kernel) : "";
+
+	return *title ? title : OP_NAMELESS;
+}
+
+/* t: whose kernels they are, by number; NULL: they have their names. */
+static bool gather(struct list *l, const struct counted *from, size_t n, const struct trace *t)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!from[i].n)
 			continue;
 		if (!array_room(l->at, l->n, l->cap))
 			return false;
-		l->at[l->n++] = from[i];
+		l->at[l->n] = from[i];
+		if (t)
+			l->at[l->n].name = title_or_none(t, (uint32_t)i);
+		l->n++;
 	}
 	return true;
 }
@@ -215,9 +221,9 @@ enum err_kind diff_run_add_work(struct diff_run *out, struct diff_run_device *d,
 	bool ok;
 
 	c.kernels = array_new(s->run->n_traces, sizeof(*c.kernels));
-	ok = c.kernels && count_all(&c, of->timeline) && gather(&l, c.others, c.n_others);
+	ok = c.kernels && count_all(&c, of->timeline) && gather(&l, c.others, c.n_others, NULL);
 	for (size_t i = 0; ok && i < s->run->n_traces; i++)
-		ok = !c.kernels[i] || gather(&l, c.kernels[i], s->run->traces[i]->n_kernels);
+		ok = !c.kernels[i] || gather(&l, c.kernels[i], s->run->traces[i]->n_kernels + 1, s->run->traces[i]);
 	if (ok) {
 		merge(&l);
 		ok = publish(out, d, &l, w.n ? w.n : 1);

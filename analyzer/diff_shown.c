@@ -81,16 +81,27 @@ const char *diff_bytes(char buf[DIFF_WORDS], const struct diff_work_change *w)
 
 /* ---- rows ---- */
 
+const struct diff_compared *diff_shown_row(const struct diff_pair *p, size_t row)
+{
+	return row == DIFF_TAIL ? &p->compared.tail : &p->compared.row[row];
+}
+
+const char *diff_shown_name(size_t row)
+{
+	return row == DIFF_TAIL ? "tail" : diff_row_name(row);
+}
+
 bool diff_row_is_shown(const struct diff_pair *p, size_t row)
 {
-	const struct diff_compared *r = &p->compared.row[row], *step = &p->compared.row[ROW_STEP];
+	const struct diff_compared *r = diff_shown_row(p, row), *step = &p->compared.row[ROW_STEP];
+	int64_t part = row == DIFF_TAIL ? 50 : 200;
 
 	if (row == ROW_STEP || row == ROW_IDLE)
 		return true;
 	if (!r->present)
 		return false;
-	return r->change == DIFF_REGRESSED || r->change == DIFF_IMPROVED || r->base_ns > step->base_ns / 200 ||
-	       r->new_ns > step->new_ns / 200;
+	return r->change == DIFF_REGRESSED || r->change == DIFF_IMPROVED || llabs(r->base_ns) > step->base_ns / part ||
+	       llabs(r->new_ns) > step->new_ns / part;
 }
 
 static int rank_of(const struct diff_compared *r)
@@ -129,11 +140,33 @@ void diff_row_order(size_t order[DIFF_ROWS], const struct diff_pair *p)
 
 bool diff_row_fails(const struct diff *d, size_t pair, size_t row)
 {
+	if (diff_status(d) != DIFF_EXIT_WORSE)
+		return false;
 	for (size_t i = 0; i < d->n_fired; i++)
 		if (d->fired[i].pair == pair && d->fired[i].row == row)
 			return true;
-	return d->n_rules == 0 && diff_status(d) == DIFF_EXIT_WORSE &&
-	       d->pairs[pair].compared.row[row].change == DIFF_REGRESSED;
+	return d->n_rules == 0 && diff_shown_row(&d->pairs[pair], row)->change == DIFF_REGRESSED;
+}
+
+/* ---- devices ---- */
+
+enum diff_change diff_pair_verdict(const struct diff_pair *p)
+{
+	return diff_overall(&p->compared, 1);
+}
+
+bool diff_walk_next(struct diff_walk *w)
+{
+	static const enum diff_change order[] = { DIFF_REGRESSED, DIFF_IMPROVED, DIFF_NOT_COMPARABLE, DIFF_INCONCLUSIVE,
+						  DIFF_UNCHANGED };
+
+	for (; w->change < sizeof(order) / sizeof(order[0]); w->change++, w->next = 0)
+		while (w->next < w->d->n_pairs) {
+			w->pair = w->next++;
+			if (diff_pair_verdict(&w->d->pairs[w->pair]) == order[w->change])
+				return true;
+		}
+	return false;
 }
 
 /* ---- sentences ---- */
@@ -150,6 +183,10 @@ static void runs_of(char buf[160], const struct diff_run *runs, size_t n, size_t
 		most = have > most ? have : most;
 	}
 	text_count(steps, n ? least : 0);
+	if (!most) {
+		snprintf(buf, 160, "%s whole run%s", text_count(times, n), n == 1 ? "" : "s");
+		return;
+	}
 	if (least < most)
 		snprintf(buf, 160, "%s to %s steps", steps, text_count(times, most));
 	else
@@ -178,6 +215,10 @@ const char *diff_how_sure(char *buf, size_t size, const struct diff *d, const st
 			put_text(&t, share);
 		}
 		put_text(&t, " is none");
+		if (p->compared.blurred_ns > 0) {
+			put_text(&t, ", and in its parts one of less than ");
+			put_text(&t, text_duration(band, diff_band(&p->compared, ROW_IDLE)));
+		}
 	}
 	put_text(&t, p->compared.variance_known ? "" : "; how much runs vary is not known: one run a side");
 	if (p->now && (p->now->blurred_ns > 0 || p->now->unresolved_ns > 0)) {
@@ -192,7 +233,7 @@ const char *diff_how_sure(char *buf, size_t size, const struct diff *d, const st
 
 const char *diff_pair_title(char *buf, size_t size, const struct diff_pair *p)
 {
-	const struct diff_run_device *one = p->now ? p->now : p->base;
+	const struct diff_run_device *one = p->base ? p->base : p->now;
 	struct text_put t = text_put_begin(buf, size);
 	char digits[48], name[128];
 
@@ -200,6 +241,10 @@ const char *diff_pair_title(char *buf, size_t size, const struct diff_pair *p)
 		return buf;
 	snprintf(digits, sizeof(digits), "device %u", one->number);
 	put_text(&t, digits);
+	if (p->now && p->now->number != one->number) {
+		snprintf(digits, sizeof(digits), " (%u in new)", p->now->number);
+		put_text(&t, digits);
+	}
 	if (one->rank != GST_NONE) {
 		snprintf(digits, sizeof(digits), ", rank %u", one->rank);
 		put_text(&t, digits);

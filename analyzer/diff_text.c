@@ -7,7 +7,7 @@
 #include "diff_text.h"
 #include "text_symbol.h"
 
-#define DEVICES 4 /* that are told of in full: those that changed first */
+#define DEVICES 4 /* that are told of in full: the worst first */
 #define CAUSES 8  /* rows of causes on a screen */
 #define LIST 4    /* of kernels, sites, gaps */
 #define STORY 3   /* lines of a gap */
@@ -91,10 +91,9 @@ static void rows(const struct page *p, const struct diff_pair *pair)
 static void tail(const struct page *p, const struct diff_pair *pair)
 {
 	const struct diff_device *c = &pair->compared;
-	int64_t least = c->row[ROW_STEP].base_ns / 50;
 	char base[TEXT_SHORT], now[TEXT_SHORT], text[240];
 
-	if (llabs(c->base_tail_ns) <= least && llabs(c->new_tail_ns) <= least)
+	if (!diff_row_is_shown(pair, DIFF_TAIL))
 		return;
 	snprintf(text, sizeof(text), "%c long steps add %s to the mean step in base, %s in new",
 		 diff_sign(c->tail.change), text_duration(base, c->base_tail_ns), text_duration(now, c->new_tail_ns));
@@ -373,13 +372,14 @@ void diff_text(FILE *out, const struct diff *d, const struct report_style *style
 	size_t told = 0, alike = 0;
 
 	verdict(&page, d);
-	for (size_t i = 0; i < d->n_pairs; i++) {
-		bool tell = d->n_pairs == 1 || style->full || (has_change(&d->pairs[i]) && told < DEVICES);
+	for (struct diff_walk w = { .d = d }; diff_walk_next(&w);) {
+		const struct diff_pair *pair = &d->pairs[w.pair];
+		bool tell = d->n_pairs == 1 || style->full || (has_change(pair) && told < DEVICES);
 
 		alike += !tell;
 		told += tell;
 		if (tell)
-			device(&page, d, &d->pairs[i]);
+			device(&page, d, pair);
 	}
 	if (alike)
 		page_ink(&page, INK_DIM, "\n%zu %sdevice%s: %s\n", alike, told ? "more " : "", alike == 1 ? "" : "s",

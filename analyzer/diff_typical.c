@@ -40,40 +40,22 @@ uint32_t *diff_by_length(const struct diff_series *s)
 
 /* ---- the middle half ---- */
 
-/* Each step counts four quarters each time; the middle half is n quarters to either side of half of all. */
-struct middle {
-	uint64_t from, end, at; /* quarters, of 4 n */
-};
-
-static struct middle middle_of(size_t n)
+struct diff_middle diff_middle_of(size_t n, const uint32_t *times)
 {
-	return (struct middle){ .from = n, .end = 3 * (uint64_t)n };
-}
+	struct diff_middle m = { 0 };
+	uint64_t from = n, until = 3 * (uint64_t)n, end = 0;
 
-/* How many of the next step's quarters are in the middle. */
-static uint64_t quarters(struct middle *m, uint32_t times)
-{
-	uint64_t begin = m->at, end = m->at += 4 * (uint64_t)times;
-
-	begin = begin < m->from ? m->from : begin;
-	end = end > m->end ? m->end : end;
-	return end > begin ? end - begin : 0;
-}
-
-void diff_middle(double leaf_ns[DIFF_LEAVES], const struct diff_series *s, const uint32_t *by, const uint32_t *times)
-{
-	struct middle m = middle_of(s->n);
-
-	memset(leaf_ns, 0, DIFF_LEAVES * sizeof(*leaf_ns));
-	for (size_t i = 0; i < s->n && m.at < m.end; i++) {
-		uint64_t weight = quarters(&m, times ? times[by[i]] : 1);
-
-		for (size_t leaf = 0; weight && leaf < DIFF_LEAVES; leaf++)
-			if (s->leaf[leaf])
-				leaf_ns[leaf] += (double)weight * (double)s->leaf[leaf][by[i]];
+	while ((end += 4 * (uint64_t)(times ? times[m.first] : 1)) <= from)
+		m.first++;
+	m.last = m.first;
+	m.in_first = (end < until ? end : until) - from;
+	while (end < until) {
+		m.last++;
+		m.in_last = 4 * (uint64_t)(times ? times[m.last] : 1);
+		end += m.in_last;
 	}
-	for (size_t leaf = 0; leaf < DIFF_LEAVES; leaf++)
-		leaf_ns[leaf] /= (double)(m.end - m.from);
+	m.in_last -= m.last > m.first ? end - until : 0;
+	return m;
 }
 
 /* ---- in whole nanoseconds ---- */
@@ -81,13 +63,13 @@ void diff_middle(double leaf_ns[DIFF_LEAVES], const struct diff_series *s, const
 /* Sums over the middle half, in quarters of a nanosecond. */
 static void exact_sums(__int128 sums[DIFF_LEAVES], const struct diff_series *s, const uint32_t *by)
 {
-	struct middle m = middle_of(s->n);
+	struct diff_middle m = diff_middle_of(s->n, NULL);
 
 	memset(sums, 0, DIFF_LEAVES * sizeof(*sums));
-	for (size_t i = 0; i < s->n; i++) {
-		uint64_t weight = quarters(&m, 1);
+	for (size_t i = m.first; i <= m.last; i++) {
+		uint64_t weight = i == m.first ? m.in_first : i == m.last ? m.in_last : 4;
 
-		for (size_t leaf = 0; weight && leaf < DIFF_LEAVES; leaf++)
+		for (size_t leaf = 0; leaf < DIFF_LEAVES; leaf++)
 			if (s->leaf[leaf])
 				sums[leaf] += (__int128)weight * s->leaf[leaf][by[i]];
 	}
@@ -115,28 +97,17 @@ static void share_out_remainders(int64_t leaf_ns[DIFF_LEAVES], const __int128 su
 	}
 }
 
-static void set_rows(int64_t row_ns[DIFF_ROWS], const int64_t leaf_ns[DIFF_LEAVES])
-{
-	memset(row_ns, 0, DIFF_ROWS * sizeof(*row_ns));
-	for (size_t i = 0; i < DIFF_LEAVES; i++) {
-		row_ns[ROW_LEAVES + i] = leaf_ns[i];
-		row_ns[ROW_STEP] += leaf_ns[i];
-		row_ns[ROW_IDLE] += i >= LEAF_CAUSES ? leaf_ns[i] : 0;
-	}
-}
-
 bool diff_typical_of(struct diff_typical *out, const struct diff_series *s, uint64_t seed)
 {
 	__int128 sums[DIFF_LEAVES], all = 0;
-	int64_t leaf_ns[DIFF_LEAVES];
 	uint32_t *by = diff_by_length(s);
 	bool ok = by != NULL;
 
 	*out = (struct diff_typical){ .n = s->n };
 	if (ok) {
 		exact_sums(sums, s, by);
-		share_out_remainders(leaf_ns, sums, 2 * (__int128)s->n);
-		set_rows(out->row_ns, leaf_ns);
+		share_out_remainders(out->row_ns + ROW_LEAVES, sums, 2 * (__int128)s->n);
+		diff_rows_sum(out->row_ns);
 		for (size_t i = 0; i < s->n; i++)
 			all += diff_step_ns(s, i);
 		out->tail_ns = (int64_t)(all / (__int128)s->n) - out->row_ns[ROW_STEP];

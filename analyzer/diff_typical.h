@@ -23,8 +23,14 @@ struct diff_typical {
 /* The steps by length, the shortest first; equals in their order. The caller frees it; NULL: no memory. */
 uint32_t *diff_by_length(const struct diff_series *s);
 
-/* The leaves' means over the middle half, where step i counts times[i] times; NULL: once. by: diff_by_length's. */
-void diff_middle(double leaf_ns[DIFF_LEAVES], const struct diff_series *s, const uint32_t *by, const uint32_t *times);
+/* The middle half of n steps by length, where each step is four quarters. It begins within one step and ends within one. */
+struct diff_middle {
+	size_t first, last;           /* these: the same one where there are few */
+	uint64_t in_first, in_last;   /* quarters of them that are in it, 2 n of all; the last's are 0 where it is the first */
+};
+
+/* times: how often each counts, by length, n in all; NULL: once. */
+struct diff_middle diff_middle_of(size_t n, const uint32_t *times);
 
 /* Of at least one step. The same seed gives the same errors. False: no memory. */
 bool diff_typical_of(struct diff_typical *out, const struct diff_series *s, uint64_t seed);

@@ -87,7 +87,6 @@ static void means(int64_t row_ns[DIFF_ROWS], const struct diff_side *side)
 {
 	int64_t n = (int64_t)side->n, carried = 0;
 
-	row_ns[ROW_STEP] = row_ns[ROW_IDLE] = 0;
 	for (size_t leaf = 0; leaf < DIFF_LEAVES; leaf++) {
 		size_t row = ROW_LEAVES + leaf;
 		__int128 sum = carried;
@@ -96,9 +95,8 @@ static void means(int64_t row_ns[DIFF_ROWS], const struct diff_side *side)
 			sum += side->runs[i].row_ns[row];
 		row_ns[row] = (int64_t)(sum / n);
 		carried = (int64_t)(sum % n);
-		row_ns[ROW_STEP] += row_ns[row];
-		row_ns[ROW_IDLE] += leaf >= LEAF_CAUSES ? row_ns[row] : 0;
 	}
+	diff_rows_sum(row_ns);
 }
 
 static int64_t tail(const struct diff_side *side)
@@ -141,8 +139,12 @@ static bool is_present(const struct diff_side *side, size_t row)
 }
 
 /* Where a step begins and ends is known; what of it was idle is not so well. */
-static int64_t band_of(const struct diff_device *d, size_t row)
+int64_t diff_band(const struct diff_device *d, size_t row)
 {
+	double share = d->variance_known ? DIFF_TAIL_BAND : DIFF_TAIL_BAND_ALONE;
+
+	if (row == TAIL)
+		return (int64_t)(share * (double)d->row[ROW_STEP].base_ns);
 	return d->band_ns + (row == ROW_STEP ? 0 : d->blurred_ns);
 }
 
@@ -167,16 +169,10 @@ static void compare_row(struct diff_compared *out, const struct diff_side *base,
 	}
 }
 
-static int64_t tail_band(const struct diff_device *d)
-{
-	return (int64_t)((d->variance_known ? DIFF_TAIL_BAND : DIFF_TAIL_BAND_ALONE) *
-			 (double)d->row[ROW_STEP].base_ns);
-}
-
 static void compare_tail(struct diff_device *out, const struct diff_side *base, const struct diff_side *now)
 {
 	out->tail = (struct diff_compared){ .base_ns = out->base_tail_ns, .new_ns = out->new_tail_ns };
-	compare_row(&out->tail, base, now, TAIL, (double)tail_band(out));
+	compare_row(&out->tail, base, now, TAIL, (double)diff_band(out, TAIL));
 }
 
 /* Where in its bounds a gap's end lies nobody knows, but much the same on both sides, where times are taken alike: what may differ is what
@@ -207,7 +203,7 @@ void diff_compare(struct diff_device *out, const struct diff_side *base, const s
 	out->new_tail_ns = tail(now);
 	for (size_t row = 0; row < DIFF_ROWS; row++) {
 		out->row[row] = (struct diff_compared){ .base_ns = base_ns[row], .new_ns = new_ns[row] };
-		compare_row(&out->row[row], base, now, row, (double)band_of(out, row));
+		compare_row(&out->row[row], base, now, row, (double)diff_band(out, row));
 	}
 	compare_tail(out, base, now);
 }
@@ -252,16 +248,16 @@ bool diff_judge(struct diff_device *devices, size_t n)
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		devices[i].tail.change = !devices[i].comparable ? DIFF_NOT_COMPARABLE
-								: unsure(&devices[i].tail, tail_band(&devices[i]),
-									 tail_band(&devices[i]));
+								: unsure(&devices[i].tail, diff_band(&devices[i], TAIL),
+									 diff_band(&devices[i], TAIL));
 		if (devices[i].comparable && devices[i].tail.present)
 			tested[n_tested++] = &devices[i].tail;
 		for (size_t row = 0; row < DIFF_ROWS; row++) {
 			struct diff_compared *r = &devices[i].row[row];
 			bool alike = diff_row_is_alike(&devices[i], row);
 
-			r->change =
-				alike ? unsure(r, devices[i].band_ns, band_of(&devices[i], row)) : DIFF_NOT_COMPARABLE;
+			r->change = alike ? unsure(r, devices[i].band_ns, diff_band(&devices[i], row))
+					  : DIFF_NOT_COMPARABLE;
 			if (alike && r->present)
 				tested[n_tested++] = r;
 		}
@@ -273,9 +269,15 @@ bool diff_judge(struct diff_device *devices, size_t n)
 	return true;
 }
 
+/* It is not sure not to have become much longer: what got better elsewhere does not settle it. */
+static bool may_be_worse(const struct diff_device *d, size_t row)
+{
+	return d->row[row].change == DIFF_INCONCLUSIVE && d->row[row].high_ns > 2 * diff_band(d, row);
+}
+
 enum diff_change diff_overall(const struct diff_device *devices, size_t n)
 {
-	bool seen[DIFF_NOT_COMPARABLE + 1] = { false }, all = true;
+	bool worse = false, seen[DIFF_NOT_COMPARABLE + 1] = { false }, all = true;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct diff_compared *row = devices[i].row;
@@ -288,13 +290,15 @@ enum diff_change diff_overall(const struct diff_device *devices, size_t n)
 			if (diff_row_is_alike(&devices[i], k) &&
 			    (row[k].change != DIFF_INCONCLUSIVE || k == ROW_STEP || k == ROW_IDLE))
 				seen[row[k].change] = true;
+		worse |= may_be_worse(&devices[i], ROW_STEP) ||
+			 (diff_row_is_alike(&devices[i], ROW_IDLE) && may_be_worse(&devices[i], ROW_IDLE));
 	}
 	if (seen[DIFF_NOT_COMPARABLE] || n == 0)
 		return DIFF_NOT_COMPARABLE;
 	if (seen[DIFF_REGRESSED])
 		return DIFF_REGRESSED;
 	if (seen[DIFF_IMPROVED])
-		return DIFF_IMPROVED;
+		return worse ? DIFF_INCONCLUSIVE : DIFF_IMPROVED;
 	if (!all)
 		return DIFF_NOT_COMPARABLE;
 	return seen[DIFF_INCONCLUSIVE] ? DIFF_INCONCLUSIVE : DIFF_UNCHANGED;

@@ -55,12 +55,14 @@ struct diff_device {
 	uint8_t alike;       /* enum diff_rows_alike; the caller's to set before the verdict */
 };
 
+/* What is no change in that row, ns; DIFF_ROWS: in the tail. */
+int64_t diff_band(const struct diff_device *d, size_t row);
 bool diff_row_is_alike(const struct diff_device *d, size_t row);
 
 /* All but the verdicts. */
 void diff_compare(struct diff_device *out, const struct diff_side *base, const struct diff_side *now);
 /* The verdicts of all devices together. False: no memory. */
 bool diff_judge(struct diff_device *devices, size_t n);
-/* Of all: regressed where some row is, else improved where some is; inconclusive where a device's step or idle time is, and nothing else is sure.
+/* Of all: regressed where some row is, else improved where some is and neither a step nor its idle time may be worse by twice the band; inconclusive where one of these is.
  * Where the step alone can be compared and has not changed, nothing is known of its parts: not comparable. */
 enum diff_change diff_overall(const struct diff_device *devices, size_t n);

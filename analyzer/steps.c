@@ -330,9 +330,14 @@ static bool ends_by(const void *element, const void *key)
 	return ((const struct step *)element)->end_ns <= *(const int64_t *)key;
 }
 
+size_t steps_from(const struct trace_steps *s, int64_t ns)
+{
+	return array_first(s->at, s->n, sizeof(*s->at), ends_by, &ns);
+}
+
 const struct step *steps_at(const struct trace_steps *s, int64_t ns)
 {
-	size_t i = s ? array_first(s->at, s->n, sizeof(*s->at), ends_by, &ns) : 0;
+	size_t i = s ? steps_from(s, ns) : 0;
 
 	return s && i < s->n && s->at[i].begin_ns <= ns ? &s->at[i] : NULL;
 }

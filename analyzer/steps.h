@@ -40,6 +40,8 @@ void steps_free(struct steps *s);
 
 /* The process's steps; NULL: it has none. */
 const struct trace_steps *steps_of(const struct steps *s, const struct trace *trace);
+/* Index of the first that ends later; s->n: none does. */
+size_t steps_from(const struct trace_steps *s, int64_t ns);
 /* The step at that time; NULL: none. */
 const struct step *steps_at(const struct trace_steps *s, int64_t ns);
 

@@ -96,11 +96,10 @@ static void tell(const struct diff *d)
 		char *text = NULL;
 		size_t len = 0;
 		FILE *out = open_memstream(&text, &len);
-		struct error e;
 
 		require(out != NULL);
 		if (form == FORM_JSON)
-			require(diff_json(out, d, &e) == ERR_NONE);
+			diff_json(out, d);
 		else if (form == FORM_TEXT)
 			diff_text(out, d, &style);
 		else if (form == FORM_MD)
@@ -108,7 +107,7 @@ static void tell(const struct diff *d)
 		else if (form == FORM_JUNIT)
 			diff_junit(out, d);
 		else
-			require(diff_html(out, d, &e) == ERR_NONE);
+			diff_html(out, d);
 		require(fclose(out) == 0);
 		if (form == FORM_JSON)
 			require_json(text, len);

@@ -5,6 +5,7 @@ import json
 import random
 import sqlite3
 import subprocess
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ import pytest
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 
 
-def events(seed, steps=40, allocator_us=300, kernels=("fill", "forward", "backward", "adam"), device=0, warm_up=0):
-    """A training loop of kernels and a wait in each step, in which the host takes memory for a while; steps vary."""
+def events(seed, steps=40, allocator_us=300, kernels=("fill", "forward", "backward", "adam"), device=0, warm_up=0, long_us=0):
+    """A training loop of kernels and a wait in each step, in which the host takes memory for a while; steps vary. long_us: and for
+    so long in each tenth one."""
     rng, at, lines, seq = random.Random(seed), 1000, [], 0
     for step in range(steps):
         for kernel in kernels:
@@ -22,7 +24,7 @@ def events(seed, steps=40, allocator_us=300, kernels=("fill", "forward", "backwa
                       f"activity t={at + 5}us..{at + 5 + rng.randint(480, 520)}us stream=1 seq={seq} kernel={kernel}"]
             at += 530
         lines.append(f"sync-stream t={at - 500}us..{at}us stream=1 seq={seq}")
-        held = max(1, int(allocator_us * rng.uniform(0.9, 1.1))) + (5000 if step < warm_up else 0)
+        held = max(1, int(allocator_us * rng.uniform(0.9, 1.1))) + (5000 if step < warm_up else 0) + (long_us if step % 10 == 9 else 0)
         lines += [f"alloc t={at + 10}us..{at + 10 + held}us pointer={4096 * (step + 1)} bytes=1048576"]
         at += 20 + held
     head = [f"process 100 level=cupti exited=1 end={at // 1000 + 10}ms", "thread 100 main", f"device {device}", "stream 1"]
@@ -93,6 +95,20 @@ def test_the_same_bytes(recording, diff):
     for option in ([], ["--json"], ["--md"], ["--junit", "-"], ["--html", "-"]):
         first, second = (diff(base, new, *option, status=1).stdout for _ in range(2))
         assert first == second and first
+
+
+def test_long_steps_got_longer(recording, diff, compared, tmp_path):
+    """The typical step is as it was; it is worse all the same, and each output says where."""
+    base, new = recording("base", seed=1, steps=120), recording("new", seed=2, steps=120, long_us=40_000)
+    answer = compared(base, new, "--junit", tmp_path / "j.xml", "--html", tmp_path / "p.html", status=1)
+    device = answer["devices"][0]
+    assert answer["verdict"] == device["tail"]["verdict"] == "+" and answer["reason"].startswith("steps that take long add ")
+    assert {row["verdict"] for row in answer["rows"]} <= {"~", "?"} and 3_000_000 < device["tail"]["delta_ns"] < 5_000_000
+    suite = ElementTree.parse(tmp_path / "j.xml").getroot()
+    assert suite.get("failures") == "1" and [case.get("name") for case in suite.iter("testcase") if case.find("failure") is not None] == ["tail"]
+    assert "\n| `+` | **tail** |" in diff(base, new, "--md", status=1).stdout and ">tail</span>" in (tmp_path / "p.html").read_text()
+    compared(base, new, "--fail-on", "step>+5%", "--junit", tmp_path / "rules.xml", status=0)  # no rule is about it
+    assert ElementTree.parse(tmp_path / "rules.xml").getroot().get("failures") == "0"
 
 
 def test_which_are_base_and_which_new(recording, diff, compared):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* diff_made.h: diffs made by hand, for what prints them: a rich one, one whose every name is hostile, one of runs that have nothing in common. */
+/* diff_made.h: diffs made by hand, for what prints them: a rich one, one whose every name is hostile, one of many devices, one of runs that have
+ * nothing in common. */
 #ifndef TESTS_DIFF_MADE_H
 #define TESTS_DIFF_MADE_H
 
@@ -11,6 +12,7 @@
 #define MADE_MS 1000000
 #define MADE_GAPS 3
 #define MADE_KERNELS 6
+#define MADE_DEVICES 64 /* at most */
 
 /* What people have called things, so that a terminal, a page or a comment would do as they like. */
 static const char made_hostile[] =
@@ -21,7 +23,8 @@ struct made { /* and all that it points to */
 	struct diff diff;
 	struct diff_run runs[4];
 	struct diff_run_device devices[4];
-	struct diff_pair pairs[2];
+	struct diff_run_device many[4][MADE_DEVICES]; /* of each run, in place of its one */
+	struct diff_pair pairs[MADE_DEVICES];
 	struct diff_kernel kernels[2][MADE_KERNELS];
 	struct diff_work_change works[MADE_KERNELS];
 	struct diff_site sites[2];
@@ -41,10 +44,8 @@ static inline const char *made_name(const struct made *m, const char *name)
 	return m->hostile ? made_hostile : name;
 }
 
-static inline void made_row(struct diff_pair *p, size_t row, double base, double now, double half, enum diff_change change)
+static inline void made_compared(struct diff_compared *r, double base, double now, double half, enum diff_change change)
 {
-	struct diff_compared *r = &p->compared.row[row];
-
 	*r = (struct diff_compared){ .base_ns = (int64_t)(base * MADE_MS), .new_ns = (int64_t)(now * MADE_MS), .change = change, .present = true };
 	r->delta_ns = r->new_ns - r->base_ns;
 	r->low_ns = r->delta_ns - (int64_t)(half * MADE_MS);
@@ -52,11 +53,24 @@ static inline void made_row(struct diff_pair *p, size_t row, double base, double
 	r->p = change == DIFF_REGRESSED ? 0.0001 : 0.4;
 }
 
+static inline void made_row(struct diff_pair *p, size_t row, double base, double now, double half, enum diff_change change)
+{
+	made_compared(&p->compared.row[row], base, now, half, change);
+}
+
+static inline void made_tail(struct diff_pair *p, double base, double now, double half, enum diff_change change)
+{
+	made_compared(&p->compared.tail, base, now, half, change);
+	p->compared.base_tail_ns = p->compared.tail.base_ns;
+	p->compared.new_tail_ns = p->compared.tail.new_ns;
+}
+
 #define MADE_CAUSE(cause) (ROW_LEAVES + LEAF_CAUSES + CAUSE_##cause)
 
 static inline void made_rows(struct diff_pair *p)
 {
-	p->compared = (struct diff_device){ .band_ns = 2 * MADE_MS, .variance_known = true, .comparable = true, .base_tail_ns = MADE_MS / 2, .new_tail_ns = 3 * MADE_MS };
+	p->compared = (struct diff_device){ .band_ns = 2 * MADE_MS, .variance_known = true, .comparable = true };
+	made_tail(p, 0.5, 3, 1.2, DIFF_UNCHANGED);
 	made_row(p, ROW_STEP, 102.4, 121.9, 2.2, DIFF_REGRESSED);
 	made_row(p, ROW_LEAVES + LEAF_COMPUTE, 70.25, 70.5, 0.9, DIFF_UNCHANGED);
 	made_row(p, ROW_LEAVES + LEAF_COMM, 6.5, 6.25, 0.5, DIFF_UNCHANGED);
@@ -190,6 +204,85 @@ static inline void made_two(struct made *m)
 	m->diff.n_pairs = 2;
 	m->diff.verdict = DIFF_NOT_COMPARABLE;
 	m->diff.reason = "device 1: 5 steps are too few: 8 is the least";
+}
+
+static inline void made_all_rows(struct diff_pair *p, enum diff_change change)
+{
+	for (size_t row = 0; row < DIFF_ROWS; row++)
+		p->compared.row[row].change = change;
+	p->compared.tail.change = change;
+}
+
+/* Nothing has changed but what long steps add. */
+static inline void made_long_steps(struct made *m)
+{
+	made_rich(m, false);
+	made_all_rows(&m->pairs[0], DIFF_UNCHANGED);
+	made_tail(&m->pairs[0], 0.5, 12.5, 2, DIFF_REGRESSED);
+	m->diff.reason = "steps that take long add 12.0 ms more to the mean step";
+}
+
+/* n of them, a quarter each of '~', 'x', '?', and of '-' and '+' in turn: the sixth is the first '+', and of every second of these it is the tail
+ * alone. Each has another number in new. */
+static inline void made_many(struct made *m, size_t n)
+{
+	static const enum diff_change changes[] = { DIFF_UNCHANGED, DIFF_IMPROVED, DIFF_INCONCLUSIVE, DIFF_NOT_COMPARABLE, DIFF_UNCHANGED, DIFF_REGRESSED, DIFF_INCONCLUSIVE, DIFF_NOT_COMPARABLE };
+
+	made_rich(m, false);
+	for (size_t run = 0; run < 4; run++) {
+		m->runs[run].devices = m->many[run];
+		m->runs[run].n_devices = n;
+	}
+	for (size_t i = 0; i < n; i++) {
+		enum diff_change change = changes[i % 8];
+		struct diff_pair *p = &m->pairs[i];
+
+		for (size_t run = 0; run < 4; run++) {
+			m->many[run][i] = m->devices[run];
+			m->many[run][i].number = (uint32_t)(run < 2 ? i : n - 1 - i);
+		}
+		*p = m->pairs[0];
+		p->base = &m->many[0][i], p->now = &m->many[2][i];
+		p->base_device = p->new_device = i;
+		made_rows(p);
+		if (change != DIFF_REGRESSED)
+			made_all_rows(p, change == DIFF_NOT_COMPARABLE ? change : DIFF_UNCHANGED);
+		p->compared.row[ROW_STEP].change = change;
+		if (i % 16 == 13) {
+			made_all_rows(p, DIFF_UNCHANGED);
+			made_tail(p, 0.5, 12.5, 2, DIFF_REGRESSED);
+		}
+		p->compared.comparable = change != DIFF_NOT_COMPARABLE;
+		p->reason = change == DIFF_NOT_COMPARABLE ? "5 steps are too few: 8 is the least" : NULL;
+	}
+	m->diff.n_pairs = n;
+}
+
+/* Rows of which a gap's story says something, and rows of which none does; one that is not sure, one that cannot be compared. */
+static inline void made_stories(struct made *m)
+{
+	struct diff_pair *p;
+
+	made_rich(m, false);
+	p = &m->pairs[0];
+	p->reason = "host probes are ebpf in base and none in new";
+	p->compared.blurred_ns = 6 * MADE_MS;
+	made_row(p, ROW_LEAVES + LEAF_COMPUTE, 70.25, 80.5, 0.9, DIFF_REGRESSED);
+	made_row(p, MADE_CAUSE(host_compute), 8, 12, 0.6, DIFF_REGRESSED);
+	made_row(p, MADE_CAUSE(sync_bubble), 6, 6.15, 0.4, DIFF_NOT_COMPARABLE);
+	m->gaps[0][2] = m->gaps[0][0]; /* storage is more of the gap that comes first, and grew in another one */
+	m->gaps[1][2].causes[CAUSE_input_storage] = MADE_MS;
+	m->gap_changes[2] = m->gap_changes[0];
+	m->gap_changes[0] = (struct diff_gap_change){ &m->gaps[0][2], &m->gaps[1][2], 7 * MADE_MS };
+}
+
+/* No steps were found. */
+static inline void made_whole(struct made *m)
+{
+	made_rich(m, false);
+	for (size_t i = 0; i < 4; i++)
+		m->devices[i].n_steps = 0;
+	m->diff.n_now = 1;
 }
 
 static inline void made_empty(struct made *m)

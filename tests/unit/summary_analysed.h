@@ -10,8 +10,8 @@
 
 #define FILES 8
 
-/* Under a sanitizer a run takes ten times as long: most of it is memory that files of 256 KiB take. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* Under a sanitizer, or in an emulator, a run takes ten times as long: most of it is memory that files of 256 KiB take. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(LAST_SEED)
 #define FEWER(runs) ((runs) / 4)
 #else
 #define FEWER(runs) (runs)

@@ -67,8 +67,37 @@ static void the_right_row_is_named_first(void **state)
 	done(&c);
 	make(&c, &base, 3, &base, 3);
 	compare(&c, NULL);
-	assert_verdict(&c, DIFF_UNCHANGED, 0, "nothing changed by more than 2.0 % of a step");
+	assert_verdict(&c, DIFF_UNCHANGED, 0, "nothing changed, for sure, by more than 2.0 % of a step");
 	done(&c);
+}
+
+static void what_changed_most_is_named_first(void **state)
+{
+	struct side_device base = side_usual(80, 10, 10, 200), now = side_usual(130, 10, 20, 200);
+	struct compared c;
+
+	(void)state;
+	make(&c, &base, 1, &now, 1);
+	compare(&c, NULL);
+	assert_verdict(&c, DIFF_REGRESSED, 1, "compute takes ");
+	assert_int_equal(c.diff.pairs[0].compared.row[ROW_LEAVES + LEAF_CAUSES + CAUSE_sync_bubble].change,
+			 DIFF_REGRESSED);
+	done(&c);
+}
+
+static void what_got_better_does_not_settle_what_may_be_worse(void **state)
+{
+	struct diff_device d = { .comparable = true, .band_ns = 2000000, .blurred_ns = 500000 };
+
+	(void)state;
+	d.row[ROW_LEAVES + LEAF_COMPUTE].change = DIFF_IMPROVED;
+	d.row[ROW_IDLE].change = DIFF_INCONCLUSIVE;
+	d.row[ROW_IDLE].high_ns = 5000000;
+	assert_int_equal(diff_overall(&d, 1), DIFF_IMPROVED);
+	d.row[ROW_IDLE].high_ns = 5000001;
+	assert_int_equal(diff_overall(&d, 1), DIFF_INCONCLUSIVE);
+	d.row[ROW_LEAVES + LEAF_COMM].change = DIFF_REGRESSED;
+	assert_int_equal(diff_overall(&d, 1), DIFF_REGRESSED);
 }
 
 static void rules_decide_the_status(void **state)
@@ -214,6 +243,25 @@ static void a_kernel_more_in_each_step_is_a_change_of_the_code(void **state)
 	done(&c);
 }
 
+/* One device tells nothing: then the other's row is no verdict on the run. */
+static void a_rule_says_nothing_where_a_device_is_not_comparable(void **state)
+{
+	struct side_device base[2] = { side_usual(80, 10, 10, 100), side_usual(80, 10, 10, 100) }, now[2];
+	struct compared c = { .n_base = 1, .n_now = 1 };
+
+	(void)state;
+	base[1].number = 1;
+	memcpy(now, base, sizeof(now));
+	now[0].kinds[0].of.leaf_ns[LEAF_CAUSES + CAUSE_input_storage] = 40 * SIDE_MS;
+	now[1].kinds[0].of.steps = 5;
+	side_run(&c.runs[0], base, 2);
+	side_run(&c.runs[1], now, 2);
+	compare(&c, "idle>+2%");
+	assert_int_equal(c.diff.n_fired, 1);
+	assert_verdict(&c, DIFF_NOT_COMPARABLE, 5, "run has 5 steps");
+	done(&c);
+}
+
 static void too_few_steps(void **state)
 {
 	struct side_device base = side_usual(80, 10, 10, 50), now = side_usual(80, 10, 10, 5);
@@ -252,12 +300,17 @@ static void other_probes_leave_idle_time_comparable(void **state)
 	struct compared c;
 
 	(void)state;
+	now.kinds[0].of.leaf_ns[LEAF_CAUSES + CAUSE_host_lock] = 15 * SIDE_MS;
 	make(&c, &base, 1, &now, 1);
+	compare(&c, NULL);
+	assert_int_equal(c.diff.pairs[0].n_appeared, 1);
+	diff_free(&c.diff);
 	c.runs[1].probes = "none";
 	compare(&c, NULL);
 	assert_verdict(&c, DIFF_REGRESSED, 1, "idle time takes");
 	assert_int_equal(c.diff.pairs[0].compared.row[ROW_LEAVES + LEAF_CAUSES + CAUSE_sync_bubble].change,
 			 DIFF_NOT_COMPARABLE);
+	assert_int_equal(c.diff.pairs[0].n_appeared, 0);
 	assert_non_null(strstr(c.diff.pairs[0].reason, "host probes are ebpf in base and none in new"));
 	done(&c);
 	make(&c, &base, 1, &now, 1);
@@ -421,7 +474,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_right_row_is_named_first),
+		cmocka_unit_test(what_changed_most_is_named_first),
+		cmocka_unit_test(what_got_better_does_not_settle_what_may_be_worse),
 		cmocka_unit_test(rules_decide_the_status),
+		cmocka_unit_test(a_rule_says_nothing_where_a_device_is_not_comparable),
 		cmocka_unit_test(what_is_no_rule_is_refused),
 		cmocka_unit_test(other_devices),
 		cmocka_unit_test(another_tool),

@@ -15,7 +15,7 @@
 
 #define SEEDS 150
 
-static const struct diff_window everything = { INT64_MIN, INT64_MAX, 1 };
+static const struct diff_window everything = { .from_ns = INT64_MIN, .until_ns = INT64_MAX, .n = 1 };
 
 static enum err_kind add_parts(struct diff_run *r, const struct summary *s, struct diff_window w, struct error *e)
 {
@@ -68,7 +68,7 @@ static struct diff_window some_window(struct machine *m, size_t n)
 {
 	int64_t from = EPOCH_NS + between(m, -1000, m->last), until = from + between(m, 0, m->last);
 
-	return (struct diff_window){ from, until, n };
+	return (struct diff_window){ .from_ns = from, .until_ns = until, .n = n };
 }
 
 /* ---- folded or not ---- */
@@ -164,8 +164,8 @@ static void check_whole(const struct diff_run_device *d, const struct summary_de
 /* Cut in two at that instant. */
 static void check_halves(const struct summary *s, const struct diff_run *whole, int64_t at)
 {
-	struct diff_run first = parts(s, (struct diff_window){ INT64_MIN, at, 1 });
-	struct diff_run second = parts(s, (struct diff_window){ at, INT64_MAX, 1 });
+	struct diff_run first = parts(s, (struct diff_window){ .from_ns = INT64_MIN, .until_ns = at, .n = 1 });
+	struct diff_run second = parts(s, (struct diff_window){ .from_ns = at, .until_ns = INT64_MAX, .n = 1 });
 
 	for (size_t i = 0; i < s->n_devices; i++) {
 		assert_true(operations(&first.devices[i]) + operations(&second.devices[i]) ==
@@ -256,7 +256,8 @@ static const struct diff_kernel *kernel(const struct diff_run_device *d, const c
 
 static void work_has_names_and_bytes(void **state)
 {
-	struct diff_run r = parts(&made.summary, (struct diff_window){ INT64_MIN, INT64_MAX, 2 });
+	struct diff_run r =
+		parts(&made.summary, (struct diff_window){ .from_ns = INT64_MIN, .until_ns = INT64_MAX, .n = 2 });
 	const struct diff_run_device *d = &r.devices[0];
 	const struct diff_kernel *copy = kernel(d, "copy host to device, pinned");
 
@@ -267,10 +268,40 @@ static void work_has_names_and_bytes(void **state)
 	assert_non_null(copy);
 	assert_true(copy->per_step == 1 && copy->bytes_per_step == 6144);
 	diff_run_free(&r);
-	r = parts(&made.summary, (struct diff_window){ EPOCH_NS + 9000000, EPOCH_NS + 20000000, 1 });
+	r = parts(&made.summary,
+		  (struct diff_window){ .from_ns = EPOCH_NS + 9000000, .until_ns = EPOCH_NS + 20000000, .n = 1 });
 	assert_null(kernel(&r.devices[0], "softmax"));
 	assert_true(kernel(&r.devices[0], "gemm")->per_step == 1);
 	diff_run_free(&r);
+}
+
+/* An evaluation between two steps: neither its work nor its time is theirs. */
+static void what_is_between_steps_is_left_out(void **state)
+{
+	struct step pieces[] = {
+		{ .begin_ns = EPOCH_NS, .end_ns = EPOCH_NS + 9000000, .kind = STEP },
+		{ .begin_ns = EPOCH_NS + 9000000, .end_ns = EPOCH_NS + 20000000, .kind = STEP_BETWEEN },
+		{ .begin_ns = EPOCH_NS + 20000000, .end_ns = EPOCH_NS + 90000000, .kind = STEP }
+	};
+	struct trace_steps steps = { .at = pieces, .n = 3, .n_steps = 2 };
+	struct diff_window w = { INT64_MIN, INT64_MAX, 2, &steps }, all = everything;
+	struct diff_run whole = parts(&made.summary, all), without = parts(&made.summary, w);
+	int64_t ns[2] = { 0 };
+
+	(void)state;
+	assert_int_equal(diff_window_part(&w, EPOCH_NS + 4000000, EPOCH_NS + 8000000), 4000000);
+	assert_int_equal(diff_window_part(&w, EPOCH_NS + 4000000, EPOCH_NS + 24000000), 9000000);
+	assert_int_equal(diff_window_part(&w, EPOCH_NS + 10000000, EPOCH_NS + 11000000), 0);
+	assert_true(diff_window_has(&w, EPOCH_NS + 8999999) && !diff_window_has(&w, EPOCH_NS + 9000000) &&
+		    !diff_window_has(&w, EPOCH_NS + 19999999) && diff_window_has(&w, EPOCH_NS + 20000000));
+	assert_true(kernel(&whole.devices[0], "gemm")->per_step == 2);
+	assert_true(kernel(&without.devices[0], "gemm")->per_step == 0.5); /* one of two, in two steps */
+	for (int i = 0; i < 2; i++)
+		for (size_t k = 0; k < (i ? without : whole).devices[0].n_gaps; k++)
+			ns[i] += (i ? without : whole).devices[0].gaps[k].ns_per_step * (i ? 2 : 1);
+	assert_true(ns[1] < ns[0] && ns[1] >= ns[0] - 11000000);
+	diff_run_free(&whole);
+	diff_run_free(&without);
 }
 
 /* Gaps in front of the same copy are one, behind other work another; the longest one is told as report --why tells it. */
@@ -301,7 +332,8 @@ static void sites_are_statements(void **state)
 	assert_int_equal(d->n_sites, 1);
 	assert_string_equal(d->sites[0].where, "load_batch (train.py:41)");
 	assert_true(d->sites[0].gaps == 2);
-	half = parts(&made.summary, (struct diff_window){ INT64_MIN, EPOCH_NS + 5000000, 1 });
+	half = parts(&made.summary,
+		     (struct diff_window){ .from_ns = INT64_MIN, .until_ns = EPOCH_NS + 5000000, .n = 1 });
 	assert_true(half.devices[0].sites[0].gaps == 1);
 	assert_true(half.devices[0].sites[0].idle_ns < d->sites[0].idle_ns / 4);
 	diff_run_free(&half);
@@ -357,6 +389,7 @@ int main(void)
 		cmocka_unit_test(folded_launches_count_each),
 		cmocka_unit_test(parts_sum_to_the_run),
 		cmocka_unit_test_setup_teardown(work_has_names_and_bytes, make, unmake),
+		cmocka_unit_test_setup_teardown(what_is_between_steps_is_left_out, make, unmake),
 		cmocka_unit_test_setup_teardown(gaps_that_are_alike_are_one, make, unmake),
 		cmocka_unit_test_setup_teardown(sites_are_statements, make, unmake),
 		cmocka_unit_test_setup_teardown(facts_are_known_and_sorted, make, unmake),

@@ -168,7 +168,8 @@ def changed(made, sign):
 
 def evidence(made, cause):
     """What is shown of the gaps that have more of that cause now."""
-    return [line for device in made["devices"] for gap in device["gaps"] if gap["new"] and gap["new"]["causes"].get(cause) for line in gap["new"]["evidence"]]
+    lines = [line for device in made["devices"] for gap in device["gaps"] if gap["new"] and gap["new"]["causes"].get(cause) for line in gap["new"]["evidence"]]
+    return [line for line in lines if cause in line]
 
 
 def complaints(pair, forth, back):
@@ -176,6 +177,8 @@ def complaints(pair, forth, back):
     for (status, made), wanted, sign in ((forth, 1, "+"), (back, 0, "-")):
         if status != wanted or made["verdict"] != sign:
             yield f"{SIGNS[sign]}: exit status {status}, verdict {made['verdict']}: {made['reason']}"
+        if not made["reason"].startswith(f"{pair.row} takes "):
+            yield f"{SIGNS[sign]}: told is \"{made['reason']}\", not {pair.row}"
         found = changed(made, sign)
         if found[:1] != [pair.row]:
             yield f"{SIGNS[sign]} first is {found[0] if found else 'nothing'}, not {pair.row}"
