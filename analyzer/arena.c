@@ -10,7 +10,7 @@
 
 #define CHUNK_BYTES ((size_t)64 << 10) /* the first; each is twice the one before, up to … */
 #define CHUNK_MOST ((size_t)64 << 20)
-#define CHUNK_LARGE ((size_t)8 << 20) /* from here on it may lie in a file */
+#define CHUNK_LARGE ((size_t)1 << 20) /* from here on it may lie in a file */
 #define ALIGN 16u
 #define SAID 512u /* texts that are looked for */
 

@@ -73,7 +73,7 @@ static void place(struct firing *f, const struct clock_point *p, const struct tr
 enum err_kind device_clock_map(struct firing **out, const struct trace *t, struct error *e)
 {
 	struct firing *firings = spill_new(t->n_edges, sizeof(*firings));
-	struct clock_point *points = array_new(t->n_edges, sizeof(*points));
+	struct clock_point *points = spill_new(t->n_edges, sizeof(*points));
 	int64_t *done = NULL;
 	size_t n = 0, first = 0;
 	bool ok = true;
@@ -81,7 +81,7 @@ enum err_kind device_clock_map(struct firing **out, const struct trace *t, struc
 	*out = NULL;
 	if (!firings || !points || edge_done_find(&done, t, e)) {
 		spill_free(firings);
-		free(points);
+		spill_free(points);
 		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
 	}
 	for (size_t i = 0; i < t->n_edges; i++) {
@@ -89,7 +89,7 @@ enum err_kind device_clock_map(struct firing **out, const struct trace *t, struc
 		if (!isnan(t->edges[i].device_ns))
 			points[n++] = point_of(t, i, done[i]);
 	}
-	free(done);
+	spill_free(done);
 	array_sort(points, n, sizeof(*points), by_group_and_time);
 	for (size_t i = 1; i <= n && ok; i++) {
 		if (i < n && points[i].device == points[first].device && points[i].root == points[first].root)
@@ -99,7 +99,7 @@ enum err_kind device_clock_map(struct firing **out, const struct trace *t, struc
 	}
 	for (size_t i = 0; i < n && ok; i++)
 		place(&firings[points[i].edge], &points[i], t);
-	free(points);
+	spill_free(points);
 	if (!ok) {
 		spill_free(firings);
 		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");

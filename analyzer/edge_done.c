@@ -3,9 +3,8 @@
 
 #include "alloc.h"
 #include "ns.h"
+#include "spill.h"
 #include "trace_rare.h"
-
-#include <stdlib.h>
 
 struct place { /* a stream, by its index; or a context with all its streams, by its handle: there may be many of both */
 	bool context;
@@ -26,7 +25,7 @@ struct proofs {
 
 static bool add(struct proofs *p, struct place place, uint32_t tid, int64_t begin_ns, int64_t end_ns)
 {
-	if (!array_room(p->at, p->n, p->cap))
+	if (!spill_room(p->at, p->n, p->cap))
 		return false;
 	p->at[p->n++] = (struct proof){ place, tid, begin_ns, end_ns, end_ns };
 	return true;
@@ -107,15 +106,15 @@ enum err_kind edge_done_find(int64_t **out, const struct trace *t, struct error 
 {
 	struct proofs p = { 0 };
 
-	*out = array_new(t->n_edges, sizeof(**out));
+	*out = spill_new(t->n_edges, sizeof(**out));
 	if (!*out || !collect(&p, t)) {
-		free(*out);
-		free(p.at);
+		spill_free(*out);
+		spill_free(p.at);
 		*out = NULL;
 		return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");
 	}
 	for (size_t i = 0; i < t->n_edges; i++)
 		(*out)[i] = done_by(&p, t, &t->edges[i]);
-	free(p.at);
+	spill_free(p.at);
 	return ERR_NONE;
 }

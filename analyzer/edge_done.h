@@ -7,5 +7,5 @@
 
 #include "trace.h"
 
-/* *out: one time per edge of the trace, INT64_MAX never seen; the caller's to free. */
+/* *out: one time per edge of the trace, INT64_MAX never seen; the caller's, for spill_free. */
 enum err_kind edge_done_find(int64_t **out, const struct trace *t, struct error *e);

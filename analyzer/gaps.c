@@ -368,7 +368,7 @@ static bool build(struct sweep *w)
 	make_regions(w);
 	if (!make_busy(w) || !make_inner(w))
 		return false;
-	out->unresolved = array_new(w->unresolved.n, sizeof(*out->unresolved));
+	out->unresolved = spill_new(w->unresolved.n, sizeof(*out->unresolved));
 	if (!out->unresolved)
 		return false;
 	if (w->n_regions) {

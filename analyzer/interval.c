@@ -3,12 +3,11 @@
 
 #include "alloc.h"
 #include "ns.h"
-
-#include <stdlib.h>
+#include "spill.h"
 
 void intervals_free(struct intervals *s)
 {
-	free(s->at);
+	spill_free(s->at);
 	*s = (struct intervals){ 0 };
 }
 
@@ -16,7 +15,7 @@ bool intervals_add(struct intervals *s, int64_t begin_ns, int64_t end_ns)
 {
 	if (end_ns < begin_ns)
 		return true;
-	if (!array_room(s->at, s->n, s->cap))
+	if (!spill_room(s->at, s->n, s->cap))
 		return false;
 	s->at[s->n++] = (struct interval){ begin_ns, end_ns };
 	return true;

@@ -15,7 +15,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define LARGE ((size_t)16 << 20) /* bytes; smaller ones are malloc's, but where no memory may be taken at all */
+#define LARGE ((size_t)1 << 20) /* bytes; smaller ones are malloc's, but where no memory may be taken at all */
 #define LARGE_OF_NONE 64
 #define GROWTH 16  /* by a part of it: to move a mapping costs little, and what is taken is there */
 #define ARRAYS 256 /* large ones at a time: more are not spilt */

@@ -137,7 +137,7 @@ static bool has_cost(const struct call *c)
 
 static bool add_rare(struct thread_records *r, const struct call *c)
 {
-	if (!array_room(r->rare, r->n_rare, r->cap_rare))
+	if (!spill_room(r->rare, r->n_rare, r->cap_rare))
 		return false;
 	r->rare[r->n_rare++] = c;
 	return true;
@@ -270,7 +270,7 @@ static void free_process(struct process_records *p)
 		op_pieces_free(&p->threads[i].ops);
 		op_pieces_free(&p->threads[i].overhead);
 		spill_free(p->threads[i].calls);
-		free(p->threads[i].rare);
+		spill_free(p->threads[i].rare);
 	}
 	op_pieces_free(&p->overhead);
 	op_labels_free(&p->op_labels);

@@ -405,7 +405,7 @@ void timeline_free(struct timeline *t)
 		free(t->devices[i].others);
 		free(t->devices[i].marks.at);
 		spill_free(t->devices[i].gaps);
-		free(t->devices[i].unresolved);
+		spill_free(t->devices[i].unresolved);
 		free(t->devices[i].undrawn);
 		estimate_free(&t->devices[i].estimate);
 	}

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "names.h"
 #include "range_ends.h"
+#include "spill.h"
 #include "text_put.h"
 #include "trace.h"
 
@@ -51,7 +52,7 @@ void ranges_free(struct ranges_room *room)
 {
 	if (!room)
 		return;
-	free(room->all);
+	spill_free(room->all);
 	free(room->categories);
 	free(room->details);
 	free(room->text);
@@ -123,7 +124,7 @@ bool ranges_add(struct ranges_room *room, const struct gst_range *r, uint32_t ti
 
 	if ((r->end ? end : begin) > t->seen_ns)
 		return true;
-	if (!array_room(room->all, room->n, room->cap))
+	if (!spill_room(room->all, room->n, room->cap))
 		return false;
 	room->all[room->n++] =
 		(struct range){ .begin_ns = begin,
