@@ -40,7 +40,7 @@ UNIT_SECONDS = 120 * SLOWER
 UNIT_AT_ONCE = os.cpu_count() if os.environ.get("SAN") else 1  # what is slowed tells little of times: those that fail for it are repeated, alone
 PYTEST_CASE_SECONDS = 300
 PYTEST_SECONDS = 45 * 60
-SCRIPT_SECONDS = 20 * 60
+SCRIPT_SECONDS = 30 * 60
 
 REPEATS_MAX = 5
 REPEATS_MAX_ROBBED = 25
