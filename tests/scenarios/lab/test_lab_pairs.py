@@ -45,8 +45,8 @@ def row(name, delta, verdict):
     return {"id": name, "delta_ns": delta, "verdict": verdict}
 
 
-GOOD = {"verdict": "+", "reason": "", "rows": [row("step", 9, "+"), row("idle", 9, "+"), row("host-sleep", 8, "+"), row("host-lock", 1, "+"), row("copy", -3, "-")],
-        "devices": [{"causes_appeared": ["host-sleep"], "gaps": [{"new": {"causes": {"host-sleep": 8}, "evidence": ["slept"]}}]}]}
+GOOD = {"verdict": "+", "reason": "host-sleep takes 8 ns more of a step (+8.0 %)", "rows": [row("step", 9, "+"), row("idle", 9, "+"), row("host-sleep", 8, "+"), row("host-lock", 1, "+"), row("copy", -3, "-")],
+        "devices": [{"causes_appeared": ["host-sleep"], "gaps": [{"new": {"causes": {"host-sleep": 8}, "evidence": ["host-sleep, observed"]}}]}]}
 BACK = {**GOOD, "verdict": "-", "rows": [row(one["id"], -one["delta_ns"], {"+": "-", "-": "+"}[one["verdict"]]) for one in GOOD["rows"]]}
 
 
