@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "device_clock.h"
 #include "device_rate.h"
+#include "spill.h"
 #include "sequence.h"
 
 #define US 1000.0
@@ -140,7 +141,7 @@ static struct device_fit assert_placed(struct recording *r, double worst_us, dou
 		if (!firings[i].exact || fabs(off) > error + 1)
 			fail_msg("edge %zu at %.6f s: off by %.0f ns, stated %.0f", i, r->fired[i] / S, off, error);
 	}
-	free(firings);
+	spill_free(firings);
 	assert_int_equal(fit.edges, r->trace.n_edges);
 	if ((double)fit.error_ns > worst_us * US || (double)fit.median_error_ns > median_us * US)
 		fail_msg("stated: %.1f us at worst, %.1f in the middle", (double)fit.error_ns / US,
