@@ -124,8 +124,8 @@ static int add_run(struct job *job, struct side *to, char *path, int which, int 
 		status = cmd_analyse(&run, &job->o->symbols, take, &t);
 	if (!status) {
 		status = cmd_damage(&run);
-		status =
-			status == ERR_FORMAT ? 0 : status; /* the verdict says so; the other runs may be damaged, too */
+		if (status == ERR_FORMAT) /* the verdict says so; the other runs may be damaged, too */
+			status = 0;
 	}
 	run_close(&run);
 	return status;

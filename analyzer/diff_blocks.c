@@ -60,19 +60,18 @@ size_t diff_block_length(const double *values, size_t n)
 {
 	size_t lags = (size_t)fmin(fmin((double)n / 4, LAGS_MOST),
 				   ceil(sqrt((double)n)) + fmax(5, ceil(sqrt(log10((double)n)))));
-	struct covariances c = { .values = values, .n = n, .at = array_new(lags + 1, sizeof(*c.at)) };
+	struct covariances c = { .values = values, .n = n };
 	double spectrum, slope = 0, length = 1;
 	size_t m;
 
-	if (n < FEW) { /* they say nothing of how they depend on each other: the worst is taken */
-		free(c.at);
+	if (n < FEW) /* they say nothing of how they depend on each other: the worst is taken */
 		return n < 4 ? 1 : n / 4;
-	}
+	c.at = array_new(lags + 1, sizeof(*c.at));
 	if (!c.at)
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		c.mean += values[i] / (double)n;
-	if (lags && covariance(&c, 0) > 0) {
+	if (covariance(&c, 0) > 0) {
 		m = 2 * dies_out(&c, lags);
 		m = m < 1 ? 1 : m > lags ? lags : m;
 		spectrum = covariance(&c, 0);

@@ -5,9 +5,12 @@
 
 bool diff_window_has(const struct diff_window *w, int64_t ns)
 {
-	const struct step *at = w->between ? steps_at(w->between, ns) : NULL;
+	const struct step *at;
 
-	return ns >= w->from_ns && ns < w->until_ns && (!at || at->kind != STEP_BETWEEN);
+	if (ns < w->from_ns || ns >= w->until_ns)
+		return false;
+	at = w->between ? steps_at(w->between, ns) : NULL;
+	return !at || at->kind != STEP_BETWEEN;
 }
 
 int64_t diff_window_part(const struct diff_window *w, int64_t begin_ns, int64_t end_ns)

@@ -81,14 +81,12 @@ static bool count_folded(struct counting *c, const struct trace *t, const struct
 
 static bool count_one(struct counting *c, const struct op *op)
 {
-	uint32_t kernel = op_kernel_index(op);
-	struct counted *to =
-		kernel && *op_title(op) ? counted_kernels(c, op->of->trace) : counted_other(c, op_label(op));
+	uint32_t kernel = *op_title(op) ? op_kernel_index(op) : 0;
+	struct counted *to = kernel ? counted_kernels(c, op->of->trace) : counted_other(c, op_label(op));
 
-	if (to && kernel && *op_title(op))
-		to += kernel;
 	if (!to)
 		return false;
+	to += kernel; /* of the others it is the one itself */
 	to->n += op->of->count;
 	if (op->of->exact) {
 		to->timed += op->of->count;

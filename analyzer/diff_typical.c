@@ -19,7 +19,8 @@ static int by_ns(const void *a, const void *b)
 	return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-uint32_t *diff_by_length(const struct diff_series *s)
+/* The steps by length, the shortest first; equals in their order. The caller frees it; NULL: no memory. */
+static uint32_t *by_length(const struct diff_series *s)
 {
 	struct length *lengths = array_new(s->n, sizeof(*lengths));
 	uint32_t *by = array_new(s->n, sizeof(*by));
@@ -100,7 +101,7 @@ static void share_out_remainders(int64_t leaf_ns[DIFF_LEAVES], const __int128 su
 bool diff_typical_of(struct diff_typical *out, const struct diff_series *s, uint64_t seed)
 {
 	__int128 sums[DIFF_LEAVES], all = 0;
-	uint32_t *by = diff_by_length(s);
+	uint32_t *by = by_length(s);
 	bool ok = by != NULL;
 
 	*out = (struct diff_typical){ .n = s->n };

@@ -20,9 +20,6 @@ struct diff_typical {
 	size_t blocks;   /* so many are as good as independent */
 };
 
-/* The steps by length, the shortest first; equals in their order. The caller frees it; NULL: no memory. */
-uint32_t *diff_by_length(const struct diff_series *s);
-
 /* The middle half of n steps by length, where each step is four quarters. It begins within one step and ends within one. */
 struct diff_middle {
 	size_t first, last;           /* these: the same one where there are few */

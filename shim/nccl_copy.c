@@ -16,6 +16,7 @@
 #include "nap.h"
 #include "nccl_comm.h"
 #include "resolve.h"
+#include "sanitizer.h"
 
 #define CALLERS 256 /* objects that call NCCL */
 #define MORE 56     /* copies that are called and not told apart, so not recorded */
@@ -34,6 +35,19 @@ static struct caller {
 } callers[CALLERS];
 static uint32_t n_callers;
 static uint64_t unloaded; /* objects that the loader had unloaded when callers were last looked over */
+
+static void lock(void)
+{
+	for (unsigned n = 0; __atomic_exchange_n(&adding, 1, __ATOMIC_ACQUIRE); n++)
+		nap(n);
+	sanitizer_taken(&adding);
+}
+
+static void unlock(void)
+{
+	sanitizer_giving(&adding);
+	__atomic_store_n(&adding, 0, __ATOMIC_RELEASE);
+}
 
 /* ---- copies --------------------------------------------------------------------------------------------------------- */
 
@@ -85,8 +99,7 @@ static struct nccl_copy *copy_of(void *const found[NCCL_COUNT])
 		object = resolve_range_of(found[some]);
 	if (object.path && object.path[0])
 		glibc_dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
-	for (unsigned n = 0; __atomic_exchange_n(&adding, 1, __ATOMIC_ACQUIRE); n++)
-		nap(n);
+	lock();
 	copy = same_as(found); /* another thread may have been faster */
 	if (!copy && n_copies < NCCL_COPIES) {
 		copy = &nccl_copies[n_copies];
@@ -101,7 +114,7 @@ static struct nccl_copy *copy_of(void *const found[NCCL_COUNT])
 		copy->index = NCCL_COPIES;
 		__atomic_store_n(&n_more, n_more + 1, __ATOMIC_RELEASE);
 	}
-	__atomic_store_n(&adding, 0, __ATOMIC_RELEASE);
+	unlock();
 	if (!copy || !is_recorded(copy))
 		__atomic_fetch_add(&file_counters()->nccl_untracked, 1, __ATOMIC_RELAXED);
 	return copy;
@@ -234,11 +247,10 @@ static void remember(const struct resolve_range *caller, const struct nccl_route
 
 	if (!caller->end)
 		return;
-	for (unsigned n = 0; __atomic_exchange_n(&adding, 1, __ATOMIC_ACQUIRE); n++)
-		nap(n);
+	lock();
 	if (!known_caller(caller->inside, &there) && (place = free_place()))
 		fill_place(place, caller, route);
-	__atomic_store_n(&adding, 0, __ATOMIC_RELEASE);
+	unlock();
 }
 
 static int count_unloaded(struct dl_phdr_info *info, size_t size, void *arg)

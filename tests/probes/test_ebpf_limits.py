@@ -201,7 +201,7 @@ for i in range(48):
         for path, value in zip((*limits, *ratios), before):
             if value.strip() != "0":
                 path.write_text(value)  # which sets its other form to 0
-    # Whoever else is followed is held back, too, in a call that had begun before (-2).
+    # Where the call is not known (-2), neither is the file.
     held = [w for w in run.waits() if w.flags & WRITE_BACK and w.syscall >= 0]
     assert held and {run.trace.file(w) for w in held} == {f"{disk}/out"}
 
