@@ -91,6 +91,13 @@ def read(place):
     return reads_large(place, linked(place, "read"))
 
 
+def memory(place):
+    """As reads_large: what comes out of the swap in a step is more than the disk lets through at once."""
+    plan = HOST["memory"](place)
+    plan.env["LAB_BATCH"] = LARGE
+    return plan
+
+
 def quota(place):
     """So small a quota that a machine which is busy elsewhere takes less away than it does."""
     group = rig.quota(place.janitor, 2_000, 20_000)
@@ -115,7 +122,7 @@ PAIRS = {
     "contention": Pair("cpu-contention", HOST["contention"], SHORT),
     "quota": Pair("cpu-throttled", quota, SHORT),
     "sleep": Pair("host-sleep", HOST["sleep"], SHORT),
-    "memory": Pair("memory-stall", HOST["memory"], LITTLE),
+    "memory": Pair("memory-stall", memory, LITTLE),
     "sync": Pair("sync-bubble", waited, otherwise=unwaited),
     "launch-measured": Pair("launch-bound", DEVICE["launch-measured"], {"SIMGPU_LAUNCH_NS": 1000}),
     "compute": Pair("host-compute", DEVICE["compute"], SHORT),
