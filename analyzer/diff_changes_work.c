@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* diff_changes_work.c: kernels and copies that came, went, come more or less often, or are larger or smaller. */
+/* diff_changes_work.c: kernels, copies, collectives and messages that came, went, come more or less often, or are larger or smaller. */
 #include "diff_changes.h"
 
 #include <math.h>

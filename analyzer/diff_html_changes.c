@@ -28,7 +28,7 @@ static void kernels(FILE *out, const struct diff_pair *p)
 
 	if (!p->n_kernels)
 		return;
-	begin(out, "Kernels and copies that changed", p->n_kernels,
+	begin(out, "Kernels, copies and communication that changed", p->n_kernels,
 	      "<th>name</th><th></th>" NUMBER "times, base</th>" NUMBER "new</th>" NUMBER "time, base</th>" NUMBER
 	      "new</th>" NUMBER "bytes</th>");
 	for (size_t i = 0; i < p->n_kernels; i++) {

@@ -98,7 +98,7 @@ static void kernels(struct md *m, const struct diff_pair *p)
 {
 	if (!p->n_kernels ||
 	    !md_details(
-		    m, "Kernels and copies that changed",
+		    m, "Kernels, copies and communication that changed",
 		    "| | per step | base: times | new: times | base | new | bytes |\n|---|---|--:|--:|--:|--:|--:|\n"))
 		return;
 	for (size_t i = 0; i < p->n_kernels; i++)

@@ -33,12 +33,12 @@ struct diff_class {
 	struct diff_typical typical;
 };
 
-struct diff_kernel { /* kernels and copies by name */
+struct diff_kernel { /* kernels, copies, and what collectives and messages were asked for (diff_run_work.c), by name */
 	const char *name;
 	double per_step;     /* how many, a mean */
 	int64_t ns_per_step; /* their durations, summed; 0 where none is known (has_ns) */
 	bool has_ns;
-	double bytes_per_step; /* of copies and memsets, however times are known */
+	double bytes_per_step; /* of copies, memsets, collectives and messages, however times are known */
 };
 
 struct diff_site { /* a statement that held the submitting thread while the device was idle */
@@ -108,7 +108,7 @@ void diff_run_free(struct diff_run *r);
 
 /* diff_run_steps.c: steps, warm-up, typical, classes, blurred, unresolved. *w: where these steps are. */
 enum err_kind diff_run_add_steps(struct diff_run *out, struct diff_run_device *d, struct diff_window *w, const struct summary_device *of, uint64_t seed, struct error *e);
-/* diff_run_work.c: kernels and copies; diff_run_sites.c (with what lies between two steps); diff_run_gaps.c. All are means over the same steps as
+/* diff_run_work.c: kernels, copies, communication; diff_run_sites.c (with what lies between two steps); diff_run_gaps.c. All are means over the same steps as
  * the typical one's. */
 enum err_kind diff_run_add_work(struct diff_run *out, struct diff_run_device *d, const struct summary *s, const struct summary_device *of, struct diff_window w, struct error *e);
 enum err_kind diff_run_add_sites(struct diff_run *out, struct diff_run_device *d, const struct summary *s, const struct summary_device *of, struct diff_window w, struct error *e);

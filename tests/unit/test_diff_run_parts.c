@@ -116,7 +116,8 @@ static double operations(const struct diff_run_device *d)
 	double n = 0;
 
 	for (size_t i = 0; i < d->n_kernels; i++)
-		n += d->kernels[i].per_step;
+		if (strncmp(d->kernels[i].name, "collective ", 11) != 0) /* what a kernel of NCCL's is for */
+			n += d->kernels[i].per_step;
 	return n;
 }
 
@@ -275,6 +276,43 @@ static void work_has_names_and_bytes(void **state)
 	diff_run_free(&r);
 }
 
+static const char communicating[] =
+	"process 100 end=60ms host=node7\nthread 100 main\ndevice 0 name=H100\ndevice 1 name=H100\nstream 1\nstream 2 device=1\n"
+	"comm 1 t=1us hash=0x5a rank=0 size=2\n"
+	"launch t=1ms..1010us stream=1 seq=1 kernel=all_reduce\n" /* a program's own */
+	"nccl all-reduce t=2092us..2099us hook=ncclAllReduce comm=1 stream=1 seq=1 count=1000 type=float32 op=sum\n"
+	"nccl all-reduce t=3ms..3010us hook=ncclAllReduce comm=1 stream=1 seq=2 count=3000 type=float16 op=sum\n"
+	"nccl all-reduce t=4ms..4010us hook=ncclAllReduce comm=1 stream=2 seq=3 count=1 type=float64 op=sum\n" /* another device's */
+	"nccl all-reduce t=5ms..5010us hook=ncclAllReduce comm=1 stream=1 seq=4 count=1000 type=float32 op=sum result=5\n"
+	"nccl send t=6ms..6010us hook=ncclSend comm=1 stream=1 count=10 type=int8 peer=1\n"
+	"nccl send t=26ms..26010us hook=ncclSend comm=1 stream=1 count=10 type=int8 peer=1\n" /* too late */
+	"launch t=30ms..30010us stream=2 seq=1 kernel=gemm\nsync-stream t=31ms..32ms stream=2 seq=1\n";
+
+static void communication_has_kinds_and_bytes(void **state)
+{
+	struct analysed a;
+	struct diff_run r;
+	const struct diff_run_device *d;
+	const struct diff_kernel *reduce, *send;
+
+	(void)state;
+	analysed_parse(&a, communicating);
+	analysed_build(&a);
+	r = parts(&a.summary, (struct diff_window){ .from_ns = EPOCH_NS, .until_ns = EPOCH_NS + 20000000, .n = 2 });
+	d = &r.devices[0];
+	reduce = kernel(d, "collective all_reduce");
+	send = kernel(d, "message send");
+	assert_true(reduce && send);
+	assert_true(reduce->per_step == 1 && reduce->bytes_per_step == 5000 && !reduce->has_ns);
+	assert_true(send->per_step == 0.5 && send->bytes_per_step == 5);
+	assert_true(kernel(d, "all_reduce")->per_step == 0.5);
+	assert_true(kernel(&r.devices[1], "collective all_reduce")->bytes_per_step == 4);
+	assert_null(kernel(&r.devices[1], "message send"));
+	diff_run_free(&r);
+	analysed_release(&a);
+	analysed_free(&a);
+}
+
 /* An evaluation between two steps: neither its work nor its time is theirs. */
 static void what_is_between_steps_is_left_out(void **state)
 {
@@ -389,6 +427,7 @@ int main(void)
 		cmocka_unit_test(folded_launches_count_each),
 		cmocka_unit_test(parts_sum_to_the_run),
 		cmocka_unit_test_setup_teardown(work_has_names_and_bytes, make, unmake),
+		cmocka_unit_test(communication_has_kinds_and_bytes),
 		cmocka_unit_test_setup_teardown(what_is_between_steps_is_left_out, make, unmake),
 		cmocka_unit_test_setup_teardown(gaps_that_are_alike_are_one, make, unmake),
 		cmocka_unit_test_setup_teardown(sites_are_statements, make, unmake),

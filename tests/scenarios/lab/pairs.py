@@ -72,6 +72,13 @@ def alone(place):
     return measured(place, plan_of(place, "contended", LAB_DEVICES=1, LAB_STREAMS=1, SIMGPU_DEVICES=1))
 
 
+def reduce(place):
+    """All that is reduced is the numbers' first few: else the stand-in computes for longer than the kernel is said to take."""
+    plan = DEVICE["reduce"](place)
+    plan.env.update(LAB_COUNT=1 << 26, NCCL_STANDIN_DATA=4096)
+    return plan
+
+
 def queued_late(place):
     """Nothing of it waits for the device, which would have a start's latency in what waiting costs."""
     plan = DEVICE["latency"](place)
@@ -135,6 +142,7 @@ PAIRS = {
     "latency": Pair("device-latency", queued_late, {"SIMGPU_LATENCY_US": 5}),
     "contended": Pair("device-contention", DEVICE["contended"], otherwise=alone),
     "copy": Pair("copy", DEVICE["copy"], {"LAB_BYTES": 65536}),
+    "reduce": Pair("comm", reduce, {"LAB_COUNT": 4096}),
 }
 
 
@@ -166,6 +174,7 @@ def diff(build, base, new, *options):
 # ---- judged --------------------------------------------------------------------------------------------------------------------------------
 
 SUMS = ("step", "idle")
+BUSY = ("copy", "comm")  # no idle time: no gap tells of it
 
 
 def row_of(made, name):
@@ -184,6 +193,12 @@ def evidence(made, cause):
     return [line for line in lines if cause in line]
 
 
+def moved_more(made):
+    """What is told to move more bytes a step now."""
+    both = [(one["base"], one["new"]) for device in made["devices"] for one in device["kernels"] if one["base"] and one["new"]]
+    return [new for base, new in both if new["bytes_per_step"] > 2 * base["bytes_per_step"] > 0]
+
+
 def complaints(pair, forth, back):
     """forth, back: diff()'s, healthy against faulty and the other way round."""
     for (status, made), wanted, sign in ((forth, 1, "+"), (back, 0, "-")):
@@ -195,8 +210,10 @@ def complaints(pair, forth, back):
         if found[:1] != [pair.row]:
             yield f"{SIGNS[sign]} first is {found[0] if found else 'nothing'}, not {pair.row}"
     if pair.row in forth[1]["devices"][0]["causes_appeared"] or row_of(forth[1], "idle")["delta_ns"] > 0:
-        if pair.row != "copy" and not evidence(forth[1], pair.row):
+        if pair.row not in BUSY and not evidence(forth[1], pair.row):
             yield f"no evidence of {pair.row}"
+    if pair.row in BUSY and not moved_more(forth[1]):
+        yield f"nothing told that moves more"
 
 
 def run(build, name, folder, how, steps=STEPS):
