@@ -31,7 +31,7 @@ static void *take(struct arena *a, size_t bytes, size_t align)
 		size_t size = !a->chunk ? CHUNK_BYTES : a->size < CHUNK_MOST / 2 ? 2 * a->size : CHUNK_MOST;
 
 		size = bytes > size ? bytes : size;
-		chunk = size < CHUNK_LARGE ? malloc(sizeof(*chunk) + size) : spill_new(sizeof(*chunk) + size, 1);
+		chunk = size < CHUNK_LARGE ? malloc(sizeof(*chunk) + size) : spill_new_shared(sizeof(*chunk) + size);
 		if (!chunk)
 			return NULL;
 		chunk->previous = a->chunk;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "demangle_child.h"
+#include "spill.h"
 
 #define CHILDREN 4 /* each may use up its time; what is behind the last one's end stays as it is */
 
@@ -58,7 +59,7 @@ static size_t ask(struct answers *a, size_t first)
 
 	if (pipe2(fds, O_CLOEXEC) != 0)
 		return a->n;
-	pid = fork();
+	pid = spill_fork();
 	if (pid == 0) {
 		close(fds[0]);
 		demangle_child(fds[1], a->names, a->n, first);

@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "ns.h"
+#include "pool.h"
 #include "spill.h"
 
 #include <stdlib.h>
@@ -100,20 +101,16 @@ static void add_instant(struct launch_cuts *c, int64_t ns)
 }
 
 /* Begins first, then ends, kind by kind: each is nearly in order, which the sort makes use of. */
-static void list(struct launch_cuts *c)
+static void list_instants(struct launch_cuts *c)
 {
 	const struct trace *t = c->t;
 
 	for (size_t i = 0; i < t->n_calls; i++)
 		add_instant(c, t->calls[i].begin_ns);
-	for (size_t i = 0; i < t->n_calls; i++) {
+	for (size_t i = 0; i < t->n_calls; i++)
 		add_instant(c, t->calls[i].end_ns);
-		add_number(c, t->calls[i].stream, t->calls[i].seq);
-	}
-	for (size_t i = 0; i < t->n_edges; i++) {
+	for (size_t i = 0; i < t->n_edges; i++)
 		add_instant(c, t->edges[i].begin_ns);
-		add_number(c, t->edges[i].stream, t->edges[i].covers);
-	}
 	for (size_t i = 0; i < t->n_edges; i++)
 		add_instant(c, t->edges[i].end_ns);
 	for (size_t i = 0; i < t->n_edges; i++)
@@ -122,7 +119,6 @@ static void list(struct launch_cuts *c)
 	for (size_t i = 0; i < t->n_polls; i++) {
 		add_instant(c, t->polls[i].begin_ns);
 		add_instant(c, t->polls[i].end_ns);
-		add_number(c, t->polls[i].stream, t->polls[i].covers);
 	}
 	for (size_t i = 0; i < t->n_nccl; i++) {
 		add_instant(c, t->nccl[i].begin_ns);
@@ -132,16 +128,44 @@ static void list(struct launch_cuts *c)
 		add_instant(c, t->stacks.taken[i].begin_ns);
 		add_instant(c, t->stacks.taken[i].end_ns);
 	}
-	for (size_t i = 0; i < c->n_rows; i++) {
+	for (size_t i = 0; i < c->n_rows; i++)
 		add_instant(c, c->rows[i].begin_ns);
-		add_number(c, c->rows[i].stream, c->rows[i].seq);
-	}
-	for (size_t i = 0; i < c->n_rows; i++) {
+	for (size_t i = 0; i < c->n_rows; i++)
 		add_instant(c, c->rows[i].end_ns);
-		add_number(c, c->rows[i].stream, (uint64_t)c->rows[i].seq + c->rows[i].n - 1);
-	}
 	for (size_t i = 0; i < c->each.n; i++)
 		add_instant(c, c->each.at[i].end_ns);
+}
+
+static void list_numbers(struct launch_cuts *c)
+{
+	const struct trace *t = c->t;
+
+	for (size_t i = 0; i < t->n_calls; i++)
+		add_number(c, t->calls[i].stream, t->calls[i].seq);
+	for (size_t i = 0; i < t->n_edges; i++)
+		add_number(c, t->edges[i].stream, t->edges[i].covers);
+	for (size_t i = 0; i < t->n_polls; i++)
+		add_number(c, t->polls[i].stream, t->polls[i].covers);
+	for (size_t i = 0; i < c->n_rows; i++)
+		add_number(c, c->rows[i].stream, c->rows[i].seq);
+	for (size_t i = 0; i < c->n_rows; i++)
+		add_number(c, c->rows[i].stream, (uint64_t)c->rows[i].seq + c->rows[i].n - 1);
+}
+
+/* Side by side. */
+static enum err_kind list_one(void *cuts, size_t which, struct error *e)
+{
+	struct launch_cuts *c = cuts;
+
+	(void)e;
+	if (which == 0) {
+		list_instants(c);
+		array_sort(c->instants, c->n_instants, sizeof(*c->instants), array_by_int64);
+	} else {
+		list_numbers(c);
+		array_sort(c->numbers, c->n_numbers, sizeof(*c->numbers), by_number);
+	}
+	return ERR_NONE;
 }
 
 /* When launches stand by themselves: within NCCL's calls, and while there are two rows or more, so that both are in order. */
@@ -178,10 +202,7 @@ bool launch_cuts_find(struct launch_cuts *c, const struct trace *t, const struct
 	c->numbers = spill_new(records + n, sizeof(*c->numbers));
 	if (!c->instants || !c->numbers)
 		return false;
-	list(c);
-	array_sort(c->instants, c->n_instants, sizeof(*c->instants), array_by_int64);
-	array_sort(c->numbers, c->n_numbers, sizeof(*c->numbers), by_number);
-	return true;
+	return !pool_run(2, list_one, c, NULL);
 }
 
 void launch_cuts_free(struct launch_cuts *c)
@@ -226,13 +247,14 @@ static uint32_t first_from(const struct trace *t, const struct launch_row *row, 
 }
 
 /* Behind the number's launch; at most end. Numbers go round. The row's own first launch stands by itself anyway. */
-static uint32_t behind_number(struct launch_cuts *c, const struct launch_row *row, uint32_t at, uint32_t end)
+static uint32_t behind_number(const struct launch_cuts *c, struct cuts_near *near, const struct launch_row *row,
+			      uint32_t at, uint32_t end)
 {
 	uint32_t from = at ? at : FOLD_MARGIN, first = row->seq + from;
 	uint64_t key = number_key(row->stream, first);
-	size_t i = array_first_near(c->numbers, c->n_numbers, sizeof(*c->numbers), is_below, &key, c->number);
+	size_t i = array_first_near(c->numbers, c->n_numbers, sizeof(*c->numbers), is_below, &key, near->number);
 
-	c->number = i;
+	near->number = i;
 	if (from >= end)
 		return end;
 	if (i < c->n_numbers && c->numbers[i] >> 32 == row->stream) {
@@ -257,19 +279,21 @@ static bool stands_alone(const struct launch_cuts *c, int64_t ns)
 	return i < c->each.n && c->each.at[i].begin_ns <= ns;
 }
 
-void launch_cuts_next(struct launch_cuts *c, const struct launch_row *row, uint32_t at, uint32_t *end, bool *fold)
+void launch_cuts_next(const struct launch_cuts *c, struct cuts_near *near, const struct launch_row *row, uint32_t at,
+		      uint32_t *end, bool *fold)
 {
 	int64_t begin_ns = begin_of(c->t, row, at);
-	size_t i = array_first_near(c->instants, c->n_instants, sizeof(*c->instants), is_before, &begin_ns, c->instant);
+	size_t i =
+		array_first_near(c->instants, c->n_instants, sizeof(*c->instants), is_before, &begin_ns, near->instant);
 	bool at_once = row->n > 1 && begin_of(c->t, row, 1) == row->begin_ns;
 
 	*end = row->n;
 	/* the row's own begin is no cut within it */
 	while (i < c->n_instants && c->instants[i] == row->begin_ns && at == 0 && !at_once)
 		i++;
-	c->instant = i;
+	near->instant = i;
 	if (i < c->n_instants && c->instants[i] < row->end_ns)
 		*end = first_from(c->t, row, at, c->instants[i]);
-	*end = behind_number(c, row, at, *end);
+	*end = behind_number(c, near, row, at, *end);
 	*fold = !stands_alone(c, begin_ns);
 }

@@ -20,8 +20,11 @@ struct launch_cuts {
 	const struct launch_row *rows; size_t n_rows;
 	int64_t *instants;  size_t n_instants;  /* rising */
 	uint64_t *numbers;  size_t n_numbers;   /* stream << 32 | number, rising */
-	size_t instant, number;                 /* where the last row was */
 	struct intervals each;                  /* when each launch stands by itself: merged */
+};
+
+struct cuts_near { /* where the last row was: the next one that is asked for is mostly near it. Zeros first */
+	size_t instant, number;
 };
 
 /* Does nothing that was decoded ask for each launch? Host functions, waits for memory, graphs that may stand still, streams that the legacy default
@@ -31,5 +34,5 @@ bool launch_cuts_allow(const struct trace *t);
 /* Of these rows, borrowed like the trace. False: no memory. */
 bool launch_cuts_find(struct launch_cuts *c, const struct trace *t, const struct launch_row *rows, size_t n);
 /* Where the piece ends that begins with launch `at`: *end, row->n at most; *fold: it may be folded. */
-void launch_cuts_next(struct launch_cuts *c, const struct launch_row *row, uint32_t at, uint32_t *end, bool *fold);
+void launch_cuts_next(const struct launch_cuts *c, struct cuts_near *near, const struct launch_row *row, uint32_t at, uint32_t *end, bool *fold);
 void launch_cuts_free(struct launch_cuts *c);

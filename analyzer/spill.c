@@ -24,6 +24,7 @@ struct array {
 	void *at;
 	size_t bytes;
 	int fd;             /* of its file; -1: it lies in memory */
+	bool shared;        /* with children */
 	struct pages pages; /* then */
 };
 
@@ -173,7 +174,7 @@ static bool enlarge(struct array *a, size_t bytes, struct pages_fresh *fresh)
 	return true;
 }
 
-static void *large_new(size_t bytes)
+static void *large_new(size_t bytes, bool shared)
 {
 	struct pages_fresh fresh = { 0 };
 	struct array *a;
@@ -181,8 +182,10 @@ static void *large_new(size_t bytes)
 
 	pthread_mutex_lock(&lock);
 	a = find(NULL);
-	if (a && map(a, bytes, &fresh))
+	if (a && map(a, bytes, &fresh)) {
+		a->shared = shared;
 		at = a->at;
+	}
 	pthread_mutex_unlock(&lock);
 	pages_ready(&fresh);
 	return at;
@@ -213,14 +216,21 @@ void *spill_new(size_t n, size_t size)
 
 	if (size && n > SIZE_MAX / 2 / size)
 		return NULL;
-	at = n * size >= large() ? large_new(n * size) : NULL;
+	at = n * size >= large() ? large_new(n * size, false) : NULL;
 	return at ? at : array_new(n, size);
+}
+
+void *spill_new_shared(size_t bytes)
+{
+	void *at = bytes >= large() ? large_new(bytes, true) : NULL;
+
+	return at ? at : array_new(bytes, 1);
 }
 
 /* What becomes large moves out of malloc's memory, once; from then on it grows where it is. */
 static void *outgrow(void *array, size_t old_bytes, size_t bytes)
 {
-	void *at = large_new(bytes);
+	void *at = large_new(bytes, false);
 
 	if (!at)
 		return NULL;
@@ -266,4 +276,27 @@ void spill_free(void *array)
 	pthread_mutex_unlock(&lock);
 	if (!a)
 		free(array);
+}
+
+/* ---- children ---- */
+
+static void hide(int advice)
+{
+	for (size_t i = 0; i < ARRAYS; i++)
+		if (arrays[i].at && arrays[i].fd < 0 && !arrays[i].shared)
+			madvise(arrays[i].at, arrays[i].bytes, advice);
+	pages_advise_kept(advice);
+}
+
+pid_t spill_fork(void)
+{
+	pid_t pid;
+
+	pthread_mutex_lock(&lock);
+	hide(MADV_DONTFORK);
+	pid = fork();
+	if (pid != 0)
+		hide(MADV_DOFORK);
+	pthread_mutex_unlock(&lock);
+	return pid;
 }

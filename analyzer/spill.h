@@ -8,6 +8,8 @@
  * GPUSHIM_MEMORY_MB says another number; 0: even small ones lie in files. */
 #pragma once
 
+#include <sys/types.h>
+
 #include "alloc.h"
 
 /* A new file without a name in $TMPDIR or /var/tmp, or, where there is none, in memory. -1: errno. */
@@ -18,6 +20,11 @@ void *spill_new(size_t n, size_t size);
 void *spill_grow(void *array, size_t *cap, size_t size);
 /* Also what array_new, array_grow or malloc made. */
 void spill_free(void *array);
+
+/* fork, for a child that reads a few things and ends: of large arrays in memory it has those that spill_new_shared made, and no other. So the parent's pages
+ * are not listed for it, and the parent, which goes on to write to them, has no fault for each. */
+pid_t spill_fork(void);
+void *spill_new_shared(size_t bytes);
 
 /* Like array_room. */
 #define spill_room(array, n, cap)                                                                              \

@@ -30,3 +30,5 @@ void pages_ready(const struct pages_fresh *fresh);
 /* Bytes that are kept, and their end. */
 uint64_t pages_kept(void);
 void pages_give_back(void);
+/* madvise, of them all. */
+void pages_advise_kept(int advice);

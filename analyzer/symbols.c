@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "spill.h"
 #include "symbols_child.h"
 
 #define FAILURES 16 /* of a run: each may take a minute, and a trace can name any file there is */
@@ -124,7 +125,7 @@ static enum err_kind ask(struct replies *r, size_t first, size_t *next, const st
 
 	if (pipe2(fds, O_CLOEXEC) != 0)
 		return no_process(e);
-	pid = fork();
+	pid = spill_fork();
 	if (pid == 0) {
 		close(fds[0]);
 		symbols_child(fds[1], r->objects, r->n_objects, r->queries, r->n_queries, first, options);

@@ -36,7 +36,7 @@ BY_TIME(sample_by_time, sample, time_ns)
 BY_TIME(usage_by_time, usage, time_ns)
 BY_TIME(busy_by_time, busy_list, time_ns)
 
-static int call_by_time(const void *a, const void *b)
+int call_by_time(const void *a, const void *b)
 {
 	const struct call *x = a, *y = b;
 

@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "launch_publish.h"
+#include "pool.h"
 #include "spill.h"
 #include "trace_measured.h"
 
@@ -301,64 +302,67 @@ static bool publish(struct decoder *d)
 	return ok;
 }
 
-enum err_kind trace_events(struct decoder *d, struct error *e)
+/* ---- all of them ---- */
+
+static bool add(struct decoder *d, const struct record_view *v)
+{
+	switch (v->record->type) {
+	case GST_CALL:
+		return add_call(d, (const struct gst_call *)v->record, v);
+	case GST_NCCL:
+		return add_nccl(d, (const struct gst_nccl *)v->record, v);
+	case GST_EDGE:
+		return add_edge(d, (const struct gst_edge *)v->record);
+	case GST_BURST:
+		return add_burst(d, (const struct gst_burst *)v->record);
+	case GST_POLL:
+		return add_poll(d, (const struct gst_poll *)v->record);
+	case GST_ACTIVITY:
+		return add_measured(d, (const struct gst_activity *)v->record);
+	case GST_SAMPLE:
+		return add_sample(d, (const struct gst_sample *)v->record);
+	case GST_USAGE:
+		return add_usage(d, (const struct gst_usage *)v->record, v->tid);
+	case GST_RANGE:
+		return ranges_add(d->ranges, (const struct gst_range *)v->record, v->tid, d->names, d->t, d->clock);
+	case GST_RANGE_DATA:
+		return ranges_add_data(d->ranges, (const struct gst_range_data *)v->record, d->names, d->t);
+	case GST_STACK_AT:
+		return add_stack_at(d, (const struct gst_stack_at *)v->record);
+	case GST_BUSY:
+		return add_busy(d, (const struct gst_busy *)v->record);
+	default:
+		return trace_memory_add(&d->t->memory, d->clock, d->t->seen_ns, v->record, v->tid, v->byte);
+	}
+}
+
+static bool add_all(struct decoder *d)
 {
 	struct record_view v;
 
-	if (d->split && (!trace_split_settle(d->split, d->clock) || !trace_split_give_blocks(d->split, d->t)))
-		return trace_no_memory(d->t, e);
 	if (d->split)
 		trace_split_rewind(d->split);
 	else
 		reader_rewind(d->reader);
-	while (d->split ? trace_split_next(d->split, &v) : reader_next(d->reader, &v)) {
-		bool ok = true;
+	while (d->split ? trace_split_next(d->split, &v) : reader_next(d->reader, &v))
+		if (!v.kept && !add(d, &v)) /* kept: what happened long ago */
+			return false;
+	return true;
+}
 
-		if (v.kept)
-			continue; /* what happened long ago */
-		switch (v.record->type) {
-		case GST_CALL:
-			ok = add_call(d, (const struct gst_call *)v.record, &v);
-			break;
-		case GST_NCCL:
-			ok = add_nccl(d, (const struct gst_nccl *)v.record, &v);
-			break;
-		case GST_EDGE:
-			ok = add_edge(d, (const struct gst_edge *)v.record);
-			break;
-		case GST_BURST:
-			ok = add_burst(d, (const struct gst_burst *)v.record);
-			break;
-		case GST_POLL:
-			ok = add_poll(d, (const struct gst_poll *)v.record);
-			break;
-		case GST_ACTIVITY:
-			ok = add_measured(d, (const struct gst_activity *)v.record);
-			break;
-		case GST_SAMPLE:
-			ok = add_sample(d, (const struct gst_sample *)v.record);
-			break;
-		case GST_USAGE:
-			ok = add_usage(d, (const struct gst_usage *)v.record, v.tid);
-			break;
-		case GST_RANGE:
-			ok = ranges_add(d->ranges, (const struct gst_range *)v.record, v.tid, d->names, d->t, d->clock);
-			break;
-		case GST_RANGE_DATA:
-			ok = ranges_add_data(d->ranges, (const struct gst_range_data *)v.record, d->names, d->t);
-			break;
-		case GST_STACK_AT:
-			ok = add_stack_at(d, (const struct gst_stack_at *)v.record);
-			break;
-		case GST_BUSY:
-			ok = add_busy(d, (const struct gst_busy *)v.record);
-			break;
-		default:
-			ok = trace_memory_add(&d->t->memory, d->clock, d->t->seen_ns, v.record, v.tid, v.byte);
-			break;
-		}
-		if (!ok)
-			return trace_no_memory(d->t, e);
-	}
-	return !d->split || publish(d) ? ERR_NONE : trace_no_memory(d->t, e);
+/* What was kept, beside each part's rows and blocks: they have nothing in common but the clock, and of that only who adds changes anything. */
+static enum err_kind add_or_settle(void *decoder, size_t task, struct error *e)
+{
+	struct decoder *d = decoder;
+
+	return (task ? trace_split_settle(d->split, task - 1, d->clock) : add_all(d)) ? ERR_NONE : err_no_memory(e, "");
+}
+
+enum err_kind trace_events(struct decoder *d, struct error *e)
+{
+	bool ok = d->split ? !pool_run(1 + d->split->n, add_or_settle, d, NULL) &&
+				     trace_split_give_blocks(d->split, d->t) && publish(d)
+			   : add_all(d);
+
+	return ok ? ERR_NONE : trace_no_memory(d->t, e);
 }

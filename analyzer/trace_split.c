@@ -181,26 +181,12 @@ void trace_split_rewind(struct trace_split *s)
 	s->part = s->at = 0;
 }
 
-struct settling {
-	struct split_part *parts;
-	const struct clock *clock;
-};
-
-static enum err_kind settle_part(void *settling, size_t i, struct error *e)
+bool trace_split_settle(struct trace_split *s, size_t part, const struct clock *clock)
 {
-	const struct settling *s = settling;
-	struct split_part *p = &s->parts[i];
+	struct split_part *p = &s->parts[part];
 
-	trace_memory_settle_blocks(&p->memory, s->clock);
-	return launch_rows_settle(&p->rows, s->clock) ? ERR_NONE : err_no_memory(e, "");
-}
-
-bool trace_split_settle(struct trace_split *s, struct clock *clock)
-{
-	struct settling job = { s->parts, clock };
-	struct error e;
-
-	return !pool_run(s->n, settle_part, &job, &e);
+	trace_memory_settle_blocks(&p->memory, clock);
+	return launch_rows_settle(&p->rows, clock);
 }
 
 bool trace_split_give_blocks(struct trace_split *s, struct trace *t)

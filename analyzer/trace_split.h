@@ -34,7 +34,7 @@ void trace_split_free(struct trace_split *s);
 bool trace_split_next(struct trace_split *s, struct record_view *out);
 void trace_split_rewind(struct trace_split *s);
 
-/* When the clock is ready. False: no memory. */
-bool trace_split_settle(struct trace_split *s, struct clock *clock);
+/* Of one of its parts, when the clock is ready; the others, and what was kept, may be had meanwhile. False: no memory. */
+bool trace_split_settle(struct trace_split *s, size_t part, const struct clock *clock);
 /* What was decoded already becomes t's. False: no memory. */
 bool trace_split_give_blocks(struct trace_split *s, struct trace *t);

@@ -10,10 +10,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "spill.h"
@@ -221,6 +223,42 @@ static void test_the_budget_is_what_is_said(void **state)
 	assert_int_equal(spill_budget(), BUDGET_MB * MB);
 }
 
+/* How a child that reads there ends. */
+static int status_of_reader(pid_t (*make)(void), const char *at)
+{
+	int status = 0;
+	pid_t pid = make();
+
+	if (pid == 0) {
+		signal(SIGSEGV, SIG_DFL); /* not cmocka's */
+		_exit(*(const volatile char *)at == 7 ? 0 : 3);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/* … and the parent writes to them as before. */
+static void test_a_child_has_what_is_shared(void **state)
+{
+	char *own = spill_new(4 * MB, 1), *shared = spill_new_shared(4 * MB), *small = spill_new(100, 1);
+	char *gone = spill_new(4 * MB, 1);
+
+	(void)state;
+	spill_free(gone); /* kept for the next one */
+	memset(own, 7, 4 * MB);
+	memset(shared, 7, 4 * MB);
+	*small = 7;
+	assert_int_equal(status_of_reader(spill_fork, shared + 3 * MB), 0);
+	assert_int_equal(status_of_reader(spill_fork, small), 0);
+	assert_int_not_equal(status_of_reader(spill_fork, own + 3 * MB), 0);
+	assert_int_equal(status_of_reader(fork, own + 3 * MB), 0); /* it was for that one alone */
+	own[1] = 8;
+	assert_int_equal(own[1] + own[2], 15);
+	spill_free(own);
+	spill_free(shared);
+	spill_free(small);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +270,7 @@ int main(void)
 		cmocka_unit_test(test_a_disk_that_becomes_full),
 		cmocka_unit_test(test_sizes_that_cannot_be),
 		cmocka_unit_test(test_control_groups),
+		cmocka_unit_test(test_a_child_has_what_is_shared),
 	};
 
 	setenv("GPUSHIM_MEMORY_MB", "64", 1);
