@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "kernels_name.h"
+#include "pool.h"
 #include "stacks_name.h"
 #include "text.h"
 
@@ -139,6 +140,24 @@ int cmd_damage(const struct run *run)
 	return status;
 }
 
+struct analysis {
+	struct summary *summary;
+	struct timeline *timeline;
+};
+
+/* To give many pages back takes a while: both cores do. */
+static enum err_kind free_one(void *analysis, size_t which, struct error *e)
+{
+	const struct analysis *a = analysis;
+
+	(void)e;
+	if (which)
+		timeline_free(a->timeline);
+	else
+		summary_free(a->summary);
+	return ERR_NONE;
+}
+
 int cmd_analyse(const struct run *run, const struct symbol_options *symbols,
 		int (*use)(const struct summary *s, const void *arg), const void *arg)
 {
@@ -154,8 +173,7 @@ int cmd_analyse(const struct run *run, const struct symbol_options *symbols,
 		return cmd_fail(&e, NULL);
 	cmd_progress_clear();
 	status = use(&summary, arg);
-	summary_free(&summary);
-	timeline_free(&timeline);
+	pool_run(2, free_one, &(struct analysis){ &summary, &timeline }, NULL);
 	return status;
 }
 

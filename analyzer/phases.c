@@ -234,14 +234,15 @@ static bool step_ends_by(const void *element, const void *key)
 	return ((const struct step_idle *)element)->step->end_ns <= *(const int64_t *)key;
 }
 
-static void add_to_steps(struct device_phases *p, const struct gap_cause *c)
+/* near: the step that was looked at last. */
+static void add_to_steps(struct device_phases *p, const struct gap_cause *c, size_t *near)
 {
 	if (!p->n_steps)
 		return;
 	p->startup_ns += overlap(c->begin_ns, c->end_ns, INT64_MIN, p->steps[0].step->begin_ns);
 	p->shutdown_ns += overlap(c->begin_ns, c->end_ns, p->steps[p->n_steps - 1].step->end_ns, INT64_MAX);
-	for (size_t i = array_first(p->steps, p->n_steps, sizeof(*p->steps), step_ends_by, &c->begin_ns);
-	     i < p->n_steps && p->steps[i].step->begin_ns < c->end_ns; i++) {
+	*near = array_first_near(p->steps, p->n_steps, sizeof(*p->steps), step_ends_by, &c->begin_ns, *near);
+	for (size_t i = *near; i < p->n_steps && p->steps[i].step->begin_ns < c->end_ns; i++) {
 		int64_t ns = overlap(c->begin_ns, c->end_ns, p->steps[i].step->begin_ns, p->steps[i].step->end_ns);
 
 		p->steps[i].idle_ns += ns;
@@ -281,6 +282,7 @@ enum err_kind device_phases_build(struct device_phases *out, const struct device
 				  struct range_stacks *stacks, struct error *e)
 {
 	struct sums sums = { .out = out };
+	size_t near = 0;
 	bool ok;
 
 	*out = (struct device_phases){ 0 };
@@ -289,7 +291,7 @@ enum err_kind device_phases_build(struct device_phases *out, const struct device
 		struct who who = submitter(a->gaps[i].gap);
 
 		for (size_t k = 0; ok && k < a->gaps[i].n_causes; k++) {
-			add_to_steps(out, &a->gaps[i].causes[k]);
+			add_to_steps(out, &a->gaps[i].causes[k], &near);
 			ok = !stacks->n_threads || add_piece(&sums, a, &a->gaps[i].causes[k], who, stacks);
 		}
 	}

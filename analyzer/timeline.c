@@ -270,6 +270,40 @@ static bool set_clock(struct device_timeline *out, const struct builder *b, cons
 	return true;
 }
 
+struct building {
+	struct device_timeline *out;
+	const struct builder *b;
+	size_t device; /* index in b->groups */
+};
+
+enum { PART_PLACED, PART_LATENCY, PART_CLOCK, PARTS }; /* neither of which needs another */
+
+static enum err_kind place_all(const struct building *g, struct error *e)
+{
+	const struct builder *b = g->b;
+	const struct device_work *work = &b->works[g->device];
+	enum err_kind kind = gaps_build(g->out, work, e);
+
+	part_done(b, PART_GAPS, b->n_groups);
+	if (!kind)
+		kind = place_ops(g->out, work, e);
+	part_done(b, PART_PLACES, b->n_groups);
+	if (!kind && !depend_find(g->out, b->works, b->n_groups, g->device))
+		kind = no_memory(e);
+	part_done(b, PART_DEPENDS, b->n_groups);
+	return kind;
+}
+
+static enum err_kind build_part(void *building, size_t part, struct error *e)
+{
+	const struct building *g = building;
+	const struct group *group = &g->b->groups[g->device];
+
+	if (part == PART_PLACED)
+		return place_all(g, e);
+	return (part == PART_LATENCY ? set_latency : set_clock)(g->out, g->b, group) ? ERR_NONE : no_memory(e);
+}
+
 static enum err_kind build_device(struct device_timeline *out, const struct builder *b, size_t i, struct error *e)
 {
 	const struct group *g = &b->groups[i];
@@ -284,14 +318,7 @@ static enum err_kind build_device(struct device_timeline *out, const struct buil
 	for (size_t k = 0; k < g->n; k++)
 		if (b->run->traces[g->members[k].trace]->process_start_ns < out->process_start_ns)
 			out->process_start_ns = b->run->traces[g->members[k].trace]->process_start_ns;
-	kind = gaps_build(out, work, e);
-	part_done(b, PART_GAPS, b->n_groups);
-	if (!kind)
-		kind = place_ops(out, work, e);
-	part_done(b, PART_PLACES, b->n_groups);
-	if (!kind && (!depend_find(out, b->works, b->n_groups, i) || !set_latency(out, b, g) || !set_clock(out, b, g)))
-		kind = no_memory(e);
-	part_done(b, PART_DEPENDS, b->n_groups);
+	kind = pool_run(PARTS, build_part, &(struct building){ out, b, i }, e);
 	for (size_t k = 0; k < work->n; k++)
 		out->n_streams += work->streams[k].n > 0 && !work->streams[k].elsewhere;
 	return kind;
