@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define STRETCH_LEAST 1024 /* rows: fewer are not worth a thread */
+#define STRETCH_LEAST 16 /* rows: fewer are not worth a stretch */
 
 struct piece { /* launches [at, end) of a row, among which there is nothing else */
 	const struct launch_row *row;

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 SEGMENTS, SEGMENT, SEGMENT_HEADER = 270336, 256 * 1024, 64
-KINDS = {"fed": ["0", "tsc", "loss=10", "blocks=0"], "waits": ["1", "tsc"], "gaps": ["8"]}
+KINDS = {"fed": ["0", "tsc", "loss=10", "blocks=0"], "waits": ["1", "tsc"], "gaps": ["8"], "beside": ["1", "tsc", "blocks=0", "beside=3"]}
 STEPS = 700
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gst_big FILE [steps] [launches] [gaps] [tsc] [loss=N] [blocks=N]: a long training run's recording, made as fast as the disk takes it: for measuring the analyzer.
+/* gst_big FILE [steps] [launches] [gaps] [tsc] [loss=N] [blocks=N] [beside=N]: a long training run's recording, made as fast as the disk takes it: for measuring the analyzer.
  *
  * `steps` steps (1000) of `launches` kernels each (400): a batch copied to the device in a stream of its own, which the first kernel waits
  * for; forward by the main thread, backward by another one; blocks of a caching allocator; in the end a copy of the loss to the host,
@@ -7,6 +7,7 @@
  * 97th saves a checkpoint. `gaps` times in a step (8) a thread waits for the device and then computes. tsc: times are a counter's of 2.1 GHz, as on
  * most machines, with an anchor every 64 steps; else nanoseconds.
  * loss: it is read every so many steps only (1); blocks: one is taken or given back every so many launches (8), 0 none.
+ * beside: each so many steps (0 never) the backward pass goes on in the other stream while the forward pass does.
  * The same arguments give the same bytes. Times are what a device would do that does one thing at a time in each stream. */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -49,7 +50,7 @@ struct big {
 	uint64_t base_fired;
 	uint64_t allocated;
 	struct thread main, backward, helper;
-	unsigned launches, gaps, loss, blocks;
+	unsigned launches, gaps, loss, blocks, beside;
 };
 
 static uint32_t below(struct big *b, uint32_t n)
@@ -182,9 +183,9 @@ static void submit(struct big *b, struct thread *t, uint32_t stream, uint64_t wo
 	add_call(b, t, 2000, r);
 }
 
-static void launch(struct big *b, struct thread *t, uint32_t kernel, uint32_t step)
+static void launch(struct big *b, struct thread *t, uint32_t stream, uint32_t kernel, uint32_t step)
 {
-	submit(b, t, COMPUTE, 2500 + kernel % 16 * 500 + step % 7 * 100,
+	submit(b, t, stream, 2500 + kernel % 16 * 500 + step % 7 * 100,
 	       (struct gst_call){
 		       .hook = LAUNCH, .family = GST_FAMILY_LAUNCH, .name = kernel, .args = { 64, 1 | 128ull << 32 } });
 	b->now += 1000 + below(b, 500);
@@ -285,8 +286,20 @@ static void pass(struct big *b, struct thread *t, uint32_t first, uint32_t n, ui
 			pause_device(b, t);
 		if (b->blocks && i % b->blocks == 0)
 			block(b, t, i / b->blocks % 512, i / b->blocks < b->launches / b->blocks / 2);
-		launch(b, t, 1 + i % b->kernels, step);
+		launch(b, t, COMPUTE, 1 + i % b->kernels, step);
 	}
+}
+
+/* Two threads take turns: their rows lie in the same time. */
+static void pass_both(struct big *b, uint32_t n, uint32_t step)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		launch(b, &b->main, COMPUTE, 1 + i % b->kernels, step);
+		if (i % 5 != 4) /* now and then two of one thread in a row */
+			launch(b, &b->backward, LOADING, 1 + (n + i) % b->kernels, step);
+	}
+	for (uint32_t i = 4; i < n; i += 5)
+		launch(b, &b->backward, LOADING, 1 + (n + i) % b->kernels, step);
 }
 
 static void read_loss(struct big *b)
@@ -322,11 +335,16 @@ static void step(struct big *b, uint32_t number)
 	load_batch(b, number);
 	range(b, part, DATA, 0, 1);
 	part = b->now;
-	pass(b, &b->main, 0, third, number);
-	range(b, part, FORWARD, 0, 1);
-	part = b->now;
-	pass(b, &b->backward, third, third, number);
-	range(b, part, BACKWARD, 0, 1);
+	if (b->beside && number % b->beside == 0) {
+		pass_both(b, third, number);
+		range(b, part, FORWARD, 0, 1);
+	} else {
+		pass(b, &b->main, 0, third, number);
+		range(b, part, FORWARD, 0, 1);
+		part = b->now;
+		pass(b, &b->backward, third, third, number);
+		range(b, part, BACKWARD, 0, 1);
+	}
 	part = b->now;
 	submit(b, &b->main, COMPUTE, 2000,
 	       (struct gst_call){ .hook = MEMSET, .family = GST_FAMILY_MEMSET, .args = { 4096, 0x7e0000000000ull } });
@@ -390,10 +408,11 @@ int main(int argc, char **argv)
 		b.counter |= strcmp(argv[i], "tsc") == 0;
 		sscanf(argv[i], "loss=%u", &b.loss);
 		sscanf(argv[i], "blocks=%u", &b.blocks);
+		sscanf(argv[i], "beside=%u", &b.beside);
 	}
 	b.fd = argc > 1 ? open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
 	if (b.fd < 0) {
-		fprintf(stderr, "usage: gst_big FILE [steps] [launches] [gaps] [tsc] [loss=N] [blocks=N]\n");
+		fprintf(stderr, "usage: gst_big FILE [steps] [launches] [gaps] [tsc] [loss=N] [blocks=N] [beside=N]\n");
 		return 2;
 	}
 	define(&b);
