@@ -115,6 +115,23 @@ static bool keep(const struct pages *p)
 	return true;
 }
 
+/* None that is kept is large enough: new ones take the place of as many. */
+static void make_way(size_t bytes)
+{
+	for (size_t i = 0; i < SPARES && bytes; i++) {
+		size_t n = spares[i].bytes < bytes ? spares[i].bytes : bytes;
+
+		if (!spares[i].at)
+			continue;
+		munmap(spares[i].at + spares[i].bytes - n, n);
+		spares[i].bytes -= n;
+		kept -= n;
+		bytes -= n;
+		if (!spares[i].bytes)
+			spares[i].at = NULL;
+	}
+}
+
 /* ---- pages ---------------------------------------------------------------------------------------------- */
 
 bool pages_new(struct pages *p, size_t bytes, struct pages_fresh *fresh)
@@ -130,6 +147,7 @@ bool pages_new(struct pages *p, size_t bytes, struct pages_fresh *fresh)
 		*fresh = (struct pages_fresh){ p->at, p->bytes, true };
 		return true;
 	}
+	make_way(bytes);
 	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED)
 		return false;
