@@ -145,13 +145,15 @@ struct analysis {
 	struct timeline *timeline;
 };
 
-/* To give many pages back takes a while: both cores do. */
+/* To give many pages back takes a while: two threads do. */
+enum { FREE_SUMMARY, FREE_TIMELINE, FREES };
+
 static enum err_kind free_one(void *analysis, size_t which, struct error *e)
 {
 	const struct analysis *a = analysis;
 
 	(void)e;
-	if (which)
+	if (which == FREE_TIMELINE)
 		timeline_free(a->timeline);
 	else
 		summary_free(a->summary);
@@ -173,7 +175,7 @@ int cmd_analyse(const struct run *run, const struct symbol_options *symbols,
 		return cmd_fail(&e, NULL);
 	cmd_progress_clear();
 	status = use(&summary, arg);
-	pool_run(2, free_one, &(struct analysis){ &summary, &timeline }, NULL);
+	pool_run(FREES, free_one, &(struct analysis){ &summary, &timeline }, NULL);
 	return status;
 }
 

@@ -55,6 +55,12 @@ uint32_t comms_index(const struct trace *t, uint32_t id);
 /* Calls that the record stands for. */
 uint64_t nccl_calls_of(const struct nccl_call *c);
 
+/* Did NCCL take it? Of a communicator that does not block the answer is ncclInProgress (nccl.h). */
+static inline bool nccl_took(const struct nccl_call *c)
+{
+	return c->result == 0 || c->result == 7;
+}
+
 /* Of all ranks together, or between two. */
 static inline bool nccl_is_collective(uint8_t kind)
 {

@@ -48,6 +48,7 @@ struct diff_pair { /* one device on both sides */
 	enum cause_id *appeared; size_t n_appeared; /* causes */
 	enum cause_id *vanished; size_t n_vanished;
 	struct diff_work_change *kernels; size_t n_kernels; /* appeared, vanished, changed count or size; what weighs most first */
+	struct diff_work_change *comms; size_t n_comms; /* likewise; none where a side's baseline does not know them */
 	struct diff_site_change *sites; size_t n_sites;
 	struct diff_gap_change *gaps; size_t n_gaps;
 	const struct diff_memory *base_memory, *new_memory; /* NULL not known */

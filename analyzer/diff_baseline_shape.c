@@ -140,6 +140,8 @@ static const struct baseline_field device_fields[] = {
 	ONE(diff_run_device, memory, memory),
 	LIST(diff_run_device, classes, DIFF_CLASSES + 1, class),
 	LIST(diff_run_device, kernels, DIFF_KERNELS, kernel),
+	FIELD(diff_run_device, has_comms, BASELINE_BOOL),
+	LIST(diff_run_device, comms, DIFF_KERNELS, kernel),
 	LIST(diff_run_device, sites, DIFF_SITES, site),
 	LIST(diff_run_device, gaps, DIFF_GAPS, gap),
 };

@@ -37,18 +37,37 @@ static int64_t time_of(const void *of, size_t which)
 
 /* ---- one of them in all runs ---- */
 
+/* Which list of a device's: kernels, or what was asked for of NCCL. */
+struct work_of {
+	const struct diff_kernel *at;
+	size_t n;
+};
+
+typedef struct work_of listed(const struct diff_run_device *d);
+
+static struct work_of kernels_of(const struct diff_run_device *d)
+{
+	return (struct work_of){ d->kernels, d->n_kernels };
+}
+
+static struct work_of comms_of(const struct diff_run_device *d)
+{
+	return (struct work_of){ d->comms, d->n_comms };
+}
+
 struct alike {
 	const struct change_seen *at;
 	size_t n;
 	const struct change_side *base, *now;
+	listed *list;
 	double step_ns;
 };
 
 /* A list that is full may lack it for being short. */
-static bool is_full(const struct change_side *side)
+static bool is_full(const struct change_side *side, listed *list)
 {
 	for (size_t i = 0; i < side->n; i++)
-		if (change_device(side, i)->n_kernels >= DIFF_KERNELS)
+		if (list(change_device(side, i)).n >= DIFF_KERNELS)
 			return true;
 	return false;
 }
@@ -63,9 +82,9 @@ static double least_steps(const struct change_side *side)
 }
 
 static bool came(const struct change_of *without, const struct change_side *side, const struct change_of *with,
-		 const struct change_side *with_side)
+		 const struct change_side *with_side, listed *list)
 {
-	return without->most <= 0 && with->least * least_steps(with_side) >= CHANGE_SEEN && !is_full(side);
+	return without->most <= 0 && with->least * least_steps(with_side) >= CHANGE_SEEN && !is_full(side, list);
 }
 
 static bool is_other_count(const struct alike *a, const struct change_of *base, const struct change_of *now)
@@ -73,7 +92,8 @@ static bool is_other_count(const struct alike *a, const struct change_of *base, 
 	double ends = CHANGE_ENDS / least_steps(a->base) + CHANGE_ENDS / least_steps(a->now);
 
 	if (base->most <= 0 || now->most <= 0)
-		return base->most <= 0 ? came(base, a->base, now, a->now) : came(now, a->now, base, a->base);
+		return base->most <= 0 ? came(base, a->base, now, a->now, a->list)
+				       : came(now, a->now, base, a->base, a->list);
 	return change_is_by(base, now, CHANGE_COUNT) && fabs(now->mean - base->mean) > ends;
 }
 
@@ -142,15 +162,23 @@ static double delta_count(const struct diff_work_change *c)
 	return fabs((c->now ? c->now->per_step : 0) - (c->base ? c->base->per_step : 0));
 }
 
+static double delta_bytes(const struct diff_work_change *c)
+{
+	return fabs((c->now ? c->now->bytes_per_step : 0) - (c->base ? c->base->bytes_per_step : 0));
+}
+
 static int by_weight(const void *a, const void *b)
 {
 	const struct diff_work_change *x = a, *y = b;
 	double by_time = delta_ns(y) - delta_ns(x), by_count = delta_count(y) - delta_count(x);
+	double by_bytes = delta_bytes(y) - delta_bytes(x);
 
 	if (by_time < 0 || by_time > 0)
 		return by_time < 0 ? -1 : 1;
 	if (by_count < 0 || by_count > 0)
 		return by_count < 0 ? -1 : 1;
+	if (by_bytes < 0 || by_bytes > 0)
+		return by_bytes < 0 ? -1 : 1;
 	return strcmp((x->base ? x->base : x->now)->name, (y->base ? y->base : y->now)->name);
 }
 
@@ -171,36 +199,53 @@ static bool compare(struct diff *out, struct changes *to, const struct alike *a)
 	return true;
 }
 
-static bool see_all(struct change_list *l, const struct change_side *side, bool now)
+static bool see_all(struct change_list *l, const struct change_side *side, bool now, listed *list)
 {
-	for (size_t run = 0; run < side->n; run++)
-		for (size_t i = 0; i < change_device(side, run)->n_kernels; i++) {
-			const struct diff_kernel *k = &change_device(side, run)->kernels[i];
+	for (size_t run = 0; run < side->n; run++) {
+		struct work_of all = list(change_device(side, run));
 
-			if (!change_see(l, (struct change_seen){ k, k->name, 0, now, run }))
+		for (size_t i = 0; i < all.n; i++)
+			if (!change_see(l, (struct change_seen){ &all.at[i], all.at[i].name, 0, now, run }))
 				return false;
-		}
+	}
+	return true;
+}
+
+static bool compare_all(struct diff *out, const struct diff_pair *pair, const struct change_side *base,
+			const struct change_side *now, listed *list, struct diff_work_change **changed,
+			size_t *n_changed)
+{
+	struct change_list l = { 0 };
+	struct changes to = { 0 };
+	bool ok = see_all(&l, base, false, list) && see_all(&l, now, true, list);
+
+	change_sort(&l);
+	for (size_t first = 0, n; ok && (n = change_group(&l, first)); first += n) {
+		struct alike a = { &l.at[first], n, base, now, list, (double)pair->compared.row[ROW_STEP].base_ns };
+
+		ok = compare(out, &to, &a);
+	}
+	if (ok && to.n)
+		array_sort(to.at, to.n, sizeof(*to.at), by_weight);
+	*n_changed = to.n < CHANGES_MOST ? to.n : CHANGES_MOST;
+	*changed = ok ? diff_keep_list(&out->texts, to.at, *n_changed, sizeof(*to.at)) : NULL;
+	free(to.at);
+	free(l.at);
+	return *changed != NULL;
+}
+
+static bool have_comms(const struct change_side *side)
+{
+	for (size_t i = 0; i < side->n; i++)
+		if (!change_device(side, i)->has_comms)
+			return false;
 	return true;
 }
 
 bool diff_changed_work(struct diff *out, struct diff_pair *pair, const struct change_side *base,
 		       const struct change_side *now)
 {
-	struct change_list l = { 0 };
-	struct changes to = { 0 };
-	bool ok = see_all(&l, base, false) && see_all(&l, now, true);
-
-	change_sort(&l);
-	for (size_t first = 0, n; ok && (n = change_group(&l, first)); first += n) {
-		struct alike a = { &l.at[first], n, base, now, (double)pair->compared.row[ROW_STEP].base_ns };
-
-		ok = compare(out, &to, &a);
-	}
-	if (ok && to.n)
-		array_sort(to.at, to.n, sizeof(*to.at), by_weight);
-	pair->n_kernels = to.n < CHANGES_MOST ? to.n : CHANGES_MOST;
-	pair->kernels = ok ? diff_keep_list(&out->texts, to.at, pair->n_kernels, sizeof(*to.at)) : NULL;
-	free(to.at);
-	free(l.at);
-	return pair->kernels != NULL;
+	return compare_all(out, pair, base, now, kernels_of, &pair->kernels, &pair->n_kernels) &&
+	       (!have_comms(base) || !have_comms(now) ||
+		compare_all(out, pair, base, now, comms_of, &pair->comms, &pair->n_comms));
 }

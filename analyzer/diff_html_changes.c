@@ -22,17 +22,17 @@ static void kept(FILE *out, const void *base, const void *now)
 
 #define NUMBER "<th class=\"number\">"
 
-static void kernels(FILE *out, const struct diff_pair *p)
+static void work(FILE *out, const char *title, const struct diff_work_change *all, size_t n_all)
 {
 	char words[DIFF_WORDS];
 
-	if (!p->n_kernels)
+	if (!n_all)
 		return;
-	begin(out, "Kernels, copies and communication that changed", p->n_kernels,
+	begin(out, title, n_all,
 	      "<th>name</th><th></th>" NUMBER "times, base</th>" NUMBER "new</th>" NUMBER "time, base</th>" NUMBER
 	      "new</th>" NUMBER "bytes</th>");
-	for (size_t i = 0; i < p->n_kernels; i++) {
-		const struct diff_kernel *b = p->kernels[i].base, *n = p->kernels[i].now;
+	for (size_t i = 0; i < n_all; i++) {
+		const struct diff_kernel *b = all[i].base, *n = all[i].now;
 
 		if (!b && !n)
 			continue;
@@ -44,7 +44,7 @@ static void kernels(FILE *out, const struct diff_pair *p)
 		html_cell_times(out, n, n ? n->per_step : 0);
 		html_cell_ns(out, b && b->has_ns, b ? b->ns_per_step : 0);
 		html_cell_ns(out, n && n->has_ns, n ? n->ns_per_step : 0);
-		html_cell(out, diff_bytes(words, &p->kernels[i]));
+		html_cell(out, diff_bytes(words, &all[i]));
 		fputs("</tr>\n", out);
 	}
 	end(out);
@@ -135,7 +135,8 @@ static void memory(FILE *out, const struct diff_pair *p)
 void html_changes(FILE *out, const struct diff_pair *p)
 {
 	sites(out, p);
-	kernels(out, p);
+	work(out, "Collectives and messages that changed", p->comms, p->n_comms);
+	work(out, "Kernels and copies that changed", p->kernels, p->n_kernels);
 	classes(out, p);
 	memory(out, p);
 }

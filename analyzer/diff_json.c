@@ -209,19 +209,25 @@ static void some_causes(struct json *j, const char *key, const enum cause_id *ca
 	json_array_end(j);
 }
 
+static void work(struct json *j, const char *key, const struct diff_work_change *all, size_t n)
+{
+	json_key_array(j, key);
+	for (size_t i = 0; i < n; i++) {
+		json_map(j);
+		json_key_text(j, "name", (all[i].base ? all[i].base : all[i].now)->name);
+		kernel(j, "base", all[i].base);
+		kernel(j, "new", all[i].now);
+		json_map_end(j);
+	}
+	json_array_end(j);
+}
+
 static void changes(struct json *j, const struct diff_pair *p)
 {
 	some_causes(j, "causes_appeared", p->appeared, p->n_appeared);
 	some_causes(j, "causes_vanished", p->vanished, p->n_vanished);
-	json_key_array(j, "kernels");
-	for (size_t i = 0; i < p->n_kernels; i++) {
-		json_map(j);
-		json_key_text(j, "name", (p->kernels[i].base ? p->kernels[i].base : p->kernels[i].now)->name);
-		kernel(j, "base", p->kernels[i].base);
-		kernel(j, "new", p->kernels[i].now);
-		json_map_end(j);
-	}
-	json_array_end(j);
+	work(j, "kernels", p->kernels, p->n_kernels);
+	work(j, "comms", p->comms, p->n_comms);
 	json_key_array(j, "sites");
 	for (size_t i = 0; i < p->n_sites; i++) {
 		json_map(j);

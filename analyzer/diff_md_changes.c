@@ -94,15 +94,15 @@ static void kernel(struct md *m, const struct diff_work_change *w)
 	md_row(m);
 }
 
-static void kernels(struct md *m, const struct diff_pair *p)
+static void work(struct md *m, const char *title, const struct diff_work_change *all, size_t n)
 {
-	if (!p->n_kernels ||
+	if (!n ||
 	    !md_details(
-		    m, "Kernels, copies and communication that changed",
+		    m, title,
 		    "| | per step | base: times | new: times | base | new | bytes |\n|---|---|--:|--:|--:|--:|--:|\n"))
 		return;
-	for (size_t i = 0; i < p->n_kernels; i++)
-		kernel(m, &p->kernels[i]);
+	for (size_t i = 0; i < n; i++)
+		kernel(m, &all[i]);
 	md_details_end(m);
 }
 
@@ -185,7 +185,8 @@ void md_changes(struct md *m, const struct diff_pair *p)
 {
 	gaps(m, p);
 	sites(m, p);
-	kernels(m, p);
+	work(m, "Collectives and messages that changed", p->comms, p->n_comms);
+	work(m, "Kernels and copies that changed", p->kernels, p->n_kernels);
 	classes(m, p);
 	memory(m, p);
 }

@@ -70,6 +70,8 @@ static enum err_kind add_device(struct diff_run *out, struct diff_run_device *d,
 	if (!kind)
 		kind = diff_run_add_work(out, d, s, of, w, e);
 	if (!kind)
+		kind = diff_run_add_comms(out, d, s, of, w, e);
+	if (!kind)
 		kind = diff_run_add_sites(out, d, s, of, w, e);
 	return kind ? kind : diff_run_add_gaps(out, d, s, of, w, e);
 }

@@ -33,7 +33,7 @@ struct diff_class {
 	struct diff_typical typical;
 };
 
-struct diff_kernel { /* kernels, copies, and what collectives and messages were asked for (diff_run_work.c), by name */
+struct diff_kernel { /* kernels and copies by name; collectives and messages by kind */
 	const char *name;
 	double per_step;     /* how many, a mean */
 	int64_t ns_per_step; /* their durations, summed; 0 where none is known (has_ns) */
@@ -79,6 +79,8 @@ struct diff_run_device {
 	int64_t unresolved_ns;     /* of a step, a mean: neither busy nor idle for sure */
 	struct diff_class *classes; size_t n_classes; /* the most frequent first */
 	struct diff_kernel *kernels; size_t n_kernels; /* by time, then count; the most first */
+	bool has_comms; /* of a baseline of before there were these: nothing is known of them */
+	struct diff_kernel *comms; size_t n_comms; /* what was asked for of NCCL; none has a time */
 	struct diff_site *sites; size_t n_sites;
 	struct diff_gap *gaps; size_t n_gaps;
 	struct diff_memory memory;
@@ -108,9 +110,10 @@ void diff_run_free(struct diff_run *r);
 
 /* diff_run_steps.c: steps, warm-up, typical, classes, blurred, unresolved. *w: where these steps are. */
 enum err_kind diff_run_add_steps(struct diff_run *out, struct diff_run_device *d, struct diff_window *w, const struct summary_device *of, uint64_t seed, struct error *e);
-/* diff_run_work.c: kernels, copies, communication; diff_run_sites.c (with what lies between two steps); diff_run_gaps.c. All are means over the same steps as
+/* diff_run_work.c: kernels and copies; diff_run_comms.c: collectives and messages; diff_run_sites.c (with what lies between two steps); diff_run_gaps.c. All are means over the same steps as
  * the typical one's. */
 enum err_kind diff_run_add_work(struct diff_run *out, struct diff_run_device *d, const struct summary *s, const struct summary_device *of, struct diff_window w, struct error *e);
+enum err_kind diff_run_add_comms(struct diff_run *out, struct diff_run_device *d, const struct summary *s, const struct summary_device *of, struct diff_window w, struct error *e);
 enum err_kind diff_run_add_sites(struct diff_run *out, struct diff_run_device *d, const struct summary *s, const struct summary_device *of, struct diff_window w, struct error *e);
 enum err_kind diff_run_add_gaps(struct diff_run *out, struct diff_run_device *d, const struct summary *s, const struct summary_device *of, struct diff_window w, struct error *e);
 /* diff_run_facts.c: the environment, memory. */

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* diff_run_work.c: what a device did, by name: how many of each a step has, and what they take where that was measured. Beside the kernels of
- * communication stands what was asked for, by its kind, and how many bytes: so a step that sends more is told from one whose peers are late.
+/* diff_run_work.c: what a device did, by name: how many of each a step has, and what they take where that was measured.
  *
  * An operation is of the step in which it was submitted: that is known exactly at every level of timing, and for each launch of a folded call. One
  * that nobody is known to have submitted is of the step in which it began. */
 #include "diff_run.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,62 +115,6 @@ static bool count_all(struct counting *c, const struct device_timeline *d)
 	return true;
 }
 
-/* ---- collectives and messages ---- */
-
-static bool moves(const struct nccl_call *c)
-{
-	return c->result == 0 && !(c->flags & GST_NCCL_OURS) &&
-	       (nccl_is_collective(c->kind) || nccl_is_message(c->kind));
-}
-
-/* "collective all_reduce". It lives as long as the run that is kept. NULL: no memory. */
-static const char *comm_label(struct diff_run *out, uint8_t kind)
-{
-	char words[64];
-
-	snprintf(words, sizeof(words), "%s %s", nccl_is_collective(kind) ? "collective" : "message",
-		 nccl_kind_name(kind));
-	return diff_keep_text(&out->texts, words);
-}
-
-/* What the process asked for in streams of the device that it calls so. */
-static bool count_comms(struct counting *c, struct diff_run *out, const struct trace *t, uint32_t ordinal)
-{
-	struct counted by_kind[GST_NCCL_KIND_COUNT] = { 0 };
-
-	for (size_t i = 0; i < t->n_nccl; i++) {
-		const struct nccl_call *call = &t->nccl[i];
-
-		if (call->stream == GST_NONE || t->streams[call->stream].device != ordinal || !moves(call) ||
-		    !diff_window_has(&c->window, call->begin_ns))
-			continue;
-		by_kind[call->kind].n++;
-		by_kind[call->kind].bytes += (double)nccl_bytes(call);
-	}
-	for (uint8_t kind = 0; kind < GST_NCCL_KIND_COUNT; kind++) {
-		if (!by_kind[kind].n)
-			continue;
-		if (!array_room(c->others, c->n_others, c->cap_others))
-			return false;
-		by_kind[kind].name = comm_label(out, kind);
-		if (!by_kind[kind].name)
-			return false;
-		c->others[c->n_others++] = by_kind[kind];
-	}
-	return true;
-}
-
-static bool count_all_comms(struct counting *c, struct diff_run *out, const struct summary *s, size_t device)
-{
-	for (size_t i = 0; i < s->ranks.n_members; i++) {
-		const struct rank_member *m = &s->ranks.members[i];
-
-		if (m->device == device && !count_comms(c, out, m->trace, m->ordinal))
-			return false;
-	}
-	return true;
-}
-
 /* ---- the list ---- */
 
 static int by_name(const void *a, const void *b)
@@ -277,8 +219,7 @@ enum err_kind diff_run_add_work(struct diff_run *out, struct diff_run_device *d,
 	bool ok;
 
 	c.kernels = array_new(s->run->n_traces, sizeof(*c.kernels));
-	ok = c.kernels && count_all(&c, of->timeline) && count_all_comms(&c, out, s, (size_t)(of - s->devices)) &&
-	     gather(&l, c.others, c.n_others, NULL);
+	ok = c.kernels && count_all(&c, of->timeline) && gather(&l, c.others, c.n_others, NULL);
 	for (size_t i = 0; ok && i < s->run->n_traces; i++)
 		ok = !c.kernels[i] || gather(&l, c.kernels[i], s->run->traces[i]->n_kernels + 1, s->run->traces[i]);
 	if (ok) {

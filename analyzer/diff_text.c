@@ -187,17 +187,17 @@ static void causes(const struct page *p, const struct diff_pair *pair)
 }
 
 /* "gemm: 12 a step, were 10; 3.2 ms, were 2.9 ms", "copy within the device: 1 a step, were 1; 4.0 KiB to 8.0 KiB" */
-static void kernels(const struct page *p, const struct diff_pair *pair)
+static void work(const struct page *p, const char *title, const struct diff_work_change *all, size_t n_all)
 {
-	struct list l = list_of(p, "kernels");
+	struct list l = list_of(p, title);
 
-	for (size_t i = 0; i < pair->n_kernels; i++) {
-		const struct diff_kernel *a = pair->kernels[i].base, *b = pair->kernels[i].now;
+	for (size_t i = 0; i < n_all; i++) {
+		const struct diff_kernel *a = all[i].base, *b = all[i].now;
 		char name[128], n[DIFF_WORDS], m[DIFF_WORDS], was[TEXT_SHORT], is[TEXT_SHORT], bytes[DIFF_WORDS];
 		char text[640], time[96] = "";
 
 		text_symbol(name, sizeof(name), (a ? a : b)->name, 60);
-		diff_bytes(bytes, &pair->kernels[i]);
+		diff_bytes(bytes, &all[i]);
 		if (a && b && a->has_ns && b->has_ns)
 			snprintf(time, sizeof(time), "; %s of a step, were %s", text_duration(is, b->ns_per_step),
 				 text_duration(was, a->ns_per_step));
@@ -362,7 +362,8 @@ static void device(const struct page *p, const struct diff *d, const struct diff
 		gaps(p, pair);
 		sites(p, pair);
 	}
-	kernels(p, pair);
+	work(p, "comms", pair->comms, pair->n_comms);
+	work(p, "kernels", pair->kernels, pair->n_kernels);
 	memory(p, pair);
 }
 

@@ -152,13 +152,14 @@ static void list_numbers(struct launch_cuts *c)
 		add_number(c, c->rows[i].stream, (uint64_t)c->rows[i].seq + c->rows[i].n - 1);
 }
 
-/* Side by side. */
+enum list { LIST_INSTANTS, LIST_NUMBERS, LISTS }; /* side by side */
+
 static enum err_kind list_one(void *cuts, size_t which, struct error *e)
 {
 	struct launch_cuts *c = cuts;
 
 	(void)e;
-	if (which == 0) {
+	if (which == LIST_INSTANTS) {
 		list_instants(c);
 		array_sort(c->instants, c->n_instants, sizeof(*c->instants), array_by_int64);
 	} else {
@@ -202,7 +203,7 @@ bool launch_cuts_find(struct launch_cuts *c, const struct trace *t, const struct
 	c->numbers = spill_new(records + n, sizeof(*c->numbers));
 	if (!c->instants || !c->numbers)
 		return false;
-	return !pool_run(2, list_one, c, NULL);
+	return !pool_run(LISTS, list_one, c, NULL);
 }
 
 void launch_cuts_free(struct launch_cuts *c)
@@ -250,11 +251,12 @@ static uint32_t first_from(const struct trace *t, const struct launch_row *row, 
 static uint32_t behind_number(const struct launch_cuts *c, struct cuts_near *near, const struct launch_row *row,
 			      uint32_t at, uint32_t end)
 {
+	size_t *number = &near->number[row->stream % CUTS_STREAMS];
 	uint32_t from = at ? at : FOLD_MARGIN, first = row->seq + from;
 	uint64_t key = number_key(row->stream, first);
-	size_t i = array_first_near(c->numbers, c->n_numbers, sizeof(*c->numbers), is_below, &key, near->number);
+	size_t i = array_first_near(c->numbers, c->n_numbers, sizeof(*c->numbers), is_below, &key, *number);
 
-	near->number = i;
+	*number = i;
 	if (from >= end)
 		return end;
 	if (i < c->n_numbers && c->numbers[i] >> 32 == row->stream) {

@@ -23,8 +23,11 @@ struct launch_cuts {
 	struct intervals each;                  /* when each launch stands by itself: merged */
 };
 
+#define CUTS_STREAMS 16
+
 struct cuts_near { /* where the last row was: the next one that is asked for is mostly near it. Zeros first */
-	size_t instant, number;
+	size_t instant;
+	size_t number[CUTS_STREAMS]; /* by stream: they stand in the order of these */
 };
 
 /* Does nothing that was decoded ask for each launch? Host functions, waits for memory, graphs that may stand still, streams that the legacy default

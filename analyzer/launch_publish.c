@@ -17,7 +17,7 @@ struct piece { /* launches [at, end) of a row, among which there is nothing else
 };
 
 /* Rows that begin one behind the other, and the calls that were there before and begin between them: side by side with the others. */
-struct stretch {
+struct row_stretch {
 	size_t first, end;           /* rows */
 	size_t first_kept, end_kept; /* calls */
 	struct piece *pieces;
@@ -34,7 +34,7 @@ struct publisher {
 	size_t n; /* of all parts, by their begins */
 	bool fold;
 	struct launch_cuts cuts;
-	struct stretch *stretches;
+	struct row_stretch *stretches;
 	size_t n_stretches;
 };
 
@@ -82,7 +82,7 @@ static bool take_parts(struct publisher *p, struct launch_rows *parts[], size_t 
 
 /* ---- pieces ---- */
 
-static bool add_piece(struct stretch *s, struct piece p)
+static bool add_piece(struct row_stretch *s, struct piece p)
 {
 	uint32_t n = p.end - p.at;
 
@@ -94,7 +94,8 @@ static bool add_piece(struct stretch *s, struct piece p)
 	return true;
 }
 
-static bool cut_row(const struct publisher *p, struct stretch *s, const struct launch_row *row, struct cuts_near *near)
+static bool cut_row(const struct publisher *p, struct row_stretch *s, const struct launch_row *row,
+		    struct cuts_near *near)
 {
 	for (uint32_t at = 0, end = row->n; at < row->n; at = end) {
 		bool fold = p->fold && row->stream != GST_NONE;
@@ -110,7 +111,7 @@ static bool cut_row(const struct publisher *p, struct stretch *s, const struct l
 static enum err_kind cut_stretch(void *publisher, size_t i, struct error *e)
 {
 	const struct publisher *p = publisher;
-	struct stretch *s = &p->stretches[i];
+	struct row_stretch *s = &p->stretches[i];
 	struct cuts_near near = { 0 };
 
 	for (size_t k = s->first; k < s->end; k++)
@@ -122,7 +123,7 @@ static enum err_kind cut_stretch(void *publisher, size_t i, struct error *e)
 /* ---- calls ---- */
 
 /* A launch that stands in a row, as a call that is folded: launch_call takes it from there. */
-static struct call call_at(const struct launches *all, struct stretch *s, const struct launch_row *row, uint32_t i)
+static struct call call_at(const struct launches *all, struct row_stretch *s, const struct launch_row *row, uint32_t i)
 {
 	const struct launch *l = &all->parts[row->part].at[row->first + i];
 	int64_t begin_ns = row->base_ns + l->begin;
@@ -141,7 +142,7 @@ static struct call call_at(const struct launches *all, struct stretch *s, const 
 }
 
 /* Behind the calls that were there and begin before it. */
-static void put(const struct publisher *p, struct stretch *s, const struct call *c)
+static void put(const struct publisher *p, struct row_stretch *s, const struct call *c)
 {
 	const struct call *kept = p->t->calls;
 
@@ -151,7 +152,7 @@ static void put(const struct publisher *p, struct stretch *s, const struct call 
 }
 
 /* Launches [at, end) of a row, each by itself. */
-static void put_each(const struct publisher *p, struct stretch *s, const struct launch_row *row, uint32_t at,
+static void put_each(const struct publisher *p, struct row_stretch *s, const struct launch_row *row, uint32_t at,
 		     uint32_t end)
 {
 	for (; at < end; at++) {
@@ -162,7 +163,7 @@ static void put_each(const struct publisher *p, struct stretch *s, const struct 
 	}
 }
 
-static void put_folded(const struct publisher *p, struct stretch *s, const struct launch_row *row, uint32_t at,
+static void put_folded(const struct publisher *p, struct row_stretch *s, const struct launch_row *row, uint32_t at,
 		       uint32_t end)
 {
 	struct call c = call_at(&p->t->launches, s, row, at);
@@ -176,7 +177,7 @@ static void put_folded(const struct publisher *p, struct stretch *s, const struc
 static enum err_kind put_stretch(void *publisher, size_t i, struct error *e)
 {
 	const struct publisher *p = publisher;
-	struct stretch *s = &p->stretches[i];
+	struct row_stretch *s = &p->stretches[i];
 
 	(void)e;
 	for (size_t k = 0; k < s->n; k++) {
@@ -219,7 +220,7 @@ static bool share_out(struct publisher *p)
 	p->n_stretches = n < most ? n : most;
 	p->stretches = array_new(p->n_stretches, sizeof(*p->stretches));
 	for (size_t i = 0; p->stretches && i < p->n_stretches; i++) {
-		struct stretch *s = &p->stretches[i];
+		struct row_stretch *s = &p->stretches[i];
 
 		s->first = row;
 		s->first_kept = kept;
@@ -246,7 +247,7 @@ static bool put_all(struct publisher *p, size_t *cap)
 	if (!calls)
 		return false;
 	for (size_t i = 0; i < p->n_stretches; i++) {
-		struct stretch *s = &p->stretches[i];
+		struct row_stretch *s = &p->stretches[i];
 
 		s->out = out;
 		out += s->calls + (s->end_kept - s->first_kept);

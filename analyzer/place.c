@@ -20,9 +20,9 @@ static enum err_kind no_memory(struct error *e)
 /* ---- neighbours of the gaps ------------------------------------------------------------------------- */
 
 /* How far behind the gap's end work is looked at for the one that ends it: by its place, which is the same for launches that are folded and for those that
- * are not; and launches and other work, which only bounds what many of them in one instant take. */
+ * are not. So many operations at most: what very many in one instant take. */
 #define LOOK_AHEAD_NS 200000
-#define LOOK_AHEAD 4096
+#define LOOK_AHEAD ((size_t)1 << 16)
 
 /* Of those that may have begun where the gap ends, as far as that is known: the one that could begin first. first: the first in order of
  * their places, which say nothing within the error of the gap's end. */
@@ -31,14 +31,12 @@ static const struct op *that_ends(const struct device_timeline *out, const struc
 	const struct op *best = &out->ops[first];
 	int64_t by_ns = sum64(gap->end_ns, gap->end_error_ns);
 	int64_t until_ns = sum64(by_ns, LOOK_AHEAD_NS);
-	uint64_t looked = call_count(best->call);
 
-	for (size_t i = first + 1; i < out->n_ops && looked < LOOK_AHEAD && !best->of->exact; i++) {
+	for (size_t i = first + 1; i < out->n_ops && i - first < LOOK_AHEAD && !best->of->exact; i++) {
 		const struct op *op = &out->ops[i];
 
 		if (op->begin_ns > until_ns)
 			break;
-		looked += call_count(op->call);
 		if (op->of->class != OP_HOSTFN && !op->of->exact && op->stretch_begin_ns <= by_ns &&
 		    op->stretch_begin_ns < best->stretch_begin_ns)
 			best = op;

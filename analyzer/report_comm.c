@@ -19,11 +19,6 @@ struct use {
 	uint32_t last_seq; /* highest number of a collective */
 };
 
-static bool took(const struct nccl_call *c)
-{
-	return c->result == 0 || c->result == 7; /* ncclSuccess, ncclInProgress */
-}
-
 /* By index of the communicator. NULL: no memory. */
 static struct use *uses_of(const struct trace *t)
 {
@@ -33,7 +28,7 @@ static struct use *uses_of(const struct trace *t)
 		const struct nccl_call *c = &t->nccl[i];
 		struct use *u;
 
-		if (c->comm == GST_NONE || c->kind == GST_NCCL_OTHER || c->kind >= KINDS || !took(c))
+		if (c->comm == GST_NONE || c->kind == GST_NCCL_OTHER || c->kind >= KINDS || !nccl_took(c))
 			continue;
 		u = &uses[c->comm];
 		u->n[c->kind]++;

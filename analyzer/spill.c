@@ -126,16 +126,30 @@ static bool map(struct array *a, size_t bytes, struct pages_fresh *fresh)
 	return (!fits(bytes) && map_file(a, bytes)) || map_memory(a, bytes, fresh);
 }
 
-static void unmap(struct array *a)
+/* Its slot is free. What is left is to be unmapped, and its file closed. */
+struct gone {
+	struct pages_gone pages;
+	int fd; /* -1: none */
+};
+
+static struct gone give_up(struct array *a)
 {
-	if (a->fd >= 0) {
-		munmap(a->at, a->bytes);
-		close(a->fd);
-	} else {
+	struct gone gone = { .pages = { a->at, a->bytes }, .fd = a->fd };
+
+	if (a->fd < 0) {
 		in_memory -= a->bytes;
-		pages_free(&a->pages);
+		gone.pages = pages_free(&a->pages);
 	}
 	*a = (struct array){ .at = NULL };
+	return gone;
+}
+
+static void unmap(struct gone gone)
+{
+	if (gone.pages.at)
+		munmap(gone.pages.at, gone.pages.bytes);
+	if (gone.fd >= 0)
+		close(gone.fd);
 }
 
 static bool enlarge_in_memory(struct array *a, size_t bytes, struct pages_fresh *fresh)
@@ -158,7 +172,7 @@ static bool enlarge(struct array *a, size_t bytes, struct pages_fresh *fresh)
 
 	if (a->fd < 0 && bytes > a->bytes && !fits(bytes - a->bytes) && map_file(&moved, bytes)) {
 		memcpy(moved.at, a->at, a->bytes);
-		unmap(a);
+		unmap(give_up(a));
 		*a = moved;
 		return true;
 	}
@@ -265,6 +279,7 @@ void *spill_grow(void *array, size_t *cap, size_t size)
 
 void spill_free(void *array)
 {
+	struct gone gone = { .fd = -1 };
 	struct array *a;
 
 	if (!array)
@@ -272,9 +287,11 @@ void spill_free(void *array)
 	pthread_mutex_lock(&lock);
 	a = find(array);
 	if (a)
-		unmap(a);
+		gone = give_up(a);
 	pthread_mutex_unlock(&lock);
-	if (!a)
+	if (a)
+		unmap(gone);
+	else
 		free(array);
 }
 
@@ -297,6 +314,8 @@ pid_t spill_fork(void)
 	pid = fork();
 	if (pid != 0)
 		hide(MADV_DOFORK);
+	else
+		pages_forget();
 	pthread_mutex_unlock(&lock);
 	return pid;
 }

@@ -22,7 +22,8 @@ void *spill_grow(void *array, size_t *cap, size_t size);
 void spill_free(void *array);
 
 /* fork, for a child that reads a few things and ends: of large arrays in memory it has those that spill_new_shared made, and no other. So the parent's pages
- * are not listed for it, and the parent, which goes on to write to them, has no fault for each. */
+ * are not listed for it, and the parent, which goes on to write to them, has no fault for each. The child may
+ * make new ones, and free none that it has not made. */
 pid_t spill_fork(void);
 void *spill_new_shared(size_t bytes);
 

@@ -174,11 +174,20 @@ bool pages_grow(struct pages *p, size_t bytes, struct pages_fresh *fresh)
 	return true;
 }
 
-void pages_free(struct pages *p)
+struct pages_gone pages_free(struct pages *p)
 {
+	struct pages_gone gone = { 0 };
+
 	if (!keep(p))
-		munmap(p->at, p->bytes);
+		gone = (struct pages_gone){ p->at, p->bytes };
 	*p = (struct pages){ .at = NULL };
+	return gone;
+}
+
+void pages_forget(void)
+{
+	memset(spares, 0, sizeof(spares));
+	kept = 0;
 }
 
 uint64_t pages_kept(void)
@@ -191,8 +200,7 @@ void pages_give_back(void)
 	for (size_t i = 0; i < SPARES; i++)
 		if (spares[i].at)
 			munmap(spares[i].at, spares[i].bytes);
-	memset(spares, 0, sizeof(spares));
-	kept = 0;
+	pages_forget();
 }
 
 void pages_advise_kept(int advice)

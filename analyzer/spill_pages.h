@@ -19,16 +19,24 @@ struct pages_fresh { /* what is to be done with new pages, which takes long: wit
 	bool zero;    /* they are of an earlier array, and have to be zeroes */
 };
 
+struct pages_gone {
+	char *at;
+	size_t bytes;
+};
+
 /* That many bytes or a few more, zeroed when *fresh is readied. False: no memory. */
 bool pages_new(struct pages *p, size_t bytes, struct pages_fresh *fresh);
 /* They may move; what is new in them is of any value. False: no memory, and they are as they were. */
 bool pages_grow(struct pages *p, size_t bytes, struct pages_fresh *fresh);
-void pages_free(struct pages *p);
+/* What is left to be unmapped, which takes long: without the lock; at NULL: nothing, it is kept. */
+struct pages_gone pages_free(struct pages *p);
 /* For any caller at any time. */
 void pages_ready(const struct pages_fresh *fresh);
 
 /* Bytes that are kept, and their end. */
 uint64_t pages_kept(void);
 void pages_give_back(void);
+/* As if nothing were kept: of a child that has none of it. */
+void pages_forget(void);
 /* madvise, of them all. */
 void pages_advise_kept(int advice);

@@ -51,9 +51,7 @@ enum part {
 	PART_FACTS = 15,
 	PART_WORK = 32,
 	PART_BOUNDS = 8,
-	PART_GAPS = 2,
-	PART_PLACES = 38,
-	PART_DEPENDS = 4,
+	PART_DEVICE = 44, /* gaps, places, what held them up */
 	PART_ESTIMATE = 1
 };
 
@@ -276,7 +274,7 @@ struct building {
 	size_t device; /* index in b->groups */
 };
 
-enum { PART_PLACED, PART_LATENCY, PART_CLOCK, PARTS }; /* neither of which needs another */
+enum { DEVICE_PLACED, DEVICE_LATENCY, DEVICE_CLOCK, DEVICE_PARTS }; /* none of which needs another */
 
 static enum err_kind place_all(const struct building *g, struct error *e)
 {
@@ -284,14 +282,9 @@ static enum err_kind place_all(const struct building *g, struct error *e)
 	const struct device_work *work = &b->works[g->device];
 	enum err_kind kind = gaps_build(g->out, work, e);
 
-	part_done(b, PART_GAPS, b->n_groups);
 	if (!kind)
 		kind = place_ops(g->out, work, e);
-	part_done(b, PART_PLACES, b->n_groups);
-	if (!kind && !depend_find(g->out, b->works, b->n_groups, g->device))
-		kind = no_memory(e);
-	part_done(b, PART_DEPENDS, b->n_groups);
-	return kind;
+	return kind || depend_find(g->out, b->works, b->n_groups, g->device) ? kind : no_memory(e);
 }
 
 static enum err_kind build_part(void *building, size_t part, struct error *e)
@@ -299,9 +292,9 @@ static enum err_kind build_part(void *building, size_t part, struct error *e)
 	const struct building *g = building;
 	const struct group *group = &g->b->groups[g->device];
 
-	if (part == PART_PLACED)
+	if (part == DEVICE_PLACED)
 		return place_all(g, e);
-	return (part == PART_LATENCY ? set_latency : set_clock)(g->out, g->b, group) ? ERR_NONE : no_memory(e);
+	return (part == DEVICE_LATENCY ? set_latency : set_clock)(g->out, g->b, group) ? ERR_NONE : no_memory(e);
 }
 
 static enum err_kind build_device(struct device_timeline *out, const struct builder *b, size_t i, struct error *e)
@@ -318,7 +311,8 @@ static enum err_kind build_device(struct device_timeline *out, const struct buil
 	for (size_t k = 0; k < g->n; k++)
 		if (b->run->traces[g->members[k].trace]->process_start_ns < out->process_start_ns)
 			out->process_start_ns = b->run->traces[g->members[k].trace]->process_start_ns;
-	kind = pool_run(PARTS, build_part, &(struct building){ out, b, i }, e);
+	kind = pool_run(DEVICE_PARTS, build_part, &(struct building){ out, b, i }, e);
+	part_done(b, PART_DEVICE, b->n_groups);
 	for (size_t k = 0; k < work->n; k++)
 		out->n_streams += work->streams[k].n > 0 && !work->streams[k].elsewhere;
 	return kind;

@@ -25,7 +25,8 @@ struct made { /* and all that it points to */
 	struct diff_run_device devices[4];
 	struct diff_run_device many[4][MADE_DEVICES]; /* of each run, in place of its one */
 	struct diff_pair pairs[MADE_DEVICES];
-	struct diff_kernel kernels[2][MADE_KERNELS];
+	struct diff_kernel kernels[2][MADE_KERNELS], comms[2];
+	struct diff_work_change comm;
 	struct diff_work_change works[MADE_KERNELS];
 	struct diff_site sites[2];
 	struct diff_site_change site_changes[2];
@@ -96,6 +97,9 @@ static inline void made_work(struct made *m)
 			m->kernels[side][i] = (struct diff_kernel){ made_name(m, names[i]), (double)(96 >> i) + 0.25 * side * (i == 5), (int64_t)(20 - 3 * i) * MADE_MS + side * MADE_MS / 3, i != 4, i == 2 ? (double)((1 + side) << 20) : 0 };
 		m->works[i] = (struct diff_work_change){ i == 3 ? NULL : &m->kernels[0][i], i == 1 ? NULL : &m->kernels[1][i] };
 	}
+	for (int side = 0; side < 2; side++)
+		m->comms[side] = (struct diff_kernel){ .name = "collective all_reduce", .per_step = 1, .bytes_per_step = (double)(16u << 10 << 14 * side) };
+	m->comm = (struct diff_work_change){ &m->comms[0], &m->comms[1] };
 	for (int side = 0; side < 2; side++) {
 		m->sites[side] = (struct diff_site){ .where = made_name(m, side ? "load_batch (train.py:41)" : "collate (data.py:112)"), .idle_ns = (2 + 20 * side) * MADE_MS, .gaps = 1 };
 		m->sites[side].causes[CAUSE_input_storage] = m->sites[side].idle_ns;
@@ -155,6 +159,7 @@ static inline void made_pair(struct made *m)
 	p->appeared = m->appeared, p->n_appeared = 1;
 	p->vanished = m->vanished, p->n_vanished = 1;
 	p->kernels = m->works, p->n_kernels = MADE_KERNELS;
+	p->comms = &m->comm, p->n_comms = 1;
 	p->sites = m->site_changes, p->n_sites = 2;
 	p->gaps = m->gap_changes, p->n_gaps = MADE_GAPS;
 	m->memory[0] = (struct diff_memory){ true, 41u << 20, 64u << 20, 0.041, 0 };

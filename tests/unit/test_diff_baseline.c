@@ -144,6 +144,13 @@ static void same_device(const struct diff_run_device *a, const struct diff_run_d
 	assert_int_equal(a->memory.out_of_memory, b->memory.out_of_memory);
 	assert_int_equal(a->n_classes, b->n_classes);
 	assert_int_equal(a->n_kernels, b->n_kernels);
+	assert_int_equal(a->has_comms, b->has_comms);
+	assert_int_equal(a->n_comms, b->n_comms);
+	for (size_t i = 0; i < a->n_comms; i++) {
+		assert_string_equal(a->comms[i].name, b->comms[i].name);
+		same_double(a->comms[i].per_step, b->comms[i].per_step);
+		same_double(a->comms[i].bytes_per_step, b->comms[i].bytes_per_step);
+	}
 	assert_int_equal(a->n_sites, b->n_sites);
 	assert_int_equal(a->n_gaps, b->n_gaps);
 	same_parts(a, b);

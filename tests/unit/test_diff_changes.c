@@ -130,6 +130,32 @@ static void causes_appear_and_vanish(void **state)
 	assert_int_equal(m.pair.vanished[0], CAUSE_allocator);
 }
 
+/* ---- communication ---- */
+
+static void what_is_sent_is_told_where_both_know_it(void **state)
+{
+	struct diff_kernel base[] = { { .name = "collective all_reduce", .per_step = 1, .bytes_per_step = 1000 },
+				      { .name = "message send", .per_step = 7, .bytes_per_step = 70 } };
+	struct diff_kernel now[] = { { .name = "collective all_reduce", .per_step = 1, .bytes_per_step = 9000 },
+				     { .name = "message send", .per_step = 7, .bytes_per_step = 70 },
+				     { .name = "message recv", .per_step = 7, .bytes_per_step = 70 } };
+
+	(void)state;
+	m.devices[0][0].comms = base, m.devices[0][0].n_comms = 2;
+	m.devices[1][0].comms = now, m.devices[1][0].n_comms = 3;
+	m.devices[1][0].has_comms = true;
+	assert_int_equal(compare(1), ERR_NONE);
+	assert_int_equal(m.pair.n_comms, 0); /* base is of a version that does not tell */
+	arena_free(&m.diff.texts);
+	m.devices[0][0].has_comms = true;
+	assert_int_equal(compare(1), ERR_NONE);
+	assert_int_equal(m.pair.n_comms, 2);
+	assert_true(!m.pair.comms[0].base && m.pair.comms[0].now->per_step == 7);
+	assert_string_equal(m.pair.comms[1].now->name, "collective all_reduce");
+	assert_true(m.pair.comms[1].base->bytes_per_step == 1000 && m.pair.comms[1].now->bytes_per_step == 9000);
+	assert_int_equal(m.pair.n_kernels, 0);
+}
+
 /* ---- kernels ---- */
 
 static const struct diff_work_change *work(const char *name)
@@ -414,6 +440,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(causes_appear_and_vanish, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_sent_is_told_where_both_know_it, begin, end),
 		cmocka_unit_test_setup_teardown(kernels_that_changed_are_told, begin, end),
 		cmocka_unit_test_setup_teardown(copies_that_move_more_are_told, begin, end),
 		cmocka_unit_test_setup_teardown(runs_that_overlap_have_not_changed, begin, end),

@@ -201,6 +201,8 @@ static void a_small_one_lacks_nothing(void **state)
 	made_rich(&made, false);
 	assert_null(strstr(md(), "left out"));
 	assert_int_equal(strncmp(md(), "### `+` regressed: idle time is 21.9 ms", 39), 0);
+	assert_non_null(strstr(md(), "Collectives and messages that changed"));
+	assert_non_null(strstr(md(), "| `collective all_reduce` | 1 | 1 |  |  | 16.0 KiB to 256.0 MiB |"));
 	made_empty(&made);
 	assert_int_equal(strncmp(md(), "### `x` not comparable: base has 2 devices", 42), 0);
 }

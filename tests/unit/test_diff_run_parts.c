@@ -32,6 +32,8 @@ static enum err_kind add_parts(struct diff_run *r, const struct summary *s, stru
 		*d = (struct diff_run_device){ .number = of->number };
 		kind = diff_run_add_work(r, d, s, of, w, e);
 		if (!kind)
+			kind = diff_run_add_comms(r, d, s, of, w, e);
+		if (!kind)
 			kind = diff_run_add_sites(r, d, s, of, w, e);
 		if (!kind)
 			kind = diff_run_add_gaps(r, d, s, of, w, e);
@@ -116,8 +118,7 @@ static double operations(const struct diff_run_device *d)
 	double n = 0;
 
 	for (size_t i = 0; i < d->n_kernels; i++)
-		if (strncmp(d->kernels[i].name, "collective ", 11) != 0) /* what a kernel of NCCL's is for */
-			n += d->kernels[i].per_step;
+		n += d->kernels[i].per_step;
 	return n;
 }
 
@@ -247,12 +248,22 @@ static int unmake(void **state)
 	return 0;
 }
 
+static const struct diff_kernel *named(const struct diff_kernel *list, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(list[i].name, name) == 0)
+			return &list[i];
+	return NULL;
+}
+
 static const struct diff_kernel *kernel(const struct diff_run_device *d, const char *name)
 {
-	for (size_t i = 0; i < d->n_kernels; i++)
-		if (strcmp(d->kernels[i].name, name) == 0)
-			return &d->kernels[i];
-	return NULL;
+	return named(d->kernels, d->n_kernels, name);
+}
+
+static const struct diff_kernel *comm(const struct diff_run_device *d, const char *name)
+{
+	return named(d->comms, d->n_comms, name);
 }
 
 static void work_has_names_and_bytes(void **state)
@@ -284,6 +295,7 @@ static const char communicating[] =
 	"nccl all-reduce t=3ms..3010us hook=ncclAllReduce comm=1 stream=1 seq=2 count=3000 type=float16 op=sum\n"
 	"nccl all-reduce t=4ms..4010us hook=ncclAllReduce comm=1 stream=2 seq=3 count=1 type=float64 op=sum\n" /* another device's */
 	"nccl all-reduce t=5ms..5010us hook=ncclAllReduce comm=1 stream=1 seq=4 count=1000 type=float32 op=sum result=5\n"
+	"nccl broadcast t=5100us..5110us hook=ncclBroadcast comm=1 stream=1 seq=5 count=20 type=int8 result=7\n" /* … goes on */
 	"nccl send t=6ms..6010us hook=ncclSend comm=1 stream=1 count=10 type=int8 peer=1\n"
 	"nccl send t=26ms..26010us hook=ncclSend comm=1 stream=1 count=10 type=int8 peer=1\n" /* too late */
 	"launch t=30ms..30010us stream=2 seq=1 kernel=gemm\nsync-stream t=31ms..32ms stream=2 seq=1\n";
@@ -300,14 +312,38 @@ static void communication_has_kinds_and_bytes(void **state)
 	analysed_build(&a);
 	r = parts(&a.summary, (struct diff_window){ .from_ns = EPOCH_NS, .until_ns = EPOCH_NS + 20000000, .n = 2 });
 	d = &r.devices[0];
-	reduce = kernel(d, "collective all_reduce");
-	send = kernel(d, "message send");
-	assert_true(reduce && send);
+	reduce = comm(d, "collective all_reduce");
+	send = comm(d, "message send");
+	assert_true(reduce && send && d->has_comms);
 	assert_true(reduce->per_step == 1 && reduce->bytes_per_step == 5000 && !reduce->has_ns);
 	assert_true(send->per_step == 0.5 && send->bytes_per_step == 5);
+	assert_true(comm(d, "collective broadcast")->bytes_per_step == 10);
+	assert_int_equal(d->n_comms, 3);
 	assert_true(kernel(d, "all_reduce")->per_step == 0.5);
-	assert_true(kernel(&r.devices[1], "collective all_reduce")->bytes_per_step == 4);
-	assert_null(kernel(&r.devices[1], "message send"));
+	assert_int_equal(d->n_kernels, 1);
+	assert_true(comm(&r.devices[1], "collective all_reduce")->bytes_per_step == 4);
+	assert_int_equal(r.devices[1].n_comms, 1);
+	diff_run_free(&r);
+	analysed_release(&a);
+	analysed_free(&a);
+}
+
+/* Another tool's trace names no stream of a collective: it is its process's only device's. */
+static void communication_without_a_stream(void **state)
+{
+	static const char one[] =
+		"process 100 end=60ms host=node7\nthread 100 main\ndevice 0 name=H100\nstream 1\ncomm 1 t=1us hash=0x5a rank=0 size=2\n"
+		"launch t=1ms..1010us stream=1 seq=1 kernel=gemm\n"
+		"nccl all-gather t=2092us..2099us hook=ncclAllGather comm=1 seq=1 count=1000 type=float32\nsync-stream t=31ms..32ms stream=1 seq=1\n";
+	struct analysed a;
+	struct diff_run r;
+
+	(void)state;
+	analysed_parse(&a, one);
+	analysed_build(&a);
+	assert_int_equal(a.traces[0]->nccl[0].stream, GST_NONE);
+	r = parts(&a.summary, everything);
+	assert_true(comm(&r.devices[0], "collective all_gather")->bytes_per_step == 4000);
 	diff_run_free(&r);
 	analysed_release(&a);
 	analysed_free(&a);
@@ -428,6 +464,7 @@ int main(void)
 		cmocka_unit_test(parts_sum_to_the_run),
 		cmocka_unit_test_setup_teardown(work_has_names_and_bytes, make, unmake),
 		cmocka_unit_test(communication_has_kinds_and_bytes),
+		cmocka_unit_test(communication_without_a_stream),
 		cmocka_unit_test_setup_teardown(what_is_between_steps_is_left_out, make, unmake),
 		cmocka_unit_test_setup_teardown(gaps_that_are_alike_are_one, make, unmake),
 		cmocka_unit_test_setup_teardown(sites_are_statements, make, unmake),

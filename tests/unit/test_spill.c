@@ -254,6 +254,10 @@ static void test_a_child_has_what_is_shared(void **state)
 	assert_int_equal(status_of_reader(fork, own + 3 * MB), 0); /* it was for that one alone */
 	own[1] = 8;
 	assert_int_equal(own[1] + own[2], 15);
+	gone = spill_new_shared(4 * MB); /* what was kept meanwhile is for children again */
+	memset(gone, 7, 4 * MB);
+	assert_int_equal(status_of_reader(spill_fork, gone + 3 * MB), 0);
+	spill_free(gone);
 	spill_free(own);
 	spill_free(shared);
 	spill_free(small);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "spill_pages.h"
 
@@ -41,6 +42,14 @@ static bool fresh_grow(struct pages *p, size_t bytes)
 	return ok;
 }
 
+static void drop(struct pages *p)
+{
+	struct pages_gone gone = pages_free(p);
+
+	if (gone.at)
+		munmap(gone.at, gone.bytes);
+}
+
 static void test_freed_pages_are_handed_on(void **state)
 {
 	struct pages a, b;
@@ -52,7 +61,7 @@ static void test_freed_pages_are_handed_on(void **state)
 	assert_int_equal(a.bytes, 8 * MB);
 	at = a.at;
 	memset(at, 7, 8 * MB);
-	pages_free(&a);
+	drop(&a);
 	assert_null(a.at);
 	assert_int_equal(pages_kept(), 8 * MB);
 	assert_true(fresh_new(&b, 3 * MB - 5));
@@ -65,11 +74,11 @@ static void test_freed_pages_are_handed_on(void **state)
 	assert_ptr_equal(b.at, at);
 	assert_int_equal(b.bytes, 7 * MB);
 	assert_int_equal(pages_kept(), MB);
-	pages_free(&b); /* it joins its rest again */
+	drop(&b); /* it joins its rest again */
 	assert_true(fresh_new(&a, 8 * MB));
 	assert_ptr_equal(a.at, at);
 	assert_int_equal(pages_kept(), 0);
-	pages_free(&a);
+	drop(&a);
 	pages_give_back();
 	assert_int_equal(pages_kept(), 0);
 }
@@ -83,8 +92,38 @@ static void test_no_more_is_kept_than_that(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_true(fresh_new(&a[i], 100 * MB));
 	for (int i = 0; i < 3; i++)
-		pages_free(&a[i]);
+		drop(&a[i]);
 	assert_int_equal(pages_kept(), 200 * MB);
+	pages_give_back();
+}
+
+static void test_what_is_kept_makes_way_for_a_larger_one(void **state)
+{
+	struct pages kept[2], between, large;
+	char *at;
+
+	(void)state;
+	pages_give_back();
+	assert_true(fresh_new(&kept[0], 8 * MB) && fresh_new(&between, MB) && fresh_new(&kept[1], 4 * MB));
+	drop(&kept[0]);
+	drop(&kept[1]);
+	assert_int_equal(pages_kept(), 12 * MB);
+	assert_true(fresh_new(&large, 10 * MB));
+	assert_int_equal(pages_kept(), 2 * MB);
+	memset(large.at, 7, large.bytes);
+	assert_true(fresh_new(&kept[0], 2 * MB)); /* what is left of them is as good as before */
+	assert_int_equal(pages_kept(), 0);
+	at = kept[0].at;
+	for (size_t i = 0; i < 2 * MB; i++)
+		assert_int_equal(at[i], 0);
+	memset(at, 9, 2 * MB);
+	assert_true(fresh_grow(&kept[0], 6 * MB));
+	kept[0].at[6 * MB - 1] = 1;
+	assert_int_equal(kept[0].at[2 * MB - 1], 9);
+	assert_int_equal(large.at[10 * MB - 1], 7);
+	drop(&kept[0]);
+	drop(&large);
+	drop(&between);
 	pages_give_back();
 }
 
@@ -99,7 +138,7 @@ static void test_sizes_that_cannot_be(void **state)
 	assert_false(fresh_grow(&a, SIZE_MAX / 4));
 	assert_int_equal(a.at[MB], 5);
 	assert_int_equal(a.bytes, 2 * MB);
-	pages_free(&a);
+	drop(&a);
 	pages_give_back();
 }
 
@@ -142,7 +181,7 @@ static void test_arrays_keep_what_they_hold(void **state)
 	}
 	for (size_t i = 0; i < ARRAYS; i++)
 		if (arrays[i].at)
-			pages_free(&arrays[i]);
+			drop(&arrays[i]);
 	pages_give_back();
 }
 
@@ -151,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_freed_pages_are_handed_on),
 		cmocka_unit_test(test_no_more_is_kept_than_that),
+		cmocka_unit_test(test_what_is_kept_makes_way_for_a_larger_one),
 		cmocka_unit_test(test_sizes_that_cannot_be),
 		cmocka_unit_test(test_arrays_keep_what_they_hold),
 	};

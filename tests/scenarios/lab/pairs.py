@@ -195,7 +195,7 @@ def evidence(made, cause):
 
 def moved_more(made):
     """What is told to move more bytes a step now."""
-    both = [(one["base"], one["new"]) for device in made["devices"] for one in device["kernels"] if one["base"] and one["new"]]
+    both = [(one["base"], one["new"]) for device in made["devices"] for one in device["kernels"] + device["comms"] if one["base"] and one["new"]]
     return [new for base, new in both if new["bytes_per_step"] > 2 * base["bytes_per_step"] > 0]
 
 
@@ -213,7 +213,7 @@ def complaints(pair, forth, back):
         if pair.row not in BUSY and not evidence(forth[1], pair.row):
             yield f"no evidence of {pair.row}"
     if pair.row in BUSY and not moved_more(forth[1]):
-        yield f"nothing told that moves more"
+        yield "nothing is told to move more"
 
 
 def run(build, name, folder, how, steps=STEPS):
