@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -237,6 +238,20 @@ static int status_of_reader(pid_t (*make)(void), const char *at)
 	return status;
 }
 
+/* Does the kernel keep a mapping from a child that is asked to? An emulator of user programs takes no notice. */
+static bool hides_from_children(void)
+{
+	char *at = mmap(NULL, MB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int status;
+
+	assert_ptr_not_equal(at, MAP_FAILED);
+	*at = 7;
+	assert_int_equal(madvise(at, MB, MADV_DONTFORK), 0);
+	status = status_of_reader(fork, at);
+	munmap(at, MB);
+	return status != 0;
+}
+
 /* … and the parent writes to them as before. */
 static void test_a_child_has_what_is_shared(void **state)
 {
@@ -250,7 +265,7 @@ static void test_a_child_has_what_is_shared(void **state)
 	*small = 7;
 	assert_int_equal(status_of_reader(spill_fork, shared + 3 * MB), 0);
 	assert_int_equal(status_of_reader(spill_fork, small), 0);
-	assert_int_not_equal(status_of_reader(spill_fork, own + 3 * MB), 0);
+	assert_int_equal(status_of_reader(spill_fork, own + 3 * MB) != 0, hides_from_children());
 	assert_int_equal(status_of_reader(fork, own + 3 * MB), 0); /* it was for that one alone */
 	own[1] = 8;
 	assert_int_equal(own[1] + own[2], 15);
