@@ -15,7 +15,7 @@ BUILD   ?= build$(if $(CROSS),-$(ARCH))$(if $(SAN),-san-$(subst $(comma),-,$(SAN
 PREFIX  ?= /usr/local
 DESTDIR ?=
 CLANG   ?= clang
-OPT     ?= -O2 -g
+OPT     ?= -O$(if $(findstring address,$(SAN)),1,2) -g$(if $(SAN),1)
 PYTHON  ?= python3
 VERSION := 0.1.0-dev
 

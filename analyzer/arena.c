@@ -4,6 +4,7 @@
 #include "spill.h"
 #include "text_hash.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #define CHUNK_BYTES ((size_t)64 << 10) /* the first; each is twice the one before, up to … */
 #define CHUNK_MOST ((size_t)64 << 20)
 #define CHUNK_LARGE ((size_t)1 << 20) /* from here on it may lie in a file */
+#define READY ((size_t)256 << 10) /* … and its pages come so many bytes at a time: the last one is seldom filled */
 #define ALIGN 16u
 #define SAID 512u /* texts that are looked for */
 
@@ -19,27 +21,48 @@ struct arena_chunk {
 	_Alignas(ALIGN) char bytes[];
 };
 
+static bool add_chunk(struct arena *a, size_t bytes)
+{
+	size_t size = !a->chunk ? CHUNK_BYTES : a->size < CHUNK_MOST / 2 ? 2 * a->size : CHUNK_MOST;
+	struct arena_chunk *chunk;
+	bool large;
+
+	size = bytes > size ? bytes : size;
+	large = size >= CHUNK_LARGE;
+	chunk = large ? spill_new_shared(sizeof(*chunk) + size) : malloc(sizeof(*chunk) + size);
+	if (!chunk)
+		return false;
+	chunk->previous = a->chunk;
+	a->chunk = chunk;
+	a->size = size;
+	a->ready = large ? 0 : size;
+	return true;
+}
+
+static void make_ready(struct arena *a)
+{
+	size_t left = a->size - a->ready, want = a->used - a->ready;
+
+	want = want > READY ? want : READY < left ? READY : left;
+	spill_ready(a->chunk->bytes + a->ready, want);
+	a->ready += want;
+}
+
 /* At a multiple of `align`, of which ALIGN is one. */
 static void *take(struct arena *a, size_t bytes, size_t align)
 {
 	size_t at = (a->used + align - 1) & ~(align - 1);
-	struct arena_chunk *chunk;
 
 	if (bytes > SIZE_MAX / 2)
 		return NULL;
 	if (!a->chunk || at > a->size || bytes > a->size - at) {
-		size_t size = !a->chunk ? CHUNK_BYTES : a->size < CHUNK_MOST / 2 ? 2 * a->size : CHUNK_MOST;
-
-		size = bytes > size ? bytes : size;
-		chunk = size < CHUNK_LARGE ? malloc(sizeof(*chunk) + size) : spill_new_shared(sizeof(*chunk) + size);
-		if (!chunk)
+		if (!add_chunk(a, bytes))
 			return NULL;
-		chunk->previous = a->chunk;
-		a->chunk = chunk;
-		a->size = size;
 		at = 0;
 	}
 	a->used = at + bytes;
+	if (a->used > a->ready)
+		make_ready(a);
 	return a->chunk->bytes + at;
 }
 

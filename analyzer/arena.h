@@ -7,6 +7,7 @@
 struct arena {
 	struct arena_chunk *chunk;
 	size_t used, size; /* of the newest chunk */
+	size_t ready;      /* bytes of it whose pages are there */
 	const char **said; /* texts that were kept lately, by their hash; NULL: none was */
 };
 

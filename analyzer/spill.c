@@ -201,7 +201,8 @@ static void *large_new(size_t bytes, bool shared)
 		at = a->at;
 	}
 	pthread_mutex_unlock(&lock);
-	pages_ready(&fresh);
+	if (!shared)
+		pages_ready(&fresh);
 	return at;
 }
 
@@ -239,6 +240,11 @@ void *spill_new_shared(size_t bytes)
 	void *at = bytes >= large() ? large_new(bytes, true) : NULL;
 
 	return at ? at : array_new(bytes, 1);
+}
+
+void spill_ready(const void *at, size_t bytes)
+{
+	pages_take(at, bytes);
 }
 
 /* What becomes large moves out of malloc's memory, once; from then on it grows where it is. */

@@ -25,7 +25,9 @@ void spill_free(void *array);
  * are not listed for it, and the parent, which goes on to write to them, has no fault for each. The child may
  * make new ones, and free none that it has not made. */
 pid_t spill_fork(void);
+/* Of any value. Its pages come one by one as they are used, or many at a time: spill_ready. */
 void *spill_new_shared(size_t bytes);
+void spill_ready(const void *at, size_t bytes);
 
 /* Like array_room. */
 #define spill_room(array, n, cap)                                                                              \

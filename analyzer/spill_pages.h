@@ -32,6 +32,7 @@ bool pages_grow(struct pages *p, size_t bytes, struct pages_fresh *fresh);
 struct pages_gone pages_free(struct pages *p);
 /* For any caller at any time. */
 void pages_ready(const struct pages_fresh *fresh);
+void pages_take(const void *at, size_t bytes); /* at once, of any memory; what they hold stays */
 
 /* Bytes that are kept, and their end. */
 uint64_t pages_kept(void);

@@ -16,7 +16,7 @@ prefix=aarch64-linux-gnu-
 CUDA_HOME=$(dirname "$(sed -n 's/^CUDA_INC = //p' "$native/setup.mk")")
 export CUDA_HOME
 make -s BUILD="$build" CROSS=$prefix "$build/setup.mk" || { echo "no aarch64 compiler, emulator or libraries here"; exit 77; }
-make -s -j"$(nproc)" BUILD="$build" CROSS=$prefix WERROR=1 CFLAGS=-DLAST_SEED=400 all unit "$build/workloads/client_linked" "$build/workloads/client_getproc"
+make -s -j"$(nproc)" BUILD="$build" CROSS=$prefix WERROR=1 OPT="-O2 -g1" CFLAGS=-DFEWER_BY=10 all unit "$build/workloads/client_linked" "$build/workloads/client_getproc"
 BUILD=$build CROSS=$prefix bash scripts/check-needed.sh
 
 build=$(cd "$build" && pwd)

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# ci-fuzz.sh: every fuzzer for FUZZ_SECONDS (60), from its seeds in tests/fuzz/corpus (`gst_write --compact` makes them of golden traces). What it finds stays in $BUILD/fuzz.
+# ci-fuzz.sh: every fuzzer for FUZZ_SECONDS (30), from its seeds in tests/fuzz/corpus (`gst_write --compact` makes them of golden traces). What it finds stays in $BUILD/fuzz.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build=${BUILD:-build}
-seconds=${FUZZ_SECONDS:-60}
+seconds=${FUZZ_SECONDS:-30}
 compgen -G 'tests/fuzz/fuzz_*.c' >/dev/null || { echo "no fuzzer yet"; exit 77; }
 bash scripts/setup.sh fuzz || { echo "no clang with libFuzzer here"; exit 77; }
 make -s -j"$(nproc)" BUILD="$build" fuzz

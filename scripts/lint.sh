@@ -19,9 +19,7 @@ bad=0
 if [ ${#formatted[@]} -gt 0 ]; then
 	# Another version formats differently: it would only make noise.
 	if $format --version | grep -q 'version 14\.'; then
-		for file in "${formatted[@]}"; do
-			$format "$file" | cmp -s - "$file" || { echo "$file: not in the house style; make format"; bad=1; }
-		done
+		printf '%s\0' "${formatted[@]}" | xargs -0 -n16 -P"$(nproc)" "$format" --dry-run --Werror || { echo "not in the house style; make format"; bad=1; }
 	else
 		echo "lint: no clang-format 14 here; format not checked"
 	fi

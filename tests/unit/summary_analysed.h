@@ -7,15 +7,9 @@
 
 #include "summary.h"
 #include "tests/support/gst_text.h"
+#include "tests/unit/fewer.h"
 
 #define FILES 8
-
-/* Under a sanitizer, or in an emulator, a run takes ten times as long: most of it is memory that files of 256 KiB take. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(LAST_SEED)
-#define FEWER(runs) ((runs) / 4)
-#else
-#define FEWER(runs) (runs)
-#endif
 
 struct analysed {
 	struct gst_text text;

@@ -9,10 +9,9 @@
 #include <cmocka.h>
 
 #include "cause_engine.c"
+#include "tests/unit/fewer.h"
 
-#ifndef LAST_SEED
-#define LAST_SEED 20000
-#endif
+#define LAST_SEED FEWER(20000)
 #define GAP_NS 64
 #define PROPOSALS 14
 

@@ -11,13 +11,10 @@
 
 #include "diff.h"
 #include "tests/unit/diff_sides.h"
+#include "tests/unit/fewer.h"
 
 #define STEPS 120
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(LAST_SEED) /* in an emulator */
-#define PAIRS 5
-#else
-#define PAIRS 60 /* of each kind */
-#endif
+#define PAIRS FEWER(60) /* of each kind */
 
 static const double autocorrelations[] = { 0, 0.4, 0.8 };
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "tests/support/gst_text.h"
+#include "tests/unit/fewer.h"
 #include "timeline.h"
 
 #define STREAMS 3
@@ -408,6 +409,8 @@ static bool holds(const struct shape *s, uint64_t seed, double *width)
 	return idle >= d.estimate.whole.low_ns && idle <= d.estimate.whole.high_ns;
 }
 
+#define DRAWN FEWER(40)
+
 /* If the interval held the truth in just 95 % of all, fewer than 34 of 40 would come once in 300 times; the seeds are fixed. */
 static void the_interval_holds_the_truth(void **state)
 {
@@ -422,11 +425,11 @@ static void the_interval_holds_the_truth(void **state)
 		double width = 0;
 		int good = 0;
 
-		for (uint64_t seed = 1; seed <= 40; seed++)
+		for (uint64_t seed = 1; seed <= DRAWN; seed++)
 			good += holds(&shapes[i], seed + 100 * i, &width);
-		print_message("shape %zu: %d of 40, width %.2f %%\n", i, good, width / 40 * 100);
-		assert_true(good >= 34);
-		assert_true(width / 40 < 0.08);
+		print_message("shape %zu: %d of %d, width %.2f %%\n", i, good, DRAWN, width / DRAWN * 100);
+		assert_true(good >= DRAWN * 34 / 40);
+		assert_true(width / DRAWN < 0.08);
 	}
 }
 

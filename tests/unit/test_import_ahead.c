@@ -14,6 +14,7 @@
 #include "fnv.h"
 #include "import_json.h"
 #include "import_pieces.h"
+#include "tests/unit/fewer.h"
 
 static char path[] = "/tmp/gpushim-test-ahead-XXXXXX";
 
@@ -294,7 +295,7 @@ static void test_damage_anywhere(void **state)
 	struct text t = list_of(HEAD, TAIL, 1u << 20, ELEMENTS);
 
 	(void)state;
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0; i < FEWER(60); i++) {
 		size_t at = random_below((unsigned)t.n);
 		char was = t.at[at];
 

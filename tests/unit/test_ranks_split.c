@@ -9,13 +9,12 @@
 #include <stdio.h>
 
 #include "ranks_world.h"
+#include "tests/unit/fewer.h"
 
 #define KERNELS 24
 #define LENGTH 400 /* ns */
 #define RANKS 3
-#ifndef LAST_SEED
-#define LAST_SEED 4000
-#endif
+#define LAST_SEED FEWER(4000)
 
 struct kernel {
 	int64_t begin, end;

@@ -10,10 +10,9 @@
 #include <stdio.h>
 
 #include "timeline_truth.h"
+#include "tests/unit/fewer.h"
 
-#ifndef LAST_SEED
-#define LAST_SEED 1500
-#endif
+#define LAST_SEED FEWER(1500)
 
 struct setup {
 	size_t n_processes;

@@ -5,10 +5,9 @@
 #include <stdlib.h>
 
 #include "timeline_model.h"
+#include "tests/unit/fewer.h"
 
-#ifndef LAST_SEED
-#define LAST_SEED 4000
-#endif
+#define LAST_SEED FEWER(4000)
 
 struct totals { /* of all runs */
 	int64_t span, idle, error, unresolved;
