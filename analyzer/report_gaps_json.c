@@ -9,8 +9,8 @@
 #include "report_stacks.h"
 #include "text.h"
 
-#define STRETCH 256 /* gaps that are one task */
-#define WINDOW 64   /* stretches that are in memory at once */
+#define STRETCH 32 /* gaps that are one task */
+#define WINDOW 16  /* stretches that are in memory at once */
 
 /* The path whole: what cuts it takes away what tells it from others. */
 static void waited_for(struct json *j, const struct chain_file *file)

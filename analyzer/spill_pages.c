@@ -9,11 +9,12 @@
 
 #define SPARES 16
 #define KEEP ((size_t)256 << 20)
-#define PART ((size_t)4 << 20) /* is made ready by one thread */
-#define CUT ((size_t)1 << 20)  /* what is left over goes with the rest, if it is less */
+#define KEEP_FROM ((size_t)32 << 20) /* in use: of a small trace what is kept would be the most of its memory */
+#define PART ((size_t)4 << 20)       /* is made ready by one thread */
+#define CUT ((size_t)1 << 20)        /* what is left over goes with the rest, if it is less */
 
 static struct pages spares[SPARES]; /* at NULL: free */
-static size_t kept;
+static size_t kept, in_use;         /* bytes */
 static uint32_t origins;
 
 static size_t whole_pages(size_t bytes)
@@ -105,7 +106,7 @@ static bool keep(const struct pages *p)
 {
 	struct pages *left = left_of(p), *right = right_behind(p), *slot = left ? left : right ? right : free_slot();
 
-	if (!slot || kept + p->bytes > KEEP)
+	if (!slot || kept + p->bytes > KEEP || in_use < KEEP_FROM)
 		return false;
 	kept += p->bytes;
 	if (left && right) {
@@ -141,7 +142,7 @@ static void make_way(size_t bytes)
 
 /* ---- pages ---------------------------------------------------------------------------------------------- */
 
-bool pages_new(struct pages *p, size_t bytes, struct pages_fresh *fresh)
+static bool get(struct pages *p, size_t bytes, struct pages_fresh *fresh)
 {
 	struct pages *spare;
 	void *at;
@@ -163,7 +164,15 @@ bool pages_new(struct pages *p, size_t bytes, struct pages_fresh *fresh)
 	return true;
 }
 
-bool pages_grow(struct pages *p, size_t bytes, struct pages_fresh *fresh)
+bool pages_new(struct pages *p, size_t bytes, struct pages_fresh *fresh)
+{
+	bool ok = get(p, bytes, fresh);
+
+	in_use += ok ? p->bytes : 0;
+	return ok;
+}
+
+static bool grow(struct pages *p, size_t bytes, struct pages_fresh *fresh)
 {
 	struct pages *spare = right_behind(p);
 	char *at;
@@ -181,12 +190,22 @@ bool pages_grow(struct pages *p, size_t bytes, struct pages_fresh *fresh)
 	return true;
 }
 
+bool pages_grow(struct pages *p, size_t bytes, struct pages_fresh *fresh)
+{
+	size_t before = p->bytes;
+	bool ok = grow(p, bytes, fresh);
+
+	in_use += p->bytes - before;
+	return ok;
+}
+
 struct pages_gone pages_free(struct pages *p)
 {
 	struct pages_gone gone = { 0 };
 
 	if (!keep(p))
 		gone = (struct pages_gone){ p->at, p->bytes };
+	in_use -= p->bytes;
 	*p = (struct pages){ .at = NULL };
 	return gone;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spill_pages.h: memory of large arrays. To get a page from the kernel takes longer than to fill it, so those of an array that is freed are kept for the
- * next one, KEEP bytes of them at most. For one caller at a time (spill.c has the lock). */
+ * next one, KEEP bytes of them at most, and none while little is in use. For one caller at a time (spill.c has the lock). */
 #pragma once
 
 #include <stdbool.h>

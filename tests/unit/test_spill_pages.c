@@ -127,6 +127,40 @@ static void test_what_is_kept_makes_way_for_a_larger_one(void **state)
 	pages_give_back();
 }
 
+static struct pages others; /* in use, so that there is enough for something to be kept; nobody touches them */
+
+static int use_much(void **state)
+{
+	struct pages_fresh fresh;
+
+	(void)state;
+	return pages_new(&others, 32 * MB, &fresh) ? 0 : -1;
+}
+
+static int use_little(void **state)
+{
+	struct pages_gone gone = pages_free(&others);
+
+	(void)state;
+	pages_give_back();
+	return gone.at ? munmap(gone.at, gone.bytes) : 0;
+}
+
+static void test_where_little_is_in_use_nothing_is_kept(void **state)
+{
+	struct pages a, b;
+
+	(void)state;
+	use_little(NULL);
+	assert_true(fresh_new(&a, 24 * MB) && fresh_new(&b, 8 * MB));
+	drop(&b); /* 32 MB with it */
+	assert_int_equal(pages_kept(), 8 * MB);
+	drop(&a);
+	assert_int_equal(pages_kept(), 8 * MB);
+	pages_give_back();
+	assert_int_equal(use_much(NULL), 0);
+}
+
 static void test_sizes_that_cannot_be(void **state)
 {
 	struct pages a;
@@ -191,9 +225,10 @@ int main(void)
 		cmocka_unit_test(test_freed_pages_are_handed_on),
 		cmocka_unit_test(test_no_more_is_kept_than_that),
 		cmocka_unit_test(test_what_is_kept_makes_way_for_a_larger_one),
+		cmocka_unit_test(test_where_little_is_in_use_nothing_is_kept),
 		cmocka_unit_test(test_sizes_that_cannot_be),
 		cmocka_unit_test(test_arrays_keep_what_they_hold),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, use_much, use_little);
 }
