@@ -5,7 +5,9 @@
 #include "depend_search.h"
 #include "elsewhere.h"
 #include "ns.h"
+#include "pool.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 /* ---- graphs ------------------------------------------------------------------------------------------ */
@@ -128,63 +130,69 @@ static bool numbered_before(const void *element, const void *key)
 	return ((const struct work *)element)->call->seq < *(const uint64_t *)key;
 }
 
-struct finder {
+struct all { /* that the gaps of one device may have to do with */
+	struct device_timeline *out;
 	const struct device_work *devices;
 	size_t n_devices, own;
 	struct values *values; /* of each process that uses the device */
 	size_t n_values, cap_values;
+	pthread_mutex_t lock; /* of out->more */
+};
+
+struct finder { /* of some gaps, one after the other */
+	const struct all *all;
 	const struct stream_work *last; /* looked into, */
 	size_t near;                    /* … there: the next gap's work stands not far behind */
 };
 
-static const struct values *values_of(const struct finder *f, const struct trace *t)
+static const struct values *values_of(const struct all *all, const struct trace *t)
 {
-	for (size_t i = 0; i < f->n_values; i++)
-		if (f->values[i].trace == t)
-			return &f->values[i];
+	for (size_t i = 0; i < all->n_values; i++)
+		if (all->values[i].trace == t)
+			return &all->values[i];
 	return NULL;
 }
 
-static bool build_values(struct finder *f)
+static bool build_values(struct all *all)
 {
-	const struct device_work *d = &f->devices[f->own];
+	const struct device_work *d = &all->devices[all->own];
 
 	for (size_t i = 0; i < d->n; i++) {
-		if (values_of(f, d->streams[i].trace))
+		if (values_of(all, d->streams[i].trace))
 			continue;
-		if (!array_room(f->values, f->n_values, f->cap_values) ||
-		    !values_build(&f->values[f->n_values], d->streams[i].trace))
+		if (!array_room(all->values, all->n_values, all->cap_values) ||
+		    !values_build(&all->values[all->n_values], d->streams[i].trace))
 			return false;
-		f->n_values++;
+		all->n_values++;
 	}
 	return true;
 }
 
-static struct dependency dependency_of(struct finder *f, const struct device_timeline *out, const struct gap *gap)
+static struct dependency dependency_of(struct finder *f, const struct gap *gap)
 {
+	const struct all *all = f->all;
 	const struct op *after = gap->after;
-	const struct stream_work *w = after && !after->of->unlinked ? stream_of(&f->devices[f->own], after) : NULL;
-	struct search s = { .devices = f->devices,
-			    .n_devices = f->n_devices,
-			    .device = (uint32_t)f->own,
+	const struct stream_work *w = after && !after->of->unlinked ? stream_of(&all->devices[all->own], after) : NULL;
+	struct search s = { .devices = all->devices,
+			    .n_devices = all->n_devices,
+			    .device = (uint32_t)all->own,
 			    .from_ns = gap->begin_ns,
 			    .until_ns = gap->end_ns };
-
 	size_t upto;
 
 	s.best.unknown = after && waits_inside(after);
 	if (!w || w->stream == GST_NONE) {
 		if (after)
-			look_at_graphs(&s.best, out, gap, NULL);
+			look_at_graphs(&s.best, all->out, gap, NULL);
 		return s.best;
 	}
-	s.values = values_of(f, after->of->trace);
+	s.values = values_of(all, after->of->trace);
 	upto = array_first_near(w->ops, w->n, sizeof(*w->ops), numbered_before, &after->call->seq,
 				w == f->last ? f->near : w->n / 2);
 	f->last = w;
 	f->near = upto;
 	depend_search(&s, w, upto, after->call->begin_ns);
-	look_at_graphs(&s.best, out, gap, upto ? &w->ops[upto - 1] : NULL);
+	look_at_graphs(&s.best, all->out, gap, upto ? &w->ops[upto - 1] : NULL);
 	return s.best;
 }
 
@@ -238,29 +246,47 @@ static bool place_hostfns(struct device_timeline *out)
 	return true;
 }
 
+/* ---- all gaps ---------------------------------------------------------------------------------------- */
+
+#define STRETCH 4096 /* gaps that are one task */
+
 /* Of most gaps there is nothing to keep. */
-static bool keep(struct device_timeline *out, struct gap *gap, const struct dependency *d)
+static bool keep(struct all *all, struct gap *gap, const struct dependency *d)
 {
 	if (d->kind == DEPEND_NONE && !d->unknown && !d->n_waits && !d->producer)
 		return true;
-	gap->depends = arena_alloc(&out->more, sizeof(*d));
+	pthread_mutex_lock(&all->lock);
+	gap->depends = arena_alloc(&all->out->more, sizeof(*d));
+	pthread_mutex_unlock(&all->lock);
 	if (gap->depends)
 		*gap->depends = *d;
 	return gap->depends != NULL;
 }
 
+static enum err_kind find_stretch(void *of, size_t stretch, struct error *e)
+{
+	struct all *all = of;
+	struct finder f = { .all = all };
+	size_t first = stretch * STRETCH, left = all->out->n_gaps - first;
+
+	for (size_t i = first; i < first + (left < STRETCH ? left : STRETCH); i++) {
+		struct dependency d = dependency_of(&f, &all->out->gaps[i]);
+
+		if (!keep(all, &all->out->gaps[i], &d))
+			return err_no_memory(e, "");
+	}
+	return ERR_NONE;
+}
+
 bool depend_find(struct device_timeline *out, const struct device_work *devices, size_t n_devices, size_t own)
 {
-	struct finder f = { .devices = devices, .n_devices = n_devices, .own = own };
-	bool ok = build_values(&f);
+	struct all all = {
+		.out = out, .devices = devices, .n_devices = n_devices, .own = own, .lock = PTHREAD_MUTEX_INITIALIZER
+	};
+	bool ok = build_values(&all) && !pool_run((out->n_gaps + STRETCH - 1) / STRETCH, find_stretch, &all, NULL);
 
-	for (size_t i = 0; ok && i < out->n_gaps; i++) {
-		struct dependency d = dependency_of(&f, out, &out->gaps[i]);
-
-		ok = keep(out, &out->gaps[i], &d);
-	}
-	for (size_t i = 0; i < f.n_values; i++)
-		values_free(&f.values[i]);
-	free(f.values);
+	for (size_t i = 0; i < all.n_values; i++)
+		values_free(&all.values[i]);
+	free(all.values);
 	return ok && place_hostfns(out);
 }
