@@ -9,9 +9,11 @@
 
 #define SPARES 16
 #define KEEP ((size_t)256 << 20)
-#define KEEP_FROM ((size_t)32 << 20) /* in use: of a small trace what is kept would be the most of its memory */
-#define PART ((size_t)4 << 20)       /* is made ready by one thread */
-#define CUT ((size_t)1 << 20)        /* what is left over goes with the rest, if it is less */
+#define KEEP_FROM   \
+	((size_t)32 \
+	 << 20) /* in use: what is kept was a tenth of the memory that a small trace took, and never used again */
+#define PART ((size_t)4 << 20) /* is made ready by one thread */
+#define CUT ((size_t)1 << 20)  /* what is left over goes with the rest, if it is less */
 
 static struct pages spares[SPARES]; /* at NULL: free */
 static size_t kept, in_use;         /* bytes */

@@ -85,7 +85,7 @@ def test_bench_stacks(build, tmp_path):
     assert ways["by frame pointers"][0] == 31 and ways["by unwinding tables"][0] >= 30 and ways["by unwinding tables"][1] > 1
     frames, ratio, samples, stacks = map(float, re.search(
         r"^a sample of a Python program: (\d+) frames, (\d+) \([0-9.]+ us\); (\d+) samples, (\d+) different stacks$", done.stdout, re.M).groups())
-    assert frames > 8 and ratio > 1 and samples >= 250 and 0 < stacks < samples  # a few have no room in a busy second
+    assert frames > 8 and ratio > 1 and samples >= 250 and 0 < stacks < samples  # 298 were seen on a busy machine
     demo = re.findall(r"^the demo, GPUSHIM_STACKS=(on|100%) against off, (wall|CPU) time: ([0-9.]+) \(([0-9.]+) to ([0-9.]+)\)$", done.stdout, re.M)
     assert [row[:2] for row in demo] == [("on", "wall"), ("on", "CPU"), ("100%", "wall"), ("100%", "CPU")]
     assert all(0 < float(low) <= float(middle) <= float(high) for *_, middle, low, high in demo)
