@@ -53,6 +53,7 @@ struct held { /* a wait for an event: what comes behind it in the stream stands 
 	int64_t away_ns;  /* until then it may be waiting for something that is not this device's; INT64_MIN: it is not */
 	const struct stream_work *producer; /* whose work it is, NULL not known */
 	size_t covers;                      /* the first so many of the producer's ops, at least */
+	size_t behind;                      /* of the stream's own ops the first that certainly stands behind the wait; their number: none */
 	/* of this and all earlier ones of the stream */
 	int64_t max_until_ns, max_away_ns;
 };

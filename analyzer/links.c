@@ -18,6 +18,7 @@ struct place { /* of a stream's work among all devices' */
 	const struct trace *trace;
 	struct stream_work *work;
 	uint32_t stream;
+	size_t near; /* the op that was looked for last: waits are gone through in the order of time */
 };
 
 struct link { /* one wait of a stream that has work */
@@ -26,6 +27,7 @@ struct link { /* one wait of a stream that has work */
 	struct stream_work *producer; /* NULL: not known, or it never had work */
 	size_t covers;                /* the first so many of the producer's ops, at least … */
 	size_t may_cover;             /* … and at most */
+	size_t behind;                /* the first op of the work's that certainly stands behind the wait; their number: none */
 };
 
 struct links {
@@ -76,16 +78,15 @@ static bool work_called_before(const void *element, const void *key)
 
 static bool link_wait(struct links *l, struct stream_work *w, const struct wait *wait)
 {
+	const struct link *last = l->n ? &l->at[l->n - 1] : NULL; /* what this one is about is mostly not far behind */
 	struct link link = { .work = w, .wait = wait };
 
-	if (!array_room(l->at, l->n, l->cap))
-		return false;
+	link.behind = array_first_near(w->ops, w->n, sizeof(*w->ops), work_called_before, &wait->end_ns,
+				       last && last->work == w ? last->behind : 0);
 	if (wait->producer != GST_NONE)
 		link.producer = work_of(l, w->trace, wait->producer);
 	if (link.producer) {
 		const struct stream_work *p = link.producer;
-		const struct link *last =
-			l->n ? &l->at[l->n - 1] : NULL; /* what this one is about is mostly not far behind */
 
 		link.covers = array_first_near(p->ops, p->n, sizeof(*p->ops), work_up_to, &wait->seq,
 					       last && last->producer == p ? last->covers : p->n / 2);
@@ -95,6 +96,8 @@ static bool link_wait(struct links *l, struct stream_work *w, const struct wait 
 		if (link.may_cover < link.covers)
 			link.may_cover = link.covers;
 	}
+	if (!array_room(l->at, l->n, l->cap))
+		return false;
 	l->at[l->n++] = link;
 	return true;
 }
@@ -172,12 +175,12 @@ static bool list_places(struct links *l, struct device_work *devices, size_t n)
 
 			w->device = (uint32_t)i;
 			if (w->stream != GST_NONE)
-				l->places[l->n_places++] = (struct place){ w->trace, w, w->stream };
+				l->places[l->n_places++] = (struct place){ w->trace, w, w->stream, 0 };
 		}
 	for (size_t i = 0; n && i < devices[0].n_relays; i++) {
 		struct stream_work *w = &devices[0].relays[i];
 
-		l->places[l->n_places++] = (struct place){ w->trace, w, w->stream };
+		l->places[l->n_places++] = (struct place){ w->trace, w, w->stream, 0 };
 	}
 	array_sort(l->places, l->n_places, sizeof(*l->places), by_trace_and_stream);
 	return true;
@@ -197,12 +200,6 @@ static bool link_waits(struct links *l, struct device_work *devices, size_t n)
 	}
 	array_sort(l->at, l->n, sizeof(*l->at), by_wait_time);
 	return true;
-}
-
-/* The first op that certainly stands behind the wait; n if there is none. */
-static size_t first_behind(const struct stream_work *w, const struct wait *wait)
-{
-	return array_first(w->ops, w->n, sizeof(*w->ops), work_called_before, &wait->end_ns);
 }
 
 /* ---- what was waited for is over when work behind the wait is ---------------------------------------- */
@@ -297,12 +294,11 @@ static void apply_bounds(struct stream_work *w)
 
 static bool tighten(struct link *link)
 {
-	size_t behind = first_behind(link->work, link->wait);
 	struct work later;
 
-	if (!link->producer || behind == link->work->n || !link->covers)
+	if (!link->producer || link->behind == link->work->n || !link->covers)
 		return true;
-	later = bounded(link->work, behind);
+	later = bounded(link->work, link->behind);
 	return later.known_by == BOUNDARY_NONE ||
 	       add_bound(link->producer, (struct bound){ link->covers, later.latest_end_ns, later.known_by });
 }
@@ -329,7 +325,7 @@ static int64_t finished_by(const struct stream_work *w, size_t covers)
 
 /* An event in a stream that blocks with the legacy default stream stands behind that stream's work, and one in the legacy stream behind
  * the work of all that do: by then that was over too. */
-static int64_t legacy_over(const struct links *l, const struct link *link)
+static int64_t legacy_over(struct links *l, const struct link *link)
 {
 	const struct trace *t = link->work->trace;
 	const struct stream *own = &t->streams[link->wait->producer];
@@ -346,7 +342,8 @@ static int64_t legacy_over(const struct links *l, const struct link *link)
 		    other->context != own->context ||
 		    (own->kind == GST_STREAM_LEGACY) == (other->kind == GST_STREAM_LEGACY))
 			continue;
-		n = array_first(w->ops, w->n, sizeof(*w->ops), work_called_before, &link->wait->recorded_ns);
+		n = l->places[i].near = array_first_near(w->ops, w->n, sizeof(*w->ops), work_called_before,
+							 &link->wait->recorded_ns, l->places[i].near);
 		until_ns = max64(until_ns, finished_by(w, n));
 		n = waits_before(w, link->wait->recorded_ns);
 		if (n)
@@ -358,7 +355,7 @@ static int64_t legacy_over(const struct links *l, const struct link *link)
 /* When a wait is over at the latest: the event stands behind the producer's work and behind what the producer waits for itself. Those
  * waits came first, so they are known already. While it waits for work of its own device, that is busy, unless that work waits for
  * something else in turn. several: there is more than one device, so that what is not known may be another's. */
-static struct held resolve(const struct links *l, const struct link *link, bool several)
+static struct held resolve(struct links *l, const struct link *link, bool several)
 {
 	const struct wait *wait = link->wait;
 	const struct stream_work *w = link->work, *p = link->producer;
@@ -367,8 +364,9 @@ static struct held resolve(const struct links *l, const struct link *link, bool 
 			     .until_ns = INT64_MIN,
 			     .away_ns = INT64_MIN,
 			     .producer = p,
-			     .covers = link->covers };
-	size_t behind = first_behind(w, wait), n = 0;
+			     .covers = link->covers,
+			     .behind = link->behind };
+	size_t behind = link->behind, n = 0;
 
 	if (!p) { /* a stream that never had work, nor waited: its event is over at once */
 		held.until_ns = wait->producer != GST_NONE && wait->seq == 0 ? INT64_MIN : wait->over_ns;
@@ -476,7 +474,7 @@ static bool order_behind(struct stream_work *w, const struct held *held)
 	int64_t from_ns = not_over_before(held, DEPTH);
 	bool changed = false;
 
-	for (size_t i = first_behind(w, held->wait); i < w->n && w->ops[i].earliest_start_ns < from_ns; i++) {
+	for (size_t i = held->behind; i < w->n && w->ops[i].earliest_start_ns < from_ns; i++) {
 		int64_t start_ns = min64(from_ns, w->ops[i].latest_end_ns);
 
 		if (work_measured(w, &w->ops[i]))

@@ -110,10 +110,10 @@ static bool fits(size_t bytes)
 	return in_memory + bytes <= spill_budget();
 }
 
-static bool map_memory(struct array *a, size_t bytes, struct pages_fresh *fresh)
+static bool map_memory(struct array *a, size_t bytes, bool grows, struct pages_fresh *fresh)
 {
 	*a = (struct array){ .fd = -1 };
-	if (!pages_new(&a->pages, bytes, fresh))
+	if (!pages_new(&a->pages, bytes, grows, fresh))
 		return false;
 	a->at = a->pages.at;
 	a->bytes = a->pages.bytes;
@@ -121,9 +121,9 @@ static bool map_memory(struct array *a, size_t bytes, struct pages_fresh *fresh)
 	return true;
 }
 
-static bool map(struct array *a, size_t bytes, struct pages_fresh *fresh)
+static bool map(struct array *a, size_t bytes, bool grows, struct pages_fresh *fresh)
 {
-	return (!fits(bytes) && map_file(a, bytes)) || map_memory(a, bytes, fresh);
+	return (!fits(bytes) && map_file(a, bytes)) || map_memory(a, bytes, grows, fresh);
 }
 
 /* Its slot is free. What is left is to be unmapped, and its file closed. */
@@ -188,7 +188,9 @@ static bool enlarge(struct array *a, size_t bytes, struct pages_fresh *fresh)
 	return true;
 }
 
-static void *large_new(size_t bytes, bool shared)
+enum use { FIXED, GROWS, SHARED };
+
+static void *large_new(size_t bytes, enum use use)
 {
 	struct pages_fresh fresh = { 0 };
 	struct array *a;
@@ -196,12 +198,12 @@ static void *large_new(size_t bytes, bool shared)
 
 	pthread_mutex_lock(&lock);
 	a = find(NULL);
-	if (a && map(a, bytes, &fresh)) {
-		a->shared = shared;
+	if (a && map(a, bytes, use == GROWS, &fresh)) {
+		a->shared = use == SHARED;
 		at = a->at;
 	}
 	pthread_mutex_unlock(&lock);
-	if (!shared)
+	if (use != SHARED)
 		pages_ready(&fresh);
 	return at;
 }
@@ -231,13 +233,13 @@ void *spill_new(size_t n, size_t size)
 
 	if (size && n > SIZE_MAX / 2 / size)
 		return NULL;
-	at = n * size >= large() ? large_new(n * size, false) : NULL;
+	at = n * size >= large() ? large_new(n * size, FIXED) : NULL;
 	return at ? at : array_new(n, size);
 }
 
 void *spill_new_shared(size_t bytes)
 {
-	void *at = bytes >= large() ? large_new(bytes, true) : NULL;
+	void *at = bytes >= large() ? large_new(bytes, SHARED) : NULL;
 
 	return at ? at : array_new(bytes, 1);
 }
@@ -250,7 +252,7 @@ void spill_ready(const void *at, size_t bytes)
 /* What becomes large moves out of malloc's memory, once; from then on it grows where it is. */
 static void *outgrow(void *array, size_t old_bytes, size_t bytes)
 {
-	void *at = large_new(bytes, false);
+	void *at = large_new(bytes, GROWS);
 
 	if (!at)
 		return NULL;

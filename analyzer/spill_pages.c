@@ -13,6 +13,7 @@
 	((size_t)32 \
 	 << 20) /* in use: what is kept was a tenth of the memory that a small trace took, and never used again */
 #define PART ((size_t)4 << 20) /* is made ready by one thread */
+#define ROOM ((size_t)1 << 30) /* addresses, not memory */
 #define CUT ((size_t)1 << 20)  /* what is left over goes with the rest, if it is less */
 
 static struct pages spares[SPARES]; /* at NULL: free */
@@ -144,10 +145,35 @@ static void make_way(size_t bytes)
 
 /* ---- pages ---------------------------------------------------------------------------------------------- */
 
-static bool get(struct pages *p, size_t bytes, struct pages_fresh *fresh)
+/* What grows has addresses to grow into: to move memory, each thread that runs has to be interrupted. */
+static bool map(struct pages *p, size_t bytes, bool grows)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	char *at = grows ? mmap(NULL, bytes + ROOM, PROT_NONE, flags, -1, 0) : MAP_FAILED;
+	size_t room = at == MAP_FAILED ? 0 : ROOM;
+
+	if (room && mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) {
+		munmap(at, bytes + room);
+		at = MAP_FAILED;
+	}
+	if (at == MAP_FAILED) {
+		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+		room = 0;
+	}
+	*p = (struct pages){ at, bytes, room, ++origins };
+	return at != MAP_FAILED;
+}
+
+static void give_back_room(struct pages *p)
+{
+	if (p->room)
+		munmap(p->at + p->bytes, p->room);
+	p->room = 0;
+}
+
+static bool get(struct pages *p, size_t bytes, bool grows, struct pages_fresh *fresh)
 {
 	struct pages *spare;
-	void *at;
 
 	bytes = whole_pages(bytes);
 	spare = best(bytes);
@@ -158,37 +184,55 @@ static bool get(struct pages *p, size_t bytes, struct pages_fresh *fresh)
 		return true;
 	}
 	make_way(bytes);
-	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (at == MAP_FAILED)
+	if (!map(p, bytes, grows))
 		return false;
-	*fresh = (struct pages_fresh){ at, bytes, false };
-	*p = (struct pages){ at, bytes, ++origins };
+	*fresh = (struct pages_fresh){ p->at, bytes, false };
 	return true;
 }
 
-bool pages_new(struct pages *p, size_t bytes, struct pages_fresh *fresh)
+bool pages_new(struct pages *p, size_t bytes, bool grows, struct pages_fresh *fresh)
 {
-	bool ok = get(p, bytes, fresh);
+	bool ok = get(p, bytes, grows, fresh);
 
 	in_use += ok ? p->bytes : 0;
 	return ok;
 }
 
+static bool grow_into_room(struct pages *p, size_t more)
+{
+	if (more > p->room || mprotect(p->at + p->bytes, more, PROT_READ | PROT_WRITE) != 0)
+		return false;
+	p->bytes += more;
+	p->room -= more;
+	return true;
+}
+
+static bool move(struct pages *p, size_t bytes)
+{
+	char *at;
+
+	give_back_room(p);
+	at = mremap(p->at, p->bytes, bytes, MREMAP_MAYMOVE);
+	if (at == MAP_FAILED)
+		return false;
+	*p = (struct pages){ at, bytes, 0, at == p->at ? p->origin : ++origins };
+	return true;
+}
+
 static bool grow(struct pages *p, size_t bytes, struct pages_fresh *fresh)
 {
 	struct pages *spare = right_behind(p);
-	char *at;
+	size_t before;
 
 	bytes = whole_pages(bytes);
 	if (spare && bytes > p->bytes)
 		p->bytes += take_kept(spare, bytes - p->bytes < spare->bytes ? bytes - p->bytes : spare->bytes);
 	if (bytes <= p->bytes)
 		return true;
-	at = mremap(p->at, p->bytes, bytes, MREMAP_MAYMOVE);
-	if (at == MAP_FAILED)
+	before = p->bytes;
+	if (!grow_into_room(p, bytes - before) && !move(p, bytes))
 		return false;
-	*fresh = (struct pages_fresh){ at + p->bytes, bytes - p->bytes, false };
-	*p = (struct pages){ at, bytes, at == p->at ? p->origin : ++origins };
+	*fresh = (struct pages_fresh){ p->at + before, bytes - before, false };
 	return true;
 }
 
@@ -205,6 +249,7 @@ struct pages_gone pages_free(struct pages *p)
 {
 	struct pages_gone gone = { 0 };
 
+	give_back_room(p);
 	if (!keep(p))
 		gone = (struct pages_gone){ p->at, p->bytes };
 	in_use -= p->bytes;

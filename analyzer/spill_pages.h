@@ -10,6 +10,7 @@
 struct pages {
 	char *at; /* NULL: none */
 	size_t bytes;
+	size_t room;     /* addresses right behind it that are its own, without memory */
 	uint32_t origin; /* a mapping of the kernel's, which only its own neighbours can join again */
 };
 
@@ -24,8 +25,8 @@ struct pages_gone {
 	size_t bytes;
 };
 
-/* That many bytes or a few more, zeroed when *fresh is readied. False: no memory. */
-bool pages_new(struct pages *p, size_t bytes, struct pages_fresh *fresh);
+/* That many bytes or a few more, zeroed when *fresh is readied. grows: it will. False: no memory. */
+bool pages_new(struct pages *p, size_t bytes, bool grows, struct pages_fresh *fresh);
 /* They may move; what is new in them is of any value. False: no memory, and they are as they were. */
 bool pages_grow(struct pages *p, size_t bytes, struct pages_fresh *fresh);
 /* What is left to be unmapped, which takes long: without the lock; at NULL: nothing, it is kept. */
