@@ -36,6 +36,8 @@ struct damage {
 };
 
 enum err_kind reader_open(struct reader **out, const char *path, struct error *e);
+/* Its header alone, checked as by reader_open. */
+enum err_kind reader_read_header(struct gst_file_header *out, const char *path, struct error *e);
 /* buf is borrowed until reader_free and lies on an 8-byte boundary. name is what errors call it. */
 enum err_kind reader_open_mem(struct reader **out, const void *buf, size_t len, const char *name, struct error *e);
 void reader_free(struct reader *r);

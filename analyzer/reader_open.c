@@ -161,6 +161,7 @@ static bool add_segment(struct reader *r, uint32_t index, uint32_t entry, bool k
 	got = reader_file_get(&r->file, &s, sizeof(s), begin);
 	if (got == (int64_t)sizeof(s) && segment_header_holds(&s, index)) {
 		bound_missing(r, &s);
+		r->has_kept |= is_kept(&s);
 		if (is_kept(&s) != kept)
 			return true;
 		if (!array_room(r->segments, r->n_segments, r->cap_segments))
@@ -264,10 +265,14 @@ static bool add_segments(struct reader *r, const uint32_t *directory, size_t ent
 bool reader_find_kept(struct reader *r)
 {
 	size_t entries;
-	uint32_t *directory = read_directory(r, &entries);
-	bool ok = directory && add_segments(r, directory, entries, true);
+	uint32_t *directory;
+	bool ok;
 
 	r->kept_found = true;
+	if (!r->live && !r->has_kept)
+		return true; /* there were none when it was opened */
+	directory = read_directory(r, &entries);
+	ok = directory && add_segments(r, directory, entries, true);
 	free(directory);
 	if (ok && r->n_segments > r->n_own)
 		ok = (r->place = array_new(GST_SEGMENT_CAPACITY, sizeof(*r->place)));
@@ -379,32 +384,47 @@ enum err_kind reader_open_mem(struct reader **out, const void *buf, size_t len, 
 	return open_reader(out, r, e);
 }
 
+/* Frees the reader where it cannot. Not blocking: a FIFO in the directory must not hang us. */
+static enum err_kind open_file(struct reader *r, const char *path, struct error *e)
+{
+	enum err_kind kind = ERR_NONE;
+
+	r->file.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (r->file.fd < 0 && errno == ENOTDIR) {
+		r->file.fd = pack_open_path(path, e);
+		if (r->file.fd < 0 && e->kind)
+			kind = e->kind;
+		errno = ENOTDIR;
+	}
+	if (r->file.fd < 0 && !kind)
+		kind = err_cannot_open(e, path);
+	if (kind)
+		reader_free(r);
+	return kind;
+}
+
 enum err_kind reader_open(struct reader **out, const char *path, struct error *e)
 {
 	struct reader *r = reader_new(path, e);
+	enum err_kind kind = r ? open_file(r, path, e) : ERR_SYSTEM;
 
 	*out = NULL;
-	if (!r)
-		return ERR_SYSTEM;
-	r->file.fd = open(path, O_RDONLY | O_CLOEXEC |
-					O_NONBLOCK); /* not blocking: a FIFO in the directory must not hang us */
-	if (r->file.fd < 0 && errno == ENOTDIR) {
-		r->file.fd = pack_open_path(path, e);
-		if (r->file.fd < 0 && e->kind) {
-			enum err_kind kind = e->kind;
+	return kind ? kind : open_reader(out, r, e);
+}
 
-			reader_free(r);
-			return kind;
-		}
-		errno = ENOTDIR;
-	}
-	if (r->file.fd < 0) {
-		enum err_kind kind = err_cannot_open(e, path);
+enum err_kind reader_read_header(struct gst_file_header *out, const char *path, struct error *e)
+{
+	struct reader *r = reader_new(path, e);
+	enum err_kind kind = r ? open_file(r, path, e) : ERR_SYSTEM;
 
-		reader_free(r);
+	if (kind)
 		return kind;
-	}
-	return open_reader(out, r, e);
+	kind = read_length(r, e);
+	if (!kind)
+		kind = reader_check_header(r, e);
+	*out = r->header;
+	reader_free(r);
+	return kind;
 }
 
 void reader_free(struct reader *r)

@@ -22,6 +22,7 @@ struct reader {
 	size_t n_segments, cap_segments;
 	size_t n_own;         /* not kept */
 	uint64_t whole_ticks; /* bounds what is missing: begin_ticks of the last segment whose header held */
+	bool has_kept;        /* a kept one was seen */
 	bool kept_found;      /* the kept ones are in the list */
 	uint32_t *place;      /* by index, from then on: of the own segment there in `segments`, and 1; 0 none */
 	/* where reader_next is */

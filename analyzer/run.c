@@ -6,6 +6,7 @@
 #include "host_match.h"
 #include "progress.h"
 #include "run_files.h"
+#include "spill.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -356,5 +357,6 @@ void run_close(struct run *r)
 	free(r->listed);
 	free(r->traces);
 	free(r->hosts);
+	spill_give_back();
 	*r = (struct run){ 0 };
 }

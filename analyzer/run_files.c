@@ -54,18 +54,6 @@ static bool there_as_well(const struct run_files *files, const struct gst_file_h
 	return false;
 }
 
-static enum err_kind read_header(const char *path, struct gst_file_header *out, struct error *e)
-{
-	struct reader *reader;
-	enum err_kind kind = reader_open(&reader, path, e);
-
-	if (kind)
-		return kind;
-	*out = *reader_header(reader);
-	reader_free(reader);
-	return ERR_NONE;
-}
-
 /* One clock has one distance from the time of day: that of the first file found of it. */
 static int64_t to_wall(const struct run_files *files, const struct gst_file_header *h)
 {
@@ -294,7 +282,7 @@ enum err_kind run_files_add_file(struct run_files *files, const char *path, stru
 		return kind;
 	if (format != IMPORT_NONE)
 		return run_files_import(files, path, format, &st, e);
-	kind = read_header(path, &header, e);
+	kind = reader_read_header(&header, path, e);
 	if (files->only_id && kind == ERR_SYSTEM && run_files_ends_with(path, ".host.gst") && st.st_uid != geteuid())
 		return ERR_NONE; /* a run's own collector writes as its own user */
 	if (kind)

@@ -146,8 +146,7 @@ static struct gone give_up(struct array *a)
 
 static void unmap(struct gone gone)
 {
-	if (gone.pages.at)
-		munmap(gone.pages.at, gone.pages.bytes);
+	pages_drop(gone.pages);
 	if (gone.fd >= 0)
 		close(gone.fd);
 }
@@ -301,6 +300,13 @@ void spill_free(void *array)
 		unmap(gone);
 	else
 		free(array);
+}
+
+void spill_give_back(void)
+{
+	pthread_mutex_lock(&lock);
+	pages_give_back();
+	pthread_mutex_unlock(&lock);
 }
 
 /* ---- children ---- */

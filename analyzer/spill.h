@@ -20,6 +20,8 @@ void *spill_new(size_t n, size_t size);
 void *spill_grow(void *array, size_t *cap, size_t size);
 /* Also what array_new, array_grow or malloc made. */
 void spill_free(void *array);
+/* What is kept of arrays that are gone, for others. */
+void spill_give_back(void);
 
 /* fork, for a child that reads a few things and ends: of large arrays in memory it has those that spill_new_shared made, and no other. So the parent's pages
  * are not listed for it, and the parent, which goes on to write to them, has no fault for each. The child may

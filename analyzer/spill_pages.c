@@ -56,6 +56,27 @@ void pages_ready(const struct pages_fresh *fresh)
 		pool_run((fresh->bytes + PART - 1) / PART, ready_part, (void *)fresh, NULL);
 }
 
+/* ---- given back ------------------------------------------------------------------------------------------ */
+
+static enum err_kind drop_part(void *of, size_t part, struct error *e)
+{
+	const struct pages_gone *gone = of;
+	size_t first = part * PART, bytes = gone->bytes - first < PART ? gone->bytes - first : PART;
+
+	(void)e;
+	madvise(gone->at + first, bytes, MADV_DONTNEED);
+	return ERR_NONE;
+}
+
+/* The kernel takes a while for each page, and the process's end would too, on one CPU. */
+void pages_drop(struct pages_gone gone)
+{
+	if (gone.bytes >= 2 * PART)
+		pool_run((gone.bytes + PART - 1) / PART, drop_part, &gone, NULL);
+	if (gone.at)
+		munmap(gone.at, gone.bytes);
+}
+
 /* ---- what is kept --------------------------------------------------------------------------------------- */
 
 static struct pages *free_slot(void)
@@ -271,8 +292,7 @@ uint64_t pages_kept(void)
 void pages_give_back(void)
 {
 	for (size_t i = 0; i < SPARES; i++)
-		if (spares[i].at)
-			munmap(spares[i].at, spares[i].bytes);
+		pages_drop((struct pages_gone){ spares[i].at, spares[i].bytes });
 	pages_forget();
 }
 

@@ -34,6 +34,7 @@ struct pages_gone pages_free(struct pages *p);
 /* For any caller at any time. */
 void pages_ready(const struct pages_fresh *fresh);
 void pages_take(const void *at, size_t bytes); /* at once, of any memory; what they hold stays */
+void pages_drop(struct pages_gone gone);
 
 /* Bytes that are kept, and their end. */
 uint64_t pages_kept(void);
