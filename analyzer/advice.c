@@ -7,6 +7,7 @@
 #include "advice_parts.h"
 #include "alloc.h"
 #include "ns.h"
+#include "pool.h"
 
 #define LEAST 100 /* a loss is worth advice from so-manieth of the time on */
 
@@ -94,22 +95,47 @@ static bool add(struct advices *list, struct advisor *a, struct advice *out, con
 
 /* ---- all of a device ---------------------------------------------------------------------------------------------------- */
 
-static bool add_rows(struct advices *list, struct advisor *a, uint64_t *covered)
+struct row { /* of a device; its texts lie in an arena of its own */
+	struct advisor advisor;
+	struct advice advice;
+	bool found;
+};
+
+static enum err_kind find_row(void *of, size_t i, struct error *e)
+{
+	struct row *row = (struct row *)of + i;
+
+	row->advice.id = (enum advice_id)i;
+	of_loss(&row->advice, &row->advisor, rows[i].about);
+	row->found = rows[i].find(&row->advisor, &row->advice) && advice_matters(&row->advisor, &row->advice);
+	return row->advisor.failed ? err_no_memory(e, "") : ERR_NONE;
+}
+
+/* They know nothing of each other, and some look at all calls. */
+static bool find_rows(struct row *found, struct advices *list, const struct advisor *a)
 {
 	for (int i = 0; i < ADVICE_OTHER; i++) {
-		struct advice out = { .id = (enum advice_id)i };
-
-		of_loss(&out, a, rows[i].about);
-		if (!rows[i].find(a, &out) || !advice_matters(a, &out)) {
-			if (a->failed)
-				return false;
-			continue;
-		}
-		*covered |= out.covers;
-		if (!add(list, a, &out, rows[i].why, what_to_do(out.id, a->framework)))
-			return false;
+		found[i].advisor = *a;
+		found[i].advisor.arena = &list->arenas[i];
 	}
-	return true;
+	return !pool_run(ADVICE_OTHER, find_row, found, NULL);
+}
+
+static bool add_rows(struct advices *list, struct advisor *a, uint64_t *covered)
+{
+	struct row *found = array_new(ADVICE_OTHER, sizeof(*found));
+	bool ok = found && find_rows(found, list, a);
+
+	for (int i = 0; ok && i < ADVICE_OTHER; i++) {
+		struct advice *out = &found[i].advice;
+
+		if (!found[i].found)
+			continue;
+		*covered |= out->covers;
+		ok = add(list, a, out, rows[i].why, what_to_do(out->id, a->framework));
+	}
+	free(found);
+	return ok;
 }
 
 /* Causes that no row had anything to say about: in general words. */
@@ -151,7 +177,7 @@ static enum err_kind build(struct advices *out, const struct summary *s, struct 
 				     .index = i,
 				     .recovery = &out->devices[i],
 				     .framework = out->framework,
-				     .arena = &out->arena };
+				     .arena = &out->arenas[ADVICE_OTHER] };
 		uint64_t covered = 0;
 		enum err_kind kind;
 
@@ -185,6 +211,7 @@ void advices_free(struct advices *a)
 		recovery_free(&a->devices[i]);
 	free(a->devices);
 	free(a->at);
-	arena_free(&a->arena);
+	for (int i = 0; i < ADVICE_COUNT; i++)
+		arena_free(&a->arenas[i]);
 	*a = (struct advices){ 0 };
 }

@@ -50,7 +50,7 @@ struct advices {
 	struct recovery *devices; size_t n_devices; /* like summary.devices */
 	struct advice *at; size_t n, cap;           /* the highest ceiling first */
 	enum framework framework;
-	struct arena arena;
+	struct arena arenas[ADVICE_COUNT]; /* of what each row found; the last one of all else */
 };
 
 enum err_kind advices_build(struct advices *out, const struct summary *s, struct error *e);

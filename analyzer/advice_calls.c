@@ -21,17 +21,18 @@ static bool blocks(const struct trace *t, const struct call *c)
 bool advise_syncs(struct advisor *a, struct advice *out)
 {
 	struct call_use use;
+	char names[SEEN_NAMES];
 
 	if (!advice_matters(a, out))
 		return false;
-	use = seen_calls(a, blocks);
+	use = seen_names(a, blocks, names);
 	if (!use.n)
 		return false;
 	figure_count(out, "blocking", use.n);
 	figure_ns(out, "calls_ns", use.ns);
 	figure_ns(out, "dry_ns", out->lost_ns + out->likely_ns);
 	figure_per_step(a, out, "per_step", use.in_steps);
-	seen_names(a, out, "calls", blocks);
+	figure_text(a, out, "calls", names);
 	seen_sites(a, out, blocks);
 	seen_cause(a, out, CAUSE_sync_bubble);
 	return true;

@@ -64,8 +64,9 @@ bool seen_call(const struct advisor *a, const struct trace *t, uint32_t ordinal,
  * any. */
 struct call_use seen_calls(const struct advisor *a, call_wanted *wanted);
 struct call_use seen_launches(const struct advisor *a, call_wanted *wanted);
-/* Of the former, the most frequent by name: "cuMemcpyDtoHAsync_v2 x 40, cuStreamSynchronize x 2"; clean, "" none. */
-void seen_names(struct advisor *a, struct advice *out, const char *name, call_wanted *wanted);
+/* seen_calls, and the most frequent by name: "cuMemcpyDtoHAsync_v2 x 40, cuStreamSynchronize x 2"; clean, "" none. */
+#define SEEN_NAMES 256
+struct call_use seen_names(const struct advisor *a, call_wanted *wanted, char names[SEEN_NAMES]);
 /* Where they were made, as far as stacks say (advice_sites.c): figures site, sites, calls_with_stacks; evidence where there are several. */
 void seen_sites(struct advisor *a, struct advice *out, call_wanted *wanted);
 

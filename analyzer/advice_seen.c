@@ -58,7 +58,30 @@ static void add_use(const struct advisor *a, struct call_use *use, const struct 
 		use->bytes = UINT64_MAX;
 }
 
-static struct call_use use_of(const struct advisor *a, call_wanted *wanted, bool launches)
+struct kind {
+	const char *name;
+	uint64_t n;
+};
+
+struct kinds {
+	struct kind at[KINDS];
+	size_t n;
+};
+
+static void add_kind(struct kinds *kinds, const char *name)
+{
+	size_t i = 0;
+
+	while (i < kinds->n && kinds->at[i].name != name && strcmp(kinds->at[i].name, name) != 0)
+		i++;
+	if (i == kinds->n && i < KINDS)
+		kinds->at[kinds->n++] = (struct kind){ .name = name };
+	if (i < kinds->n)
+		kinds->at[i].n++;
+}
+
+/* kinds: NULL where nobody asks. */
+static struct call_use use_of(const struct advisor *a, call_wanted *wanted, bool launches, struct kinds *kinds)
 {
 	const struct run *run = a->summary->run;
 	struct call_use use = { 0 };
@@ -75,8 +98,11 @@ static struct call_use use_of(const struct advisor *a, call_wanted *wanted, bool
 			for (uint32_t n = 0; wanted(t, c) && n < call_count(c); n++) {
 				struct call one = call_count(c) > 1 ? launch_call(t, c, n, &near) : *c;
 
-				if (seen_call(a, t, ordinal, &one))
-					add_use(a, &use, &one);
+				if (!seen_call(a, t, ordinal, &one))
+					continue;
+				add_use(a, &use, &one);
+				if (kinds)
+					add_kind(kinds, t->hooks[c->hook] ? t->hooks[c->hook] : "unknown");
 			}
 		}
 	}
@@ -85,18 +111,13 @@ static struct call_use use_of(const struct advisor *a, call_wanted *wanted, bool
 
 struct call_use seen_calls(const struct advisor *a, call_wanted *wanted)
 {
-	return use_of(a, wanted, false);
+	return use_of(a, wanted, false, NULL);
 }
 
 struct call_use seen_launches(const struct advisor *a, call_wanted *wanted)
 {
-	return use_of(a, wanted, true);
+	return use_of(a, wanted, true, NULL);
 }
-
-struct kind {
-	const char *name;
-	uint64_t n;
-};
 
 static int by_number(const void *a, const void *b)
 {
@@ -105,39 +126,19 @@ static int by_number(const void *a, const void *b)
 	return x->n != y->n ? (x->n > y->n ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-void seen_names(struct advisor *a, struct advice *out, const char *name, call_wanted *wanted)
+struct call_use seen_names(const struct advisor *a, call_wanted *wanted, char names[SEEN_NAMES])
 {
-	const struct run *run = a->summary->run;
-	struct kind kinds[KINDS];
-	char text[256] = "", clean[64];
-	size_t n = 0, used = 0;
+	struct kinds kinds = { .n = 0 };
+	struct call_use use = use_of(a, wanted, false, &kinds);
+	size_t used = 0;
+	char clean[64];
 
-	for (size_t i = 0; i < run->n_traces; i++) {
-		const struct trace *t = run->traces[i];
-		uint32_t ordinal = recover_ordinal(a->summary, a->device, t);
-
-		for (size_t k = trace_rare(t, 0); ordinal != GST_NONE && k < t->n_calls; k = trace_rare(t, k + 1)) {
-			const struct call *c = &t->calls[k];
-			const char *call;
-			size_t at = 0;
-
-			if (!wanted(t, c) || !seen_call(a, t, ordinal, c))
-				continue;
-			call = t->hooks[c->hook] ? t->hooks[c->hook] : "unknown";
-			while (at < n && kinds[at].name != call && strcmp(kinds[at].name, call) != 0)
-				at++;
-			if (at == n && n < KINDS)
-				kinds[n++] = (struct kind){ .name = call };
-			if (at < n)
-				kinds[at].n++;
-		}
-	}
-	array_sort(kinds, n, sizeof(*kinds), by_number);
-	for (size_t i = 0; i < n && i < KINDS_SAID && used < sizeof(text); i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s x %" PRIu64, i ? ", " : "",
-					 text_clean(clean, sizeof(clean), kinds[i].name, 48), kinds[i].n);
-	if (n)
-		figure_text(a, out, name, text);
+	names[0] = '\0';
+	array_sort(kinds.at, kinds.n, sizeof(kinds.at[0]), by_number);
+	for (size_t i = 0; i < kinds.n && i < KINDS_SAID && used < SEEN_NAMES; i++)
+		used += (size_t)snprintf(names + used, SEEN_NAMES - used, "%s%s x %" PRIu64, i ? ", " : "",
+					 text_clean(clean, sizeof(clean), kinds.at[i].name, 48), kinds.at[i].n);
+	return use;
 }
 
 /* ---- gaps --------------------------------------------------------------------------------------------------------------- */

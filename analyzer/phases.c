@@ -237,8 +237,6 @@ static bool step_ends_by(const void *element, const void *key)
 /* near: the step that was looked at last. */
 static void add_to_steps(struct device_phases *p, const struct gap_cause *c, size_t *near)
 {
-	if (!p->n_steps)
-		return;
 	p->startup_ns += overlap(c->begin_ns, c->end_ns, INT64_MIN, p->steps[0].step->begin_ns);
 	p->shutdown_ns += overlap(c->begin_ns, c->end_ns, p->steps[p->n_steps - 1].step->end_ns, INT64_MAX);
 	*near = array_first_near(p->steps, p->n_steps, sizeof(*p->steps), step_ends_by, &c->begin_ns, *near);
@@ -278,31 +276,41 @@ static int by_idle(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-enum err_kind device_phases_build(struct device_phases *out, const struct device_timeline *d, struct attribution *a,
-				  struct range_stacks *stacks, struct error *e)
+static enum err_kind no_memory(struct error *e)
+{
+	return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+}
+
+enum err_kind device_phases_steps(struct device_phases *out, const struct device_timeline *d,
+				  const struct attribution *a, const struct steps *steps, struct error *e)
+{
+	size_t near = 0;
+
+	if (!take_steps(out, d, steps))
+		return no_memory(e);
+	for (size_t i = 0; i < a->n_gaps && out->n_steps; i++)
+		for (size_t k = 0; k < a->gaps[i].n_causes; k++)
+			add_to_steps(out, &a->gaps[i].causes[k], &near);
+	return steps_usual_build(&out->usual, out->steps, out->n_steps) ? ERR_NONE : no_memory(e);
+}
+
+enum err_kind device_phases_ranges(struct device_phases *out, struct attribution *a, struct range_stacks *stacks,
+				   struct error *e)
 {
 	struct sums sums = { .out = out };
-	size_t near = 0;
-	bool ok;
+	bool ok = true;
 
-	*out = (struct device_phases){ 0 };
-	ok = take_steps(out, d, stacks->steps);
-	for (size_t i = 0; ok && i < a->n_gaps; i++) {
+	for (size_t i = 0; ok && i < a->n_gaps && stacks->n_threads; i++) {
 		struct who who = submitter(a->gaps[i].gap);
 
-		for (size_t k = 0; ok && k < a->gaps[i].n_causes; k++) {
-			add_to_steps(out, &a->gaps[i].causes[k], &near);
-			ok = !stacks->n_threads || add_piece(&sums, a, &a->gaps[i].causes[k], who, stacks);
-		}
+		for (size_t k = 0; ok && k < a->gaps[i].n_causes; k++)
+			ok = add_piece(&sums, a, &a->gaps[i].causes[k], who, stacks);
 	}
 	free(sums.place);
-	ok = ok && steps_usual_build(&out->usual, out->steps, out->n_steps);
-	if (ok) {
-		array_sort(out->phases, out->n_phases, sizeof(*out->phases), by_idle);
-		return ERR_NONE;
-	}
-	device_phases_free(out);
-	return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
+	if (!ok)
+		return no_memory(e);
+	array_sort(out->phases, out->n_phases, sizeof(*out->phases), by_idle);
+	return ERR_NONE;
 }
 
 void device_phases_free(struct device_phases *p)

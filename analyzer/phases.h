@@ -27,9 +27,13 @@ struct device_phases {
 	struct phase *phases; size_t n_phases;  /* longest idle first; none where the run has no ranges */
 };
 
-/* Also says in the evidence of each piece which range it is in. */
-enum err_kind device_phases_build(struct device_phases *out, const struct device_timeline *d, struct attribution *a,
-				  struct range_stacks *stacks, struct error *e);
+/* Into what is zero, and is freed whether they could be made or not: the two know nothing of each other.
+ * Its steps, and how long it was idle in each. */
+enum err_kind device_phases_steps(struct device_phases *out, const struct device_timeline *d, const struct attribution *a,
+				  const struct steps *steps, struct error *e);
+/* Its phases; also says in the evidence of each piece which range it is in. Of one device at a time: the ranges are gone through on the way. */
+enum err_kind device_phases_ranges(struct device_phases *out, struct attribution *a, struct range_stacks *stacks,
+				   struct error *e);
 void device_phases_free(struct device_phases *p);
 
 /* "step 57", clean */

@@ -6,6 +6,7 @@
 
 #include "facts.h"
 #include "ns.h"
+#include "pool.h"
 
 static const char *const names[RECOVER_COUNT] = {
 #define CAUSE(name, id, title, advice) id,
@@ -122,13 +123,35 @@ static void rank(struct recovery *r, enum recover_id id)
 	r->order[at] = id;
 }
 
+struct looking {
+	struct recovery *r;
+	const struct summary *s;
+	const struct summary_device *d;
+};
+
+/* At the device's time, and at the thread that feeds it. */
+static enum err_kind look_at_one(void *looking, size_t which, struct error *e)
+{
+	const struct looking *l = looking;
+
+	if (which == 0)
+		return recover_add_losses(l->r, l->s, l->d) ? ERR_NONE : err_no_memory(e, "");
+	recover_set_feeder(l->r, l->s, l->d);
+	return ERR_NONE;
+}
+
 enum err_kind recovery_build(struct recovery *r, const struct summary *s, const struct summary_device *d,
 			     struct error *e)
 {
+	struct looking l = { r, s, d };
+	enum err_kind kind;
+
 	memset(r, 0, sizeof(*r));
-	if (!recover_set_window(r, d) || !recover_add_losses(r, s, d))
-		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
-	recover_set_feeder(r, s, d);
+	if (!recover_set_window(r, d))
+		return err_no_memory(e, "");
+	kind = pool_run(2, look_at_one, &l, e);
+	if (kind)
+		return kind;
 	for (int i = 0; i < RECOVER_COUNT; i++) {
 		struct recoverable *x = &r->of[i];
 

@@ -1,121 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "summary.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
-#include "estimate_cause.h"
 #include "host_match.h"
 #include "pool.h"
 #include "progress.h"
 #include "summary_parts.h"
-#include "text.h"
 #include "trace_measured.h"
 
 static enum err_kind no_memory(struct error *e)
 {
 	return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
-}
-
-/* ---- devices ---- */
-
-static void set_identity(struct summary_device *s)
-{
-	static const uint8_t none[sizeof(s->timeline->device.uuid)];
-	const uint8_t *u = s->timeline->device.uuid;
-
-	text_clean(s->name, sizeof(s->name), s->timeline->device.name, sizeof(s->name));
-	if (memcmp(u, none, sizeof(none)) == 0)
-		return; /* not known: "" */
-	snprintf(s->uuid, sizeof(s->uuid), "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-		 u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
-}
-
-static void set_times(struct summary_device *s)
-{
-	const struct device_timeline *d = s->timeline;
-
-	s->span_ns = d->end_ns - d->begin_ns;
-	s->before_ns = d->begin_ns > d->process_start_ns ? d->begin_ns - d->process_start_ns : 0;
-	s->h2d_pageable_ns = d->copy_ns[GST_COPY_H2D_PAGEABLE];
-	s->h2d_pinned_ns = d->copy_ns[GST_COPY_H2D_PINNED];
-	s->d2h_ns = d->copy_ns[GST_COPY_D2H_PAGEABLE] + d->copy_ns[GST_COPY_D2H_PINNED];
-	s->peer_ns = d->copy_ns[GST_COPY_PEER];
-	/* What is of no other kind moved by the device's own engines as well. */
-	s->d2d_ns = d->copy_ns[GST_COPY_D2D] + d->copy_ns[GST_COPY_UNKNOWN] + d->copy_ns[GST_COPY_H2H];
-	s->memset_ns = d->memset_ns;
-	s->copy_exposed_ns = s->h2d_pageable_ns + s->h2d_pinned_ns + s->d2h_ns + s->peer_ns + s->d2d_ns + s->memset_ns;
-}
-
-/* Processes that see different devices may all call theirs 0. */
-static void number_devices(struct summary *s)
-{
-	bool clash = false;
-
-	for (size_t i = 0; i < s->n_devices; i++) {
-		s->devices[i].number = s->timeline->devices[i].device.device;
-		for (size_t k = 0; k < i; k++)
-			clash |= s->devices[k].number == s->devices[i].number;
-	}
-	for (size_t i = 0; clash && i < s->n_devices; i++)
-		s->devices[i].number = (uint32_t)i;
-}
-
-static enum err_kind add_devices(struct summary *s, struct error *e)
-{
-	s->devices = array_new(s->timeline->n_devices, sizeof(*s->devices));
-	if (!s->devices)
-		return no_memory(e);
-	for (size_t i = 0; i < s->timeline->n_devices; i++) {
-		struct summary_device *d = &s->devices[i];
-		enum err_kind kind;
-
-		d->timeline = &s->timeline->devices[i];
-		kind = attribution_build(&d->attribution, d->timeline, &s->threads, e);
-		if (kind)
-			return kind;
-		s->n_devices++;
-		kind = device_phases_build(&d->phases, d->timeline, &d->attribution, &s->ranges, e);
-		if (kind)
-			return kind;
-		d->startup_ns = d->phases.startup_ns;
-		d->shutdown_ns = d->phases.shutdown_ns;
-		kind = estimate_causes(d->unresolved_causes, d->timeline, &s->threads, e);
-		if (kind)
-			return kind;
-		d->first_gap = s->n_gaps;
-		s->n_gaps += d->attribution.n_gaps;
-		s->operations_unlinked += d->timeline->operations_unlinked;
-		s->operations_lost += d->timeline->operations_lost;
-		s->measured_unlinked += d->timeline->measured_unlinked;
-		set_identity(d);
-		set_times(d);
-	}
-	number_devices(s);
-	return ERR_NONE;
-}
-
-/* What the ranks say of each other. */
-static enum err_kind add_ranks(struct summary *s, struct error *e)
-{
-	const struct attribution **attributions = array_new(s->n_devices, sizeof(*attributions));
-	enum err_kind kind;
-
-	if (!attributions)
-		return no_memory(e);
-	for (size_t i = 0; i < s->n_devices; i++)
-		attributions[i] = &s->devices[i].attribution;
-	kind = ranks_build(&s->ranks, s->timeline, &s->threads, attributions, e);
-	free(attributions);
-	for (size_t i = 0; i < s->n_devices && !kind; i++) {
-		s->devices[i].rank = s->ranks.devices[i].rank;
-		s->devices[i].comm_wait_ns = s->ranks.devices[i].wait_ns;
-		s->devices[i].comm_transfer_ns = s->ranks.devices[i].transfer_ns;
-		s->devices[i].comm_unsplit_ns = s->ranks.devices[i].unsplit_ns;
-	}
-	return kind;
 }
 
 /* ---- counts ---- */
@@ -293,12 +191,8 @@ static enum err_kind complete(struct summary *out, enum err_kind kind, struct er
 {
 	if (!kind) {
 		progress_begin(PROGRESS_CAUSES, gaps_of(out->timeline));
-		kind = add_devices(out, e);
+		kind = summary_devices(out, e);
 	}
-	if (!kind)
-		kind = add_ranks(out, e);
-	for (size_t i = 0; i < out->n_devices && !kind; i++)
-		out->devices[i].memory = memory_of(&out->memory, &out->devices[i].timeline->device);
 	if (!kind)
 		kind = count_calls(out, e);
 	if (!kind)
