@@ -192,6 +192,7 @@ static bool finish(struct import_build *b, struct import_process *p, bool first,
 	array_sort(t->host_ops.at, t->host_ops.n, sizeof(*t->host_ops.at), op_by_thread);
 	array_sort(t->devices, t->n_devices, sizeof(*t->devices), device_by_ordinal);
 	trace_sort(t);
+	trace_memory_sort(&t->memory);
 	trace_cut(t);
 	cut_host_ops(t);
 	measured_settle(t, p->last_ns);

@@ -80,7 +80,7 @@ void trace_cut(struct trace *t)
 		t->n_samples--;
 	while (t->n_usages && t->usages[t->n_usages - 1].time_ns > t->cut_ns)
 		t->n_usages--;
-	trace_memory_settle(&t->memory, t->cut_ns);
+	trace_memory_cut(&t->memory, t->cut_ns);
 }
 
 /* Over the file's time, from the anchors. */
@@ -214,7 +214,6 @@ static enum err_kind decode(struct decoder *d, struct reading how, struct error 
 		forget_split(d);
 	if ((kind = trace_events(d, e)))
 		return kind;
-	ranges_publish(d->ranges, d->names, d->t);
 	if ((kind = take_counts(d, e)))
 		return kind;
 	if ((d->t->cut_ns != INT64_MAX || d->t->recycled) && !trace_unfold(d->t))

@@ -24,7 +24,8 @@ struct decoder {
 
 /* First pass: what the others refer to: names, streams, devices, threads, graphs, anchors. */
 enum err_kind trace_describe(struct decoder *d, struct error *e);
-/* Second pass, from the start, or over what was kept (decoder.split): what happened. Needs the clock, the names and the streams. */
+/* Second pass, from the start, or over what was kept (decoder.split): what happened. Needs the clock, the names and the streams.
+ * Ranges and memory are in the order of time then. */
 enum err_kind trace_events(struct decoder *d, struct error *e);
 
 /* An id from the file becomes an index, GST_NONE where there is no such stream. */
@@ -32,7 +33,7 @@ uint32_t trace_stream(const struct trace *t, uint32_t id);
 
 /* Calls in the order of their begins; of two at once the one that stands first in the file. For array_sort. */
 int call_by_time(const void *a, const void *b);
-/* Every array by its time, or as trace.h says, but for ranges and measured work; then what began after trace.cut_ns is left out. */
+/* Every array by its time, or as trace.h says, but for ranges, memory and measured work; then what began after trace.cut_ns is left out. */
 void trace_sort(struct trace *t);
 void trace_cut(struct trace *t);
 

@@ -358,11 +358,25 @@ static enum err_kind add_or_settle(void *decoder, size_t task, struct error *e)
 	return (task ? trace_split_settle(d->split, task - 1, d->clock) : add_all(d)) ? ERR_NONE : err_no_memory(e, "");
 }
 
+/* Ranges and memory, beside all calls. */
+static enum err_kind publish_one(void *decoder, size_t task, struct error *e)
+{
+	struct decoder *d = decoder;
+	bool ok = true;
+
+	if (task == 0) {
+		ok = !d->split || publish(d);
+	} else {
+		ranges_publish(d->ranges, d->names, d->t);
+		ok = !d->split || trace_split_give_blocks(d->split, d->t);
+		trace_memory_sort(&d->t->memory);
+	}
+	return ok ? ERR_NONE : err_no_memory(e, "");
+}
+
 enum err_kind trace_events(struct decoder *d, struct error *e)
 {
-	bool ok = d->split ? !pool_run(1 + d->split->n, add_or_settle, d, NULL) &&
-				     trace_split_give_blocks(d->split, d->t) && publish(d)
-			   : add_all(d);
+	bool ok = d->split ? !pool_run(1 + d->split->n, add_or_settle, d, NULL) : add_all(d);
 
-	return ok ? ERR_NONE : trace_no_memory(d->t, e);
+	return ok && !pool_run(2, publish_one, d, NULL) ? ERR_NONE : trace_no_memory(d->t, e);
 }

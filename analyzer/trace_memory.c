@@ -120,19 +120,26 @@ _Static_assert(offsetof(struct block_event, time_ns) == 0 && offsetof(struct map
 		       offsetof(struct pool_state, time_ns) == 0 && offsetof(struct memory_left, time_ns) == 0,
 	       "time_of");
 
-static void settle(void *list, size_t *n, size_t size, int (*by)(const void *, const void *), int64_t cut_ns)
+void trace_memory_sort(struct trace_memory *m)
 {
-	array_sort(list, *n, size, by);
+	array_sort(m->blocks, m->n_blocks, sizeof(*m->blocks), block_by_time);
+	array_sort(m->mappings, m->n_mappings, sizeof(*m->mappings), mapping_by_time);
+	array_sort(m->pools, m->n_pools, sizeof(*m->pools), pool_by_time);
+	array_sort(m->left, m->n_left, sizeof(*m->left), left_by_time);
+}
+
+static void cut(const void *list, size_t *n, size_t size, int64_t cut_ns)
+{
 	while (*n && time_of(list, size, *n - 1) > cut_ns)
 		--*n;
 }
 
-void trace_memory_settle(struct trace_memory *m, int64_t cut_ns)
+void trace_memory_cut(struct trace_memory *m, int64_t cut_ns)
 {
-	settle(m->blocks, &m->n_blocks, sizeof(*m->blocks), block_by_time, cut_ns);
-	settle(m->mappings, &m->n_mappings, sizeof(*m->mappings), mapping_by_time, cut_ns);
-	settle(m->pools, &m->n_pools, sizeof(*m->pools), pool_by_time, cut_ns);
-	settle(m->left, &m->n_left, sizeof(*m->left), left_by_time, cut_ns);
+	cut(m->blocks, &m->n_blocks, sizeof(*m->blocks), cut_ns);
+	cut(m->mappings, &m->n_mappings, sizeof(*m->mappings), cut_ns);
+	cut(m->pools, &m->n_pools, sizeof(*m->pools), cut_ns);
+	cut(m->left, &m->n_left, sizeof(*m->left), cut_ns);
 }
 
 static void leave_out(void *list, size_t *n, size_t size, int64_t from_ns)

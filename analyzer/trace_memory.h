@@ -52,8 +52,9 @@ void trace_memory_settle_blocks(struct trace_memory *m, const struct clock *cloc
 /* False: no memory. Other records are nothing to it. seen_ns: what came later is left out. */
 bool trace_memory_add(struct trace_memory *m, struct clock *clock, int64_t seen_ns, const struct gst_record *r, uint32_t tid,
 		      uint64_t byte);
-/* Sorts, and leaves out what came after the cut. */
-void trace_memory_settle(struct trace_memory *m, int64_t cut_ns);
+void trace_memory_sort(struct trace_memory *m);
+/* Leaves out what came after the cut; sorted. */
+void trace_memory_cut(struct trace_memory *m, int64_t cut_ns);
 /* The beginning was given up. */
 void trace_memory_leave_out(struct trace_memory *m, int64_t from_ns);
 /* The last one there is, at least end_ns. */
