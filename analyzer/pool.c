@@ -11,6 +11,7 @@
 #define CPUS_MOST 16     /* used unless somebody says so */
 #define THREADS_MOST 128 /* … whatever anybody says */
 
+/* A run. */
 struct pool {
 	size_t n;
 	pool_task *task;
@@ -20,9 +21,18 @@ struct pool {
 	pthread_mutex_t lock; /* of what is told about it */
 	enum err_kind kind;
 	struct error *error;
+	cpu_set_t cpus;       /* where its helpers may be; none: not known */
+	/* under the crew's lock: */
+	struct pool *outer; /* in crew.open */
+	unsigned helpers;   /* threads that work for it, beside the caller */
 };
 
-static atomic_uint others; /* threads that were made and are at work, of all runs that are under way */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t left; /* a run has no helpers any more */
+	struct pool *open;   /* runs that are under way, the latest first */
+	unsigned helpers;    /* threads that were made and are at work */
+} crew = { .lock = PTHREAD_MUTEX_INITIALIZER, .left = PTHREAD_COND_INITIALIZER };
 
 unsigned pool_threads(void)
 {
@@ -50,9 +60,8 @@ static void tell(struct pool *p, size_t task, enum err_kind kind, const struct e
 }
 
 /* All before one that was begun were begun, too: so the first that fails is the same however many work. */
-static void *work(void *arg)
+static void work(struct pool *p)
 {
-	struct pool *p = arg;
 	size_t task;
 
 	while ((task = atomic_fetch_add(&p->next, 1)) < p->n && task < atomic_load(&p->failed)) {
@@ -62,55 +71,153 @@ static void *work(void *arg)
 		if (kind)
 			tell(p, task, kind, &e);
 	}
+}
+
+/* ---- helpers: under the crew's lock ------------------------------------------------------------------------------- */
+
+static bool has_more(struct pool *p)
+{
+	size_t next = atomic_load(&p->next);
+
+	return next < p->n && next < atomic_load(&p->failed);
+}
+
+/* The latest one first: what began it waits for it. */
+static struct pool *unfinished(void)
+{
+	struct pool *p = crew.open;
+
+	while (p && !has_more(p))
+		p = p->outer;
+	return p;
+}
+
+/* p->helpers counts it already. */
+static void help(struct pool *p)
+{
+	pthread_mutex_unlock(&crew.lock);
+	work(p);
+	pthread_mutex_lock(&crew.lock);
+	if (!--p->helpers)
+		pthread_cond_broadcast(&crew.left);
+}
+
+/* What has nothing more to do for its run goes on with another, which had too few when it began. */
+static void *work_beside(void *pool)
+{
+	const cpu_set_t *cpus = &((struct pool *)pool)->cpus;
+
+	if (CPU_COUNT(cpus))
+		sched_setaffinity(0, sizeof(*cpus), cpus);
+	pthread_mutex_lock(&crew.lock);
+	for (struct pool *p = pool; p; (p = unfinished()) ? p->helpers++ : 0)
+		help(p);
+	crew.helpers--;
+	pthread_mutex_unlock(&crew.lock);
 	return NULL;
 }
 
-/* Takes as many as there are still to be had. */
-static unsigned reserve(unsigned want)
+/* Beside the CPU that the maker is on: the kernel may leave a new thread there for milliseconds while another CPU has nothing to do. From its
+ * first instruction on it may be where the process may. */
+static void begin_elsewhere(pthread_attr_t *attributes, struct pool *p)
 {
-	unsigned most = pool_threads() - 1, now = atomic_load(&others), take;
+	int here = sched_getcpu();
+	cpu_set_t others;
 
-	do {
-		take = now < most ? most - now : 0;
-		take = take < want ? take : want;
-	} while (take && !atomic_compare_exchange_weak(&others, &now, now + take));
-	return take;
-}
-
-/* Another may be made as soon as this one has nothing to do: it does not wait for the others of its run. */
-static void *work_beside(void *arg)
-{
-	work(arg);
-	atomic_fetch_sub(&others, 1);
-	return NULL;
+	if (here < 0 || sched_getaffinity(0, sizeof(p->cpus), &p->cpus) != 0 || CPU_COUNT(&p->cpus) < 2) {
+		CPU_ZERO(&p->cpus);
+		return;
+	}
+	others = p->cpus;
+	CPU_CLR((size_t)here, &others);
+	pthread_attr_setaffinity_np(attributes, sizeof(others), &others);
 }
 
 /* Signals are for the thread that was there before. */
-static unsigned make_threads(struct pool *p, pthread_t *threads, unsigned n)
+static void make_helpers(struct pool *p, size_t want)
 {
-	unsigned made = 0;
+	unsigned most = pool_threads() - 1;
+	pthread_attr_t attributes;
+	pthread_t thread;
 	sigset_t all, old;
 
+	if (crew.helpers >= most || pthread_attr_init(&attributes) != 0)
+		return;
+	begin_elsewhere(&attributes, p);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	while (made < n && pthread_create(&threads[made], NULL, work_beside, p) == 0)
-		made++;
+	for (; want && crew.helpers < most && pthread_create(&thread, &attributes, work_beside, p) == 0; want--) {
+		crew.helpers++;
+		p->helpers++;
+	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return made;
+	pthread_attr_destroy(&attributes);
+}
+
+/* ---- a child of fork has the thread that forked, and no other -------------------------------------------------------- */
+
+static void lock_crew(void)
+{
+	pthread_mutex_lock(&crew.lock);
+}
+
+static void unlock_crew(void)
+{
+	pthread_mutex_unlock(&crew.lock);
+}
+
+static void forget_crew(void)
+{
+	crew.open = NULL;
+	crew.helpers = 0;
+	pthread_cond_init(&crew.left, NULL);
+	pthread_mutex_unlock(&crew.lock);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(lock_crew, unlock_crew, forget_crew);
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------------------------- */
+
+static void begin(struct pool *p)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, watch_forks);
+	pthread_mutex_lock(&crew.lock);
+	p->outer = crew.open;
+	crew.open = p;
+	make_helpers(p, p->n - 1);
+	pthread_mutex_unlock(&crew.lock);
+}
+
+static void finish(struct pool *p)
+{
+	struct pool **at = &crew.open;
+
+	pthread_mutex_lock(&crew.lock);
+	while (p->helpers)
+		pthread_cond_wait(&crew.left, &crew.lock);
+	while (*at != p)
+		at = &(*at)->outer;
+	*at = p->outer;
+	pthread_mutex_unlock(&crew.lock);
 }
 
 enum err_kind pool_run(size_t n, pool_task *task, void *job, struct error *e)
 {
 	struct pool p = { .n = n, .task = task, .job = job, .failed = n, .error = e };
-	unsigned want = n > THREADS_MOST ? THREADS_MOST : n ? (unsigned)n : 1, reserved = reserve(want - 1), made;
-	pthread_t threads[THREADS_MOST];
+	bool alone = n < 2 || pool_threads() == 1;
 
 	pthread_mutex_init(&p.lock, NULL);
-	made = make_threads(&p, threads, reserved);
-	atomic_fetch_sub(&others, reserved - made);
+	if (!alone)
+		begin(&p);
 	work(&p);
-	for (unsigned i = 0; i < made; i++)
-		pthread_join(threads[i], NULL);
+	if (!alone)
+		finish(&p);
 	pthread_mutex_destroy(&p.lock);
 	return p.kind;
 }

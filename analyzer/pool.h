@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pool.h: work that falls apart into tasks which know nothing of each other, done side by side.
  *
- * Tasks are begun in order, each by whoever has nothing to do: the caller, and threads that end with the run. Each writes to a place of its
- * own, so what comes out is the same whatever the number of threads. Where a thread cannot be made, those that are there do its work.
- * A task may run a pool itself: all of them together have no more threads than pool_threads() says.
+ * Tasks are begun in order, each by whoever has nothing to do: the caller, and threads that end when there are no tasks left. Each writes to a place
+ * of its own, so what comes out is the same whatever the number of threads. Where a thread cannot be made, those that are there do its work.
+ * A task may run a pool itself: all of them together have no more threads than pool_threads() says, and a thread whose run has no more tasks goes on with
+ * another run's.
  *
  * GPUSHIM_THREADS says how many work, the caller among them; without it as many as there are CPUs for this process, 16 at most.
  * Progress (progress.h) is told by the caller's thread only. */

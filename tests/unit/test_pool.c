@@ -13,8 +13,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "fewer.h"
 #include "pool.h"
 
 #define TASKS 1000
@@ -179,6 +181,114 @@ static void pools_within_pools_share_the_threads(void **state)
 	assert_int_equal(made, 3);
 }
 
+/* Two threads: that of the outer run's second task is busy when the inner run begins, and comes to it as soon as it has nothing else to do. */
+struct late {
+	atomic_bool inner_began, short_is_over, both_there;
+};
+
+static bool wait_for(atomic_bool *what)
+{
+	for (int ms = 0; ms < 20000 && !*what; ms++)
+		usleep(1000);
+	return *what;
+}
+
+static enum err_kind meet(void *job, size_t task, struct error *e)
+{
+	struct late *late = job;
+
+	if (task == 1) {
+		late->both_there = true;
+		return ERR_NONE;
+	}
+	late->inner_began = true;
+	return wait_for(&late->both_there) ? ERR_NONE : err_set(e, ERR_SYSTEM, NULL, 0, "nobody came");
+}
+
+static enum err_kind run_late(void *job, size_t task, struct error *e)
+{
+	struct late *late = job;
+
+	if (task == 0)
+		return pool_run(2, meet, late, e);
+	late->short_is_over = wait_for(&late->inner_began);
+	return ERR_NONE;
+}
+
+static void who_has_no_task_left_helps_another_run(void **state)
+{
+	struct late late = { false, false, false };
+	struct error e = { .kind = ERR_NONE };
+
+	(void)state;
+	use_threads("2");
+	assert_int_equal(pool_run(2, run_late, &late, &e), ERR_NONE);
+	assert_true(late.short_is_over);
+	assert_true(late.both_there);
+	assert_int_equal(made, 1);
+}
+
+static enum err_kind fork_one(void *job, size_t task, struct error *e)
+{
+	uint64_t squares[TASKS] = { 0 };
+	pid_t pid = fork();
+	int status = -1;
+
+	(void)job;
+	if (pid == 0) {
+		enum err_kind kind = pool_run(TASKS, square, squares, NULL);
+
+		_exit(kind == ERR_NONE && squares[TASKS - 1] == (TASKS - 1) * (TASKS - 1) ? 0 : 1);
+	}
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0)
+		return ERR_NONE;
+	return err_set(e, ERR_SYSTEM, NULL, 0, "child of task %zu: status %d", task, status);
+}
+
+/* Whatever the other threads were at when it was made. */
+static void a_child_has_a_crew_of_its_own(void **state)
+{
+	struct error e = { .kind = ERR_NONE };
+
+	(void)state;
+#ifdef __SANITIZE_THREAD__
+	skip(); /* ThreadSanitizer ends a child that makes threads where its parent had some */
+#endif
+	use_threads("4");
+	if (pool_run(FEWER(100), fork_one, NULL, &e))
+		fail_msg("%s", e.text);
+	assert_squares();
+}
+
+struct places {
+	cpu_set_t cpus;
+	atomic_int elsewhere; /* tasks that ran in a thread which may not be where the process may */
+};
+
+static enum err_kind see_cpus(void *job, size_t task, struct error *e)
+{
+	struct places *seen = job;
+	cpu_set_t cpus;
+
+	(void)e;
+	(void)task;
+	if (__real_sched_getaffinity(0, sizeof(cpus), &cpus) != 0 || !CPU_EQUAL(&cpus, &seen->cpus))
+		atomic_fetch_add(&seen->elsewhere, 1);
+	usleep(100); /* so that each thread has some */
+	return ERR_NONE;
+}
+
+static void threads_may_be_where_the_process_may(void **state)
+{
+	struct places seen = { .elsewhere = 0 };
+
+	(void)state;
+	assert_int_equal(__real_sched_getaffinity(0, sizeof(seen.cpus), &seen.cpus), 0);
+	use_threads("4");
+	assert_int_equal(pool_run(200, see_cpus, &seen, NULL), ERR_NONE);
+	assert_int_equal(seen.elsewhere, 0);
+}
+
 struct masks {
 	pthread_t caller;
 	atomic_int open_in_caller, open_in_others; /* tasks */
@@ -240,6 +350,9 @@ int main(void)
 		cmocka_unit_test(a_machine_of_very_many_cpus_has_some_threads),
 		cmocka_unit_test(the_first_that_fails_is_told),
 		cmocka_unit_test(pools_within_pools_share_the_threads),
+		cmocka_unit_test(who_has_no_task_left_helps_another_run),
+		cmocka_unit_test(a_child_has_a_crew_of_its_own),
+		cmocka_unit_test(threads_may_be_where_the_process_may),
 		cmocka_unit_test(signals_are_the_callers),
 		cmocka_unit_test(the_number_is_said_or_found),
 	};
