@@ -18,13 +18,9 @@ static int64_t *figure(struct step_figures *f, size_t i)
 	return i == 0 ? &f->length_ns : i == 1 ? &f->idle_ns : &f->causes_ns[i - 2];
 }
 
-static struct step_figures of_step(const struct step_idle *s)
+static int64_t figure_of(const struct step_idle *s, size_t i)
 {
-	struct step_figures f = { s->step->end_ns - s->step->begin_ns, s->idle_ns, { 0 } };
-
-	for (int i = 0; i < CAUSE_COUNT; i++)
-		f.causes_ns[i] = s->causes_ns[i];
-	return f;
+	return i == 0 ? s->step->end_ns - s->step->begin_ns : i == 1 ? s->idle_ns : s->causes_ns[i - 2];
 }
 
 static void add_figures(struct steps_usual *out, const struct step_idle *steps, size_t n, int64_t *values)
@@ -34,12 +30,10 @@ static void add_figures(struct steps_usual *out, const struct step_idle *steps, 
 		size_t k = 0;
 
 		for (size_t at = 0; at < n; at++) {
-			struct step_figures f = of_step(&steps[at]);
-
 			if (steps[at].step->kind != STEP)
 				continue;
-			sum = sum64(sum, *figure(&f, i));
-			values[k++] = *figure(&f, i);
+			values[k] = figure_of(&steps[at], i);
+			sum = sum64(sum, values[k++]);
 		}
 		*figure(&out->mean, i) = sum / (int64_t)k;
 		*figure(&out->median, i) = array_median_low(values, k);
@@ -64,11 +58,11 @@ static int64_t limit(const struct steps_usual *u, const struct step_idle *steps,
 	return sum64(median, max64(max64(apart, median / PART), LEAST_NS));
 }
 
-static void explain(struct outlier *o, const struct step_figures *f, const struct step_figures *median)
+static void explain(struct outlier *o, const struct step_idle *s, const struct step_figures *median)
 {
-	o->excess_ns = o->busy_ns = f->length_ns - median->length_ns;
+	o->excess_ns = o->busy_ns = figure_of(s, 0) - median->length_ns;
 	for (int i = 0; i < CAUSE_COUNT; i++) {
-		o->causes_ns[i] = f->causes_ns[i] - median->causes_ns[i];
+		o->causes_ns[i] = s->causes_ns[i] - median->causes_ns[i];
 		o->busy_ns -= o->causes_ns[i];
 	}
 }
@@ -78,14 +72,12 @@ static bool add_outliers(struct steps_usual *out, const struct step_idle *steps,
 	size_t cap = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct step_figures f = of_step(&steps[i]);
-
-		if (steps[i].step->kind != STEP || f.length_ns <= out->limit_ns)
+		if (steps[i].step->kind != STEP || figure_of(&steps[i], 0) <= out->limit_ns)
 			continue;
 		if (!array_room(out->outliers, out->n_outliers, cap))
 			return false;
 		out->outliers[out->n_outliers] = (struct outlier){ .index = i };
-		explain(&out->outliers[out->n_outliers++], &f, &out->median);
+		explain(&out->outliers[out->n_outliers++], &steps[i], &out->median);
 	}
 	return true;
 }
