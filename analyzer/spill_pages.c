@@ -289,10 +289,18 @@ uint64_t pages_kept(void)
 	return kept;
 }
 
+static enum err_kind give_back_one(void *unused, size_t i, struct error *e)
+{
+	(void)unused;
+	(void)e;
+	pages_drop((struct pages_gone){ spares[i].at, spares[i].bytes });
+	return ERR_NONE;
+}
+
 void pages_give_back(void)
 {
-	for (size_t i = 0; i < SPARES; i++)
-		pages_drop((struct pages_gone){ spares[i].at, spares[i].bytes });
+	if (kept)
+		pool_run(SPARES, give_back_one, NULL, NULL);
 	pages_forget();
 }
 
