@@ -3,6 +3,7 @@
 
 #include "pool.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 	 << 20) /* in use: what is kept was a tenth of the memory that a small trace took, and never used again */
 #define PART ((size_t)4 << 20) /* is made ready by one thread */
 #define ROOM ((size_t)1 << 30) /* addresses, not memory */
+#define OPEN ((size_t)16 << 20)
 #define CUT ((size_t)1 << 20)  /* what is left over goes with the rest, if it is less */
 
 static struct pages spares[SPARES]; /* at NULL: free */
@@ -181,7 +183,7 @@ static bool map(struct pages *p, size_t bytes, bool grows)
 		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
 		room = 0;
 	}
-	*p = (struct pages){ at, bytes, room, ++origins };
+	*p = (struct pages){ .at = at, .bytes = bytes, .room = room, .origin = ++origins };
 	return at != MAP_FAILED;
 }
 
@@ -189,7 +191,7 @@ static void give_back_room(struct pages *p)
 {
 	if (p->room)
 		munmap(p->at + p->bytes, p->room);
-	p->room = 0;
+	p->room = p->open = 0;
 }
 
 static bool get(struct pages *p, size_t bytes, bool grows, struct pages_fresh *fresh)
@@ -219,12 +221,37 @@ bool pages_new(struct pages *p, size_t bytes, bool grows, struct pages_fresh *fr
 	return ok;
 }
 
+/* Many at a time: whoever takes pages meanwhile is waited for. */
+static bool open_room(struct pages *p, size_t want)
+{
+	size_t open = want > OPEN ? want : OPEN < p->room ? OPEN : p->room;
+
+	if (want > p->room || mprotect(p->at + p->bytes, open, PROT_READ | PROT_WRITE) != 0)
+		return false;
+	p->open = open;
+	return true;
+}
+
 static bool grow_into_room(struct pages *p, size_t more)
 {
-	if (more > p->room || mprotect(p->at + p->bytes, more, PROT_READ | PROT_WRITE) != 0)
+	if (more > p->open && !open_room(p, more))
 		return false;
 	p->bytes += more;
 	p->room -= more;
+	p->open -= more;
+	return true;
+}
+
+/* The kernel moves what it knows as one mapping, and has reasons of its own to know it as two. */
+static bool copy_to(struct pages *p, size_t bytes)
+{
+	struct pages to;
+
+	if (!map(&to, bytes, true))
+		return false;
+	memcpy(to.at, p->at, p->bytes);
+	munmap(p->at, p->bytes);
+	*p = to;
 	return true;
 }
 
@@ -235,8 +262,8 @@ static bool move(struct pages *p, size_t bytes)
 	give_back_room(p);
 	at = mremap(p->at, p->bytes, bytes, MREMAP_MAYMOVE);
 	if (at == MAP_FAILED)
-		return false;
-	*p = (struct pages){ at, bytes, 0, at == p->at ? p->origin : ++origins };
+		return errno == EFAULT && copy_to(p, bytes);
+	*p = (struct pages){ .at = at, .bytes = bytes, .origin = at == p->at ? p->origin : ++origins };
 	return true;
 }
 

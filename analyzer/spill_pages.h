@@ -10,7 +10,8 @@
 struct pages {
 	char *at; /* NULL: none */
 	size_t bytes;
-	size_t room;     /* addresses right behind it that are its own, without memory */
+	size_t room;     /* addresses right behind it that are its own, without memory; of these, the first that may be used */
+	size_t open;
 	uint32_t origin; /* a mapping of the kernel's, which only its own neighbours can join again */
 };
 

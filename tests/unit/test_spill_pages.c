@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "spill_pages.h"
 
@@ -27,7 +28,7 @@ static size_t below(size_t n)
 static bool fresh_new(struct pages *p, size_t bytes)
 {
 	struct pages_fresh fresh = { 0 };
-	bool ok = pages_new(p, bytes, &fresh);
+	bool ok = pages_new(p, bytes, false, &fresh);
 
 	pages_ready(&fresh);
 	return ok;
@@ -127,6 +128,83 @@ static void test_what_is_kept_makes_way_for_a_larger_one(void **state)
 	pages_give_back();
 }
 
+static void assert_holds(const struct pages *p, size_t from, size_t until, int number)
+{
+	for (size_t at = from; at < until; at += STEP)
+		if (p->at[at] != (char)number)
+			fail_msg("%d at %zu, not %d", p->at[at], at, number);
+}
+
+static void test_what_grows_stays_where_it_is(void **state)
+{
+	struct pages_fresh fresh = { 0 };
+	struct pages a;
+	char *at;
+
+	(void)state;
+	pages_give_back();
+	assert_true(pages_new(&a, MB, true, &fresh));
+	at = a.at;
+	memset(at, 7, MB);
+	for (size_t bytes = 2; bytes <= 64; bytes += 2) {
+		assert_true(fresh_grow(&a, bytes * MB));
+		assert_ptr_equal(a.at, at);
+		assert_int_equal(a.bytes, bytes * MB);
+		memset(at + (bytes - 2) * MB + (bytes == 2 ? MB : 0), (int)bytes, (bytes == 2 ? 1 : 2) * MB);
+	}
+	assert_holds(&a, 0, MB, 7);
+	assert_holds(&a, MB, 2 * MB, 2);
+	assert_holds(&a, 62 * MB, 64 * MB, 64);
+	drop(&a);
+	assert_int_equal(pages_kept(), 64 * MB); /* without the addresses behind it */
+	assert_true(fresh_new(&a, 64 * MB));
+	assert_ptr_equal(a.at, at);
+	assert_holds(&a, 0, 64 * MB, 0);
+	drop(&a);
+	pages_give_back();
+}
+
+/* What has no addresses behind it moves, also where the kernel has cut it in two. */
+static void test_what_has_no_room_moves(void **state)
+{
+	struct pages a;
+
+	(void)state;
+	pages_give_back();
+	assert_true(fresh_new(&a, 4 * MB));
+	memset(a.at, 7, 4 * MB);
+	assert_int_equal(madvise(a.at + 2 * MB, 2 * MB, MADV_DONTFORK), 0);
+	assert_true(fresh_grow(&a, 40 * MB));
+	assert_int_equal(a.bytes, 40 * MB);
+	assert_holds(&a, 0, 4 * MB, 7);
+	memset(a.at + 4 * MB, 9, 36 * MB);
+	drop(&a);
+	pages_give_back();
+}
+
+static void test_where_addresses_are_few(void **state)
+{
+	struct rlimit before, few;
+	struct pages_fresh fresh = { 0 };
+	struct pages a;
+	bool ok;
+
+	(void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	skip(); /* they have taken most of them */
+#endif
+	pages_give_back();
+	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+	few = (struct rlimit){ 512 * MB, before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_AS, &few), 0);
+	ok = pages_new(&a, MB, true, &fresh) && fresh_grow(&a, 40 * MB);
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	assert_true(ok);
+	memset(a.at, 7, 40 * MB);
+	drop(&a);
+	pages_give_back();
+}
+
 static struct pages others; /* in use, so that there is enough for something to be kept; nobody touches them */
 
 static int use_much(void **state)
@@ -134,7 +212,7 @@ static int use_much(void **state)
 	struct pages_fresh fresh;
 
 	(void)state;
-	return pages_new(&others, 32 * MB, &fresh) ? 0 : -1;
+	return pages_new(&others, 32 * MB, false, &fresh) ? 0 : -1;
 }
 
 static int use_little(void **state)
@@ -195,7 +273,10 @@ static void test_arrays_keep_what_they_hold(void **state)
 		struct pages *p = &arrays[i];
 
 		if (!p->at) {
-			assert_true(fresh_new(p, 1 + below(6 * MB)));
+			struct pages_fresh fresh = { 0 };
+
+			assert_true(pages_new(p, 1 + below(6 * MB), below(2), &fresh));
+			pages_ready(&fresh);
 			for (size_t at = 0; at < p->bytes; at += STEP)
 				assert_int_equal(p->at[at], 0);
 			fill(p, 0, (int)i + 1);
@@ -225,6 +306,9 @@ int main(void)
 		cmocka_unit_test(test_freed_pages_are_handed_on),
 		cmocka_unit_test(test_no_more_is_kept_than_that),
 		cmocka_unit_test(test_what_is_kept_makes_way_for_a_larger_one),
+		cmocka_unit_test(test_what_grows_stays_where_it_is),
+		cmocka_unit_test(test_what_has_no_room_moves),
+		cmocka_unit_test(test_where_addresses_are_few),
 		cmocka_unit_test(test_where_little_is_in_use_nothing_is_kept),
 		cmocka_unit_test(test_sizes_that_cannot_be),
 		cmocka_unit_test(test_arrays_keep_what_they_hold),
