@@ -182,7 +182,8 @@ bool graphs_apply(struct trace *t)
 	for (size_t i = 0; ok && i < t->n_graphs; i++)
 		a.states[i] = (struct state){ .now = (uint32_t)i };
 	/* where there are none, of which 0 stands for, no call is of one */
-	for (size_t i = t->n_graphs > 1 ? trace_rare(t, 0) : t->n_calls; ok && i < t->n_calls; i = trace_rare(t, i + 1)) {
+	for (size_t i = t->n_graphs > 1 ? trace_rare(t, 0) : t->n_calls; ok && i < t->n_calls;
+	     i = trace_rare(t, i + 1)) {
 		struct call *c = &t->calls[i];
 
 		if (!c->graph || c->result != 0)

@@ -27,7 +27,7 @@ struct link { /* one wait of a stream that has work */
 	struct stream_work *producer; /* NULL: not known, or it never had work */
 	size_t covers;                /* the first so many of the producer's ops, at least … */
 	size_t may_cover;             /* … and at most */
-	size_t behind;                /* the first op of the work's that certainly stands behind the wait; their number: none */
+	size_t behind; /* the first op of the work's that certainly stands behind the wait; their number: none */
 };
 
 struct links {

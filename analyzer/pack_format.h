@@ -12,7 +12,8 @@
 #include "../shim/format.h"
 
 #define PACK_MAGIC "\x89GPK\r\n\x1a\n" /* 8 bytes, the terminator not counted */
-#define PACK_VERSION 2u
+#define PACK_VERSION 3u
+#define PACK_VERSION_PLAIN 2u /* … that knows nothing of rounded numbers: is read as well */
 #define PACK_SUFFIX ".gpk" /* by which a directory's archives are found; a path that is named may have any name */
 
 struct pack_header {

@@ -25,6 +25,11 @@ struct pack_value { /* what a field had in one situation, and how much more that
 	uint64_t value, more;
 };
 
+struct pack_round { /* how many of a field's lowest bits the recorder leaves zero */
+	uint8_t bits;        /* of the last so many; */
+	uint8_t least, met;  /* of those since, and how many these are */
+};
+
 struct pack_looked { /* at a thread */
 	uint64_t at, interval;
 };
@@ -42,6 +47,7 @@ struct pack_memory {
 	struct pack_value there[PACK_PLACES];       /* after the same path */
 	struct pack_value shape[PACK_PLACES];       /* in the same shape */
 	struct pack_value field[PACK_FIELDS_MOST];  /* anywhere */
+	struct pack_round round[PACK_FIELDS_MOST];
 	uint32_t seq[PACK_STREAMS];
 	struct pack_looked looked[PACK_THREADS];
 	uint32_t stack; /* the newest */

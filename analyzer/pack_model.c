@@ -208,7 +208,7 @@ bool pack_model_segment(struct pack_model *m, uint8_t *bytes, uint32_t room)
 
 bool pack_model_new(struct pack_model *m, uint32_t kind, struct pack_clock clock)
 {
-	*m = (struct pack_model){ .kind = kind, .clock = clock, .memory = pack_memory_new() };
+	*m = (struct pack_model){ .kind = kind, .clock = clock, .rounds = true, .memory = pack_memory_new() };
 	pack_layouts(m->layouts);
 	return m->memory != NULL;
 }

@@ -17,11 +17,12 @@ struct pack_model {
 	struct pack_clock clock;
 	struct pack_layout layouts[PACK_TYPES];
 	uint32_t kind; /* enum gst_file_kind */
+	bool rounds;   /* numbers that the recorder rounds are told without their zeros */
 	struct pack_shapes shapes;
 	struct pack_memory *memory;
 };
 
-/* False: no memory. */
+/* Of this version's archives. False: no memory. */
 bool pack_model_new(struct pack_model *m, uint32_t kind, struct pack_clock clock);
 void pack_model_free(struct pack_model *m);
 
@@ -45,6 +46,7 @@ enum pack_use {
 	PACK_USE_FRAME_OF,   /* what it is of, */
 	PACK_USE_FRAME_AT,   /* and how far from where that was last */
 	PACK_USE_PLAIN,
+	PACK_USE_LOW, /* of a rounded number, what is not zero of the bits that mostly are */
 	PACK_USE_END,
 };
 _Static_assert(PACK_USE_END <= PACK_COLUMNS, "columns");

@@ -17,6 +17,7 @@ struct pack_part {
 struct pack_file {
 	struct reader_file file;
 	char name[512];
+	uint32_t version;
 	struct pack_part *members;
 	size_t n, cap;
 };

@@ -151,10 +151,11 @@ static enum err_kind read_header(struct pack_file *p, struct error *e)
 		return err_set(e, ERR_FORMAT, p->name, 0, "not an archive of recordings");
 	if ((uint32_t)crc32(0, (const uint8_t *)&h, offsetof(struct pack_header, check)) != h.check)
 		return err_set(e, ERR_FORMAT, p->name, 0, "the archive header's check value does not hold");
-	if (h.version != PACK_VERSION)
+	if (h.version != PACK_VERSION && h.version != PACK_VERSION_PLAIN)
 		return err_set(e, ERR_FORMAT, p->name, offsetof(struct pack_header, version),
-			       "archive version %u, this gpushim reads %u%s", h.version, PACK_VERSION,
-			       h.version < PACK_VERSION ? ": pack the recordings anew" : "");
+			       "archive version %u, this gpushim reads %u and %u%s", h.version, PACK_VERSION_PLAIN,
+			       PACK_VERSION, h.version < PACK_VERSION ? ": pack the recordings anew" : "");
+	p->version = h.version;
 	return ERR_NONE;
 }
 

@@ -150,6 +150,7 @@ static bool workers_new(struct unpacking *u)
 			return false;
 		}
 		w->model.columns.unpacks = true; /* it owns none of them */
+		w->model.rounds = u->p->version != PACK_VERSION_PLAIN;
 	}
 	return u->workers != NULL;
 }

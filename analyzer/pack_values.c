@@ -146,6 +146,45 @@ static uint64_t code_count(struct pack_model *m, const struct pack_thread *t, un
 	return code_number(m, use, &g, value) & mask_of(f);
 }
 
+/* ---- what is rounded -------------------------------------------------------------------------------- */
+
+#define ROUND_SEEN 16 /* values: so many say how the next ones are rounded */
+#define ROUND_LEAST 8 /* bits: the clock's steps may be fewer than so many ticks, and are known better than that */
+#define ROUND_MOST 20
+
+/* Bits; 0: it is not. */
+static unsigned rounded(const struct pack_model *m, unsigned use)
+{
+	unsigned bits = m->memory->round[use].bits;
+
+	return m->rounds && bits >= ROUND_LEAST ? bits : 0;
+}
+
+/* Such a number without its zeros; and these, as there may be one that has none. */
+static uint64_t code_rounded(struct pack_model *m, unsigned use, struct guesses *g, uint64_t value)
+{
+	unsigned bits = rounded(m, use);
+	uint64_t low, mask = (1ull << bits) - 1;
+
+	for (unsigned i = 0; i < g->n; i++)
+		g->at[i] >>= bits;
+	low = pack_number(&m->columns, PACK_USE_LOW, value & mask) & mask;
+	return code_number(m, use, g, value >> bits) << bits | low;
+}
+
+static void round_met(struct pack_model *m, unsigned use, uint64_t value)
+{
+	struct pack_round *r = &m->memory->round[use];
+	unsigned zeros = value ? (unsigned)__builtin_ctzll(value) : ROUND_MOST;
+
+	zeros = zeros < ROUND_MOST ? zeros : ROUND_MOST;
+	r->least = r->met && r->least < zeros ? r->least : (uint8_t)zeros;
+	if (++r->met < ROUND_SEEN)
+		return;
+	r->bits = r->least;
+	r->met = 0;
+}
+
 /* So many ns behind the thread's last record of that type as the clock's ticks say. */
 static uint64_t code_pace(struct pack_model *m, const struct pack_thread *t, unsigned use, const uint8_t *record,
 			  uint64_t value)
@@ -156,7 +195,9 @@ static uint64_t code_pace(struct pack_model *m, const struct pack_thread *t, uns
 	uint64_t ns = (uint64_t)((unsigned __int128)passed * m->clock.pace >> 32);
 	struct guesses g = { .at = { pack_get(last, f) + ns }, .n = 1 };
 
-	return code_number(m, use, &g, value);
+	value = rounded(m, use) ? code_rounded(m, use, &g, value) : code_number(m, use, &g, value);
+	round_met(m, use, value);
+	return value;
 }
 
 static uint32_t code_seq(struct pack_model *m, unsigned use, const uint8_t *record, uint32_t value)
@@ -197,10 +238,10 @@ static uint64_t code_instant(struct pack_model *m, struct pack_thread *t, unsign
 			     uint64_t value)
 {
 	uint64_t at, off;
-	bool exact;
+	bool exact = true; /* a step is less than what is rounded */
 
-	g->grid = &m->grid;
-	at = code_near(m, use, g, value, &exact);
+	g->grid = rounded(m, use) ? NULL : &m->grid;
+	at = g->grid ? code_near(m, use, g, value, &exact) : code_rounded(m, use, g, value);
 	if (!exact && m->grid.step) {
 		off = value - at;
 		off = pack_number(&m->columns, PACK_USE_OFF, off << 1 ^ -(off >> 63));
@@ -210,6 +251,7 @@ static uint64_t code_instant(struct pack_model *m, struct pack_thread *t, unsign
 	}
 	if (at)
 		recent_met(t, at);
+	round_met(m, use, at);
 	return at;
 }
 

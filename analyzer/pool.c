@@ -21,7 +21,7 @@ struct pool {
 	pthread_mutex_t lock; /* of what is told about it */
 	enum err_kind kind;
 	struct error *error;
-	cpu_set_t cpus;       /* where its helpers may be; none: not known */
+	cpu_set_t cpus; /* where its helpers may be; none: not known */
 	/* under the crew's lock: */
 	struct pool *outer; /* in crew.open */
 	unsigned helpers;   /* threads that work for it, beside the caller */

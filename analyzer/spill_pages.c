@@ -16,7 +16,7 @@
 #define PART ((size_t)4 << 20) /* is made ready by one thread */
 #define ROOM ((size_t)1 << 30) /* addresses, not memory */
 #define OPEN ((size_t)16 << 20)
-#define CUT ((size_t)1 << 20)  /* what is left over goes with the rest, if it is less */
+#define CUT ((size_t)1 << 20) /* what is left over goes with the rest, if it is less */
 
 static struct pages spares[SPARES]; /* at NULL: free */
 static size_t kept, in_use;         /* bytes */

@@ -61,3 +61,10 @@ uint64_t clock_ticks_in(uint64_t ns)
 {
 	return (uint64_t)((double)ns * ticks_per_ns);
 }
+
+uint64_t clock_grain(uint64_t ns)
+{
+	uint64_t ticks = clock_ticks_in(ns);
+
+	return ticks ? 1ull << (63 - __builtin_clzll(ticks)) : 1;
+}

@@ -38,5 +38,9 @@ struct clock_anchor {
 /* The tightest of a few pairs of reads. */
 struct clock_anchor clock_anchor_now(void);
 
+/* The largest power of two, in ticks, that takes no longer than ns nanoseconds; at least 1. Instants that need not be known better are multiples of
+ * it: so an archive has less noise to keep. */
+uint64_t clock_grain(uint64_t ns);
+
 /* Ticks in ns nanoseconds, from the anchors taken so far; good to a few percent, for time-outs only. */
 uint64_t clock_ticks_in(uint64_t ns);

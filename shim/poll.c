@@ -12,6 +12,7 @@
 #include "stream.h"
 
 #define SILENT_STREAM_NS 200000ull
+#define POLL_GRAIN_NS 2000
 #define UNSAID_NS 10000000ull /* a stream still busy is written down this often, or when its answer changes */
 
 /* A stream that was still busy when last asked; the helper's. */
@@ -24,9 +25,15 @@ struct asker {
 	bool (*usable)(uint64_t context);
 };
 
+/* Rounded to both sides: it proves a little less then, and takes less room in an archive. */
 static void write_poll(struct ring *r, const struct gst_poll *p)
 {
-	ring_append(r, GST_POLL, sizeof(*p), p);
+	uint64_t low = clock_grain(POLL_GRAIN_NS) - 1;
+	struct gst_poll wide = *p;
+
+	wide.begin &= ~low;
+	wide.end = (wide.end + low) & ~low;
+	ring_append(r, GST_POLL, sizeof(wide), &wide);
 }
 
 void polls_end(struct ring *r)

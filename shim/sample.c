@@ -20,6 +20,8 @@
 #include "thread.h"
 #include "throttled.h"
 
+#define SAMPLE_GRAIN_NS 16000 /* of the 200 us that a thread is silent at least, and the 1 ms between two looks */
+
 #define ON_CPU (-1)
 #define BLOCKED_ELSEWHERE (-2)
 #define UNKNOWN (-3)
@@ -205,11 +207,11 @@ static uint64_t silence; /* 0: nobody has asked yet */
 
 static void look_around(struct ring *r)
 {
-	uint64_t asked = __atomic_load_n(&silence, __ATOMIC_RELAXED);
+	uint64_t asked = __atomic_load_n(&silence, __ATOMIC_RELAXED), grain = clock_grain(SAMPLE_GRAIN_NS);
 
 	throttled_watch();
 	for (unsigned i = 0; asked && i < __atomic_load_n(&thread_slots_used, __ATOMIC_RELAXED); i++) {
-		uint64_t now = clock_ticks();
+		uint64_t now = clock_ticks() & ~(grain - 1);
 
 		if (due(&thread_slots[i], now, asked))
 			sample(r, &thread_slots[i], now);

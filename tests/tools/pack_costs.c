@@ -27,7 +27,8 @@ static const char *const uses[] = { "order of records",          "shapes",
 				    "segment headers",           "off the clock's steps",
 				    "gst_stack frames foreseen", "gst_stack frames next",
 				    "gst_stack frames known",    "gst_stack frames kind",
-				    "gst_stack frames of",       "gst_stack frames at" };
+				    "gst_stack frames of",       "gst_stack frames at",
+				    "text and what has no rows", "rounded bits" };
 
 struct file {
 	uint8_t *bytes;

@@ -138,6 +138,8 @@ static void test_an_instant_is_so_many_steps(void **state)
 
 /* ---- segments of any bytes ---- */
 
+static size_t noise; /* bytes of the row of bits, of what came back last: zstd makes nothing less of them */
+
 /* All of them, as a block, are what is made of them again. Returns how many bytes of columns and bits they took. */
 static size_t assert_comes_back(const uint8_t *bytes, size_t n, uint32_t kind, struct pack_clock clock)
 {
@@ -161,7 +163,8 @@ static size_t assert_comes_back(const uint8_t *bytes, size_t n, uint32_t kind, s
 					       n - at < GST_SEGMENT_BYTES ? (uint32_t)(n - at) : GST_SEGMENT_BYTES));
 	assert_memory_equal(again, bytes, n);
 	assert_true(pack_columns_ended(&b.columns));
-	took = whole.n + a.columns.bits.n;
+	noise = a.columns.bits.n;
+	took = whole.n + noise;
 	free(whole.bytes);
 	free(copy);
 	free(again);
@@ -277,6 +280,43 @@ static void test_frames_are_foreseen(void **state)
 	gst_image_free(&image);
 }
 
+/* What is noise in looks at a silent thread, and its accounts, every millisecond or so; their lowest `zeros` bits are 0 but for each `odd`th. */
+static size_t looks_take(unsigned zeros, unsigned odd)
+{
+	enum { LOOKS = 600 };
+	struct gst_image image;
+	uint64_t now = 1ull << 40, cpu = 1ull << 30;
+
+	gst_random_seed(31);
+	assert_true(gst_image_new(&image) && gst_image_segment(&image, 10, "look"));
+	for (unsigned i = 0; i < LOOKS; i++) {
+		uint64_t mask = odd && i % odd == 0 ? 0 : (1ull << zeros) - 1;
+		struct gst_sample look = { .tid = 11, .syscall = -1, .state = 'R' };
+		struct gst_usage usage = { .run_delay_ns = UINT64_MAX };
+
+		now += 2000000 + gst_random_below(1000000);
+		cpu += 900000 + gst_random_below(200000);
+		look.ticks = now & ~mask;
+		usage.ticks = look.ticks;
+		usage.cpu_ns = cpu & ~mask;
+		assert_true(gst_image_add(&image, GST_SAMPLE, &look, sizeof(look), true) &&
+			    gst_image_add(&image, GST_USAGE, &usage, sizeof(usage), true));
+	}
+	took(&image);
+	gst_image_free(&image);
+	return noise;
+}
+
+/* What is zero anyway takes no room, 2 times 11 bits for each of 600; one in a hundred that is not rounded changes little. */
+static void test_rounded_numbers_take_less(void **state)
+{
+	size_t exact = looks_take(0, 0), rounded = looks_take(11, 0), mostly = looks_take(11, 100);
+
+	(void)state;
+	assert_in_range(exact - rounded, 600 * 2 * 11 / 8 * 8 / 10, 600 * 2 * 11 / 8);
+	assert_in_range(mostly - rounded, 1, (exact - rounded) / 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_noise_comes_back),
 		cmocka_unit_test(test_a_loop_is_foreseen),
 		cmocka_unit_test(test_frames_are_foreseen),
+		cmocka_unit_test(test_rounded_numbers_take_less),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
