@@ -149,7 +149,7 @@ static uint64_t code_count(struct pack_model *m, const struct pack_thread *t, un
 /* ---- what is rounded -------------------------------------------------------------------------------- */
 
 #define ROUND_SEEN 16 /* values: so many say how the next ones are rounded */
-#define ROUND_LEAST 8 /* bits: the clock's steps may be fewer than so many ticks, and are known better than that */
+#define ROUND_LEAST 8 /* bits: a clock's steps are mostly fewer ticks than that, and then known better */
 #define ROUND_MOST 20
 
 /* Bits; 0: it is not. */
@@ -175,8 +175,11 @@ static uint64_t code_rounded(struct pack_model *m, unsigned use, struct guesses 
 static void round_met(struct pack_model *m, unsigned use, uint64_t value)
 {
 	struct pack_round *r = &m->memory->round[use];
-	unsigned zeros = value ? (unsigned)__builtin_ctzll(value) : ROUND_MOST;
+	unsigned zeros;
 
+	if (!value)
+		return; /* which says nothing */
+	zeros = (unsigned)__builtin_ctzll(value);
 	zeros = zeros < ROUND_MOST ? zeros : ROUND_MOST;
 	r->least = r->met && r->least < zeros ? r->least : (uint8_t)zeros;
 	if (++r->met < ROUND_SEEN)
@@ -238,7 +241,7 @@ static uint64_t code_instant(struct pack_model *m, struct pack_thread *t, unsign
 			     uint64_t value)
 {
 	uint64_t at, off;
-	bool exact = true; /* a step is less than what is rounded */
+	bool exact = true; /* what is rounded is told without steps */
 
 	g->grid = rounded(m, use) ? NULL : &m->grid;
 	at = g->grid ? code_near(m, use, g, value, &exact) : code_rounded(m, use, g, value);

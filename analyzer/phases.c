@@ -276,22 +276,17 @@ static int by_idle(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-static enum err_kind no_memory(struct error *e)
-{
-	return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
-}
-
 enum err_kind device_phases_steps(struct device_phases *out, const struct device_timeline *d,
 				  const struct attribution *a, const struct steps *steps, struct error *e)
 {
 	size_t near = 0;
 
 	if (!take_steps(out, d, steps))
-		return no_memory(e);
+		return err_no_memory(e, "");
 	for (size_t i = 0; i < a->n_gaps && out->n_steps; i++)
 		for (size_t k = 0; k < a->gaps[i].n_causes; k++)
 			add_to_steps(out, &a->gaps[i].causes[k], &near);
-	return steps_usual_build(&out->usual, out->steps, out->n_steps) ? ERR_NONE : no_memory(e);
+	return steps_usual_build(&out->usual, out->steps, out->n_steps) ? ERR_NONE : err_no_memory(e, "");
 }
 
 enum err_kind device_phases_ranges(struct device_phases *out, struct attribution *a, struct range_stacks *stacks,
@@ -308,7 +303,7 @@ enum err_kind device_phases_ranges(struct device_phases *out, struct attribution
 	}
 	free(sums.place);
 	if (!ok)
-		return no_memory(e);
+		return err_no_memory(e, "");
 	array_sort(out->phases, out->n_phases, sizeof(*out->phases), by_idle);
 	return ERR_NONE;
 }

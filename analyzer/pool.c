@@ -82,17 +82,19 @@ static bool has_more(struct pool *p)
 	return next < p->n && next < atomic_load(&p->failed);
 }
 
-/* The latest one first: what began it waits for it. */
-static struct pool *unfinished(void)
+/* One that has tasks left, and counts the caller as its helper then; the latest one first: what began it waits for it. NULL: none. */
+static struct pool *join_any(void)
 {
 	struct pool *p = crew.open;
 
 	while (p && !has_more(p))
 		p = p->outer;
+	if (p)
+		p->helpers++;
 	return p;
 }
 
-/* p->helpers counts it already. */
+/* Which counts it already. */
 static void help(struct pool *p)
 {
 	pthread_mutex_unlock(&crew.lock);
@@ -110,7 +112,7 @@ static void *work_beside(void *pool)
 	if (CPU_COUNT(cpus))
 		sched_setaffinity(0, sizeof(*cpus), cpus);
 	pthread_mutex_lock(&crew.lock);
-	for (struct pool *p = pool; p; (p = unfinished()) ? p->helpers++ : 0)
+	for (struct pool *p = pool; p; p = join_any())
 		help(p);
 	crew.helpers--;
 	pthread_mutex_unlock(&crew.lock);
@@ -133,12 +135,23 @@ static void begin_elsewhere(pthread_attr_t *attributes, struct pool *p)
 	pthread_attr_setaffinity_np(attributes, sizeof(others), &others);
 }
 
+static bool make_helper(struct pool *p, const pthread_attr_t *attributes)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, attributes, work_beside, p) == 0)
+		return true;
+	if (!CPU_COUNT(&p->cpus) || pthread_create(&thread, NULL, work_beside, p) != 0)
+		return false; /* … also where it may not choose a CPU */
+	pthread_detach(thread);
+	return true;
+}
+
 /* Signals are for the thread that was there before. */
 static void make_helpers(struct pool *p, size_t want)
 {
 	unsigned most = pool_threads() - 1;
 	pthread_attr_t attributes;
-	pthread_t thread;
 	sigset_t all, old;
 
 	if (crew.helpers >= most || pthread_attr_init(&attributes) != 0)
@@ -147,7 +160,7 @@ static void make_helpers(struct pool *p, size_t want)
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	for (; want && crew.helpers < most && pthread_create(&thread, &attributes, work_beside, p) == 0; want--) {
+	for (; want && crew.helpers < most && make_helper(p, &attributes); want--) {
 		crew.helpers++;
 		p->helpers++;
 	}

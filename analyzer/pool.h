@@ -3,6 +3,7 @@
  *
  * Tasks are begun in order, each by whoever has nothing to do: the caller, and threads that end when there are no tasks left. Each writes to a place
  * of its own, so what comes out is the same whatever the number of threads. Where a thread cannot be made, those that are there do its work.
+ * A child of fork has no threads but those that it makes; it must not come back to a run that its parent was in.
  * A task may run a pool itself: all of them together have no more threads than pool_threads() says, and a thread whose run has no more tasks goes on with
  * another run's.
  *

@@ -422,7 +422,8 @@ enum err_kind reader_read_header(struct gst_file_header *out, const char *path, 
 	kind = read_length(r, e);
 	if (!kind)
 		kind = reader_check_header(r, e);
-	*out = r->header;
+	if (!kind)
+		*out = r->header;
 	reader_free(r);
 	return kind;
 }

@@ -304,9 +304,13 @@ void spill_free(void *array)
 
 void spill_give_back(void)
 {
+	struct pages_gone gone[PAGES_SPARES];
+	size_t n;
+
 	pthread_mutex_lock(&lock);
-	pages_give_back();
+	n = pages_leave(gone);
 	pthread_mutex_unlock(&lock);
+	pages_drop_all(gone, n);
 }
 
 /* ---- children ---- */

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-#define SPARES 16
 #define KEEP ((size_t)256 << 20)
 #define KEEP_FROM   \
 	((size_t)32 \
@@ -18,8 +18,8 @@
 #define OPEN ((size_t)16 << 20)
 #define CUT ((size_t)1 << 20) /* what is left over goes with the rest, if it is less */
 
-static struct pages spares[SPARES]; /* at NULL: free */
-static size_t kept, in_use;         /* bytes */
+static struct pages spares[PAGES_SPARES]; /* at NULL: free */
+static size_t kept, in_use;               /* bytes */
 static uint32_t origins;
 
 static size_t whole_pages(size_t bytes)
@@ -73,7 +73,7 @@ static enum err_kind drop_part(void *of, size_t part, struct error *e)
 /* The kernel takes a while for each page, and the process's end would too, on one CPU. */
 void pages_drop(struct pages_gone gone)
 {
-	if (gone.bytes >= 2 * PART)
+	if (gone.at && gone.bytes >= 2 * PART)
 		pool_run((gone.bytes + PART - 1) / PART, drop_part, &gone, NULL);
 	if (gone.at)
 		munmap(gone.at, gone.bytes);
@@ -83,7 +83,7 @@ void pages_drop(struct pages_gone gone)
 
 static struct pages *free_slot(void)
 {
-	for (size_t i = 0; i < SPARES; i++)
+	for (size_t i = 0; i < PAGES_SPARES; i++)
 		if (!spares[i].at)
 			return &spares[i];
 	return NULL;
@@ -94,7 +94,7 @@ static struct pages *best(size_t bytes)
 {
 	struct pages *found = NULL;
 
-	for (size_t i = 0; i < SPARES; i++)
+	for (size_t i = 0; i < PAGES_SPARES; i++)
 		if (spares[i].at && spares[i].bytes >= bytes && (!found || spares[i].bytes < found->bytes))
 			found = &spares[i];
 	return found;
@@ -102,7 +102,7 @@ static struct pages *best(size_t bytes)
 
 static struct pages *right_behind(const struct pages *p)
 {
-	for (size_t i = 0; i < SPARES; i++)
+	for (size_t i = 0; i < PAGES_SPARES; i++)
 		if (spares[i].at && spares[i].at == p->at + p->bytes && spares[i].origin == p->origin)
 			return &spares[i];
 	return NULL;
@@ -122,7 +122,7 @@ static size_t take_kept(struct pages *spare, size_t bytes)
 /* Neighbours that the kernel knows as one are one. */
 static struct pages *left_of(const struct pages *p)
 {
-	for (size_t i = 0; i < SPARES; i++)
+	for (size_t i = 0; i < PAGES_SPARES; i++)
 		if (spares[i].at && spares[i].at + spares[i].bytes == p->at && spares[i].origin == p->origin)
 			return &spares[i];
 	return NULL;
@@ -137,7 +137,7 @@ static bool keep(const struct pages *p)
 	kept += p->bytes;
 	if (left && right) {
 		left->bytes += p->bytes + right->bytes;
-		right->at = NULL;
+		*right = (struct pages){ .at = NULL };
 	} else if (left) {
 		left->bytes += p->bytes;
 	} else if (right) {
@@ -152,7 +152,7 @@ static bool keep(const struct pages *p)
 /* None that is kept is large enough: new ones take the place of as many. */
 static void make_way(size_t bytes)
 {
-	for (size_t i = 0; i < SPARES && bytes; i++) {
+	for (size_t i = 0; i < PAGES_SPARES && bytes; i++) {
 		size_t n = spares[i].bytes < bytes ? spares[i].bytes : bytes;
 
 		if (!spares[i].at)
@@ -168,11 +168,19 @@ static void make_way(size_t bytes)
 
 /* ---- pages ---------------------------------------------------------------------------------------------- */
 
+/* Where they are counted, others need them. */
+static bool addresses_are_free(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+}
+
 /* What grows has addresses to grow into: to move memory, each thread that runs has to be interrupted. */
 static bool map(struct pages *p, size_t bytes, bool grows)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
-	char *at = grows ? mmap(NULL, bytes + ROOM, PROT_NONE, flags, -1, 0) : MAP_FAILED;
+	char *at = grows && addresses_are_free() ? mmap(NULL, bytes + ROOM, PROT_NONE, flags, -1, 0) : MAP_FAILED;
 	size_t room = at == MAP_FAILED ? 0 : ROOM;
 
 	if (room && mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) {
@@ -226,8 +234,13 @@ static bool open_room(struct pages *p, size_t want)
 {
 	size_t open = want > OPEN ? want : OPEN < p->room ? OPEN : p->room;
 
-	if (want > p->room || mprotect(p->at + p->bytes, open, PROT_READ | PROT_WRITE) != 0)
+	if (want > p->room)
 		return false;
+	if (mprotect(p->at + p->bytes, open, PROT_READ | PROT_WRITE) != 0) {
+		open = want; /* so much there may be */
+		if (mprotect(p->at + p->bytes, open, PROT_READ | PROT_WRITE) != 0)
+			return false;
+	}
 	p->open = open;
 	return true;
 }
@@ -316,24 +329,41 @@ uint64_t pages_kept(void)
 	return kept;
 }
 
-static enum err_kind give_back_one(void *unused, size_t i, struct error *e)
+size_t pages_leave(struct pages_gone gone[PAGES_SPARES])
 {
-	(void)unused;
+	size_t n = 0;
+
+	for (size_t i = 0; i < PAGES_SPARES; i++)
+		if (spares[i].at)
+			gone[n++] = (struct pages_gone){ spares[i].at, spares[i].bytes };
+	pages_forget();
+	return n;
+}
+
+static enum err_kind drop_one(void *gone, size_t i, struct error *e)
+{
 	(void)e;
-	pages_drop((struct pages_gone){ spares[i].at, spares[i].bytes });
+	pages_drop(((struct pages_gone *)gone)[i]);
 	return ERR_NONE;
+}
+
+void pages_drop_all(struct pages_gone *gone, size_t n)
+{
+	pool_run(n, drop_one, gone, NULL);
 }
 
 void pages_give_back(void)
 {
-	if (kept)
-		pool_run(SPARES, give_back_one, NULL, NULL);
-	pages_forget();
+	struct pages_gone gone[PAGES_SPARES];
+	size_t n = pages_leave(gone);
+
+	for (size_t i = 0; i < n; i++)
+		munmap(gone[i].at, gone[i].bytes);
 }
 
 void pages_advise_kept(int advice)
 {
-	for (size_t i = 0; i < SPARES; i++)
+	for (size_t i = 0; i < PAGES_SPARES; i++)
 		if (spares[i].at)
 			madvise(spares[i].at, spares[i].bytes, advice);
 }

@@ -10,8 +10,8 @@
 struct pages {
 	char *at; /* NULL: none */
 	size_t bytes;
-	size_t room;     /* addresses right behind it that are its own, without memory; of these, the first that may be used */
-	size_t open;
+	size_t room;     /* addresses right behind it that are its own, without memory; */
+	size_t open;     /* … the first so many of them may be used */
 	uint32_t origin; /* a mapping of the kernel's, which only its own neighbours can join again */
 };
 
@@ -35,10 +35,16 @@ struct pages_gone pages_free(struct pages *p);
 /* For any caller at any time. */
 void pages_ready(const struct pages_fresh *fresh);
 void pages_take(const void *at, size_t bytes); /* at once, of any memory; what they hold stays */
+/* Unmaps them, side by side (pool.h); at NULL: nothing. Also without the lock. */
 void pages_drop(struct pages_gone gone);
+void pages_drop_all(struct pages_gone *gone, size_t n);
 
-/* Bytes that are kept, and their end. */
+/* Bytes that are kept. */
 uint64_t pages_kept(void);
+/* Nothing is, any more: what was is the caller's to drop; how many they are. */
+#define PAGES_SPARES 16
+size_t pages_leave(struct pages_gone gone[PAGES_SPARES]);
+/* … and is unmapped, with the lock. */
 void pages_give_back(void);
 /* As if nothing were kept: of a child that has none of it. */
 void pages_forget(void);

@@ -11,11 +11,6 @@
 #include "summary_parts.h"
 #include "trace_measured.h"
 
-static enum err_kind no_memory(struct error *e)
-{
-	return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
-}
-
 /* ---- counts ---- */
 
 static int by_name(const void *a, const void *b)
@@ -49,7 +44,7 @@ static enum err_kind count_calls(struct summary *s, struct error *e)
 	s->calls = array_new(n, sizeof(*s->calls));
 	s->injected = array_new(n, sizeof(*s->injected));
 	if (!s->calls || !s->injected)
-		return no_memory(e);
+		return err_no_memory(e, "");
 	for (size_t i = 0; i < s->run->n_traces; i++) {
 		const struct trace *t = s->run->traces[i];
 

@@ -11,11 +11,6 @@
 #include "pool.h"
 #include "text.h"
 
-static enum err_kind no_memory(struct error *e)
-{
-	return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
-}
-
 /* ---- what is known of it ---- */
 
 static void set_identity(struct summary_device *s)
@@ -106,7 +101,7 @@ static enum err_kind add_ranks(struct summary *s, struct error *e)
 	enum err_kind kind;
 
 	if (!attributions)
-		return no_memory(e);
+		return err_no_memory(e, "");
 	for (size_t i = 0; i < s->n_devices; i++)
 		attributions[i] = &s->devices[i].attribution;
 	kind = ranks_build(&s->ranks, s->timeline, &s->threads, attributions, e);
@@ -162,7 +157,7 @@ enum err_kind summary_devices(struct summary *s, struct error *e)
 
 	s->devices = array_new(s->timeline->n_devices, sizeof(*s->devices));
 	if (!s->devices)
-		return no_memory(e);
+		return err_no_memory(e, "");
 	kind = add_attributions(s, e);
 	if (!kind)
 		kind = pool_run(sizeof(parts) / sizeof(parts[0]), build_part, s, e);

@@ -42,5 +42,11 @@ struct clock_anchor clock_anchor_now(void);
  * it: so an archive has less noise to keep. */
 uint64_t clock_grain(uint64_t ns);
 
+/* The last multiple of a power of two that is no more. */
+static inline uint64_t clock_floor(uint64_t value, uint64_t grain)
+{
+	return value & ~(grain - 1);
+}
+
 /* Ticks in ns nanoseconds, from the anchors taken so far; good to a few percent, for time-outs only. */
 uint64_t clock_ticks_in(uint64_t ns);

@@ -28,11 +28,11 @@ struct asker {
 /* Rounded to both sides: it proves a little less then, and takes less room in an archive. */
 static void write_poll(struct ring *r, const struct gst_poll *p)
 {
-	uint64_t low = clock_grain(POLL_GRAIN_NS) - 1;
+	uint64_t grain = clock_grain(POLL_GRAIN_NS);
 	struct gst_poll wide = *p;
 
-	wide.begin &= ~low;
-	wide.end = (wide.end + low) & ~low;
+	wide.begin = clock_floor(wide.begin, grain);
+	wide.end = clock_floor(wide.end + grain - 1, grain);
 	ring_append(r, GST_POLL, sizeof(wide), &wide);
 }
 

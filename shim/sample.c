@@ -211,7 +211,7 @@ static void look_around(struct ring *r)
 
 	throttled_watch();
 	for (unsigned i = 0; asked && i < __atomic_load_n(&thread_slots_used, __ATOMIC_RELAXED); i++) {
-		uint64_t now = clock_ticks() & ~(grain - 1);
+		uint64_t now = clock_floor(clock_ticks(), grain);
 
 		if (due(&thread_slots[i], now, asked))
 			sample(r, &thread_slots[i], now);

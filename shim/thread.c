@@ -206,7 +206,7 @@ static uint64_t run_delay(struct thread *t, enum thread_account what, uint64_t c
 	return away_ns > 0 ? (uint64_t)away_ns : 0;
 }
 
-#define CPU_GRAIN_NS 2048u /* to read it takes as long, and what is asked is a share of 100 us or more */
+#define CPU_GRAIN_NS 2048 /* to read it takes as long, and what is asked is a share of 100 us or more */
 
 void thread_account(struct thread *t, uint64_t ticks, enum thread_account what)
 {
@@ -225,7 +225,7 @@ void thread_account(struct thread *t, uint64_t ticks, enum thread_account what)
 		t->involuntary = r.involuntary;
 		if (what >= ACCOUNT_WAIT_BEGINS)
 			r.run_delay_ns = run_delay(t, what, r.cpu_ns);
-		r.cpu_ns &= ~(CPU_GRAIN_NS - 1);
+		r.cpu_ns = clock_floor(r.cpu_ns, CPU_GRAIN_NS);
 		r.ticks = ticks ? ticks : clock_ticks();
 		ring_append(&t->ring, GST_USAGE, sizeof(r), &r);
 	}

@@ -259,7 +259,7 @@ static void test_other_versions_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		struct pack_header h;
+		struct pack_header h = { .version = 0 };
 		struct pack_file *p;
 		struct error e;
 

@@ -140,6 +140,8 @@ static void test_an_instant_is_so_many_steps(void **state)
 
 static size_t noise; /* bytes of the row of bits, of what came back last: zstd makes nothing less of them */
 
+static bool rounds = true; /* as of this version's archives; of version 2 not */
+
 /* All of them, as a block, are what is made of them again. Returns how many bytes of columns and bits they took. */
 static size_t assert_comes_back(const uint8_t *bytes, size_t n, uint32_t kind, struct pack_clock clock)
 {
@@ -149,6 +151,7 @@ static size_t assert_comes_back(const uint8_t *bytes, size_t n, uint32_t kind, s
 	size_t took;
 
 	assert_true(copy && again && pack_model_new(&a, kind, clock) && pack_model_new(&b, kind, clock));
+	a.rounds = b.rounds = rounds;
 	memcpy(copy, bytes, n);
 	pack_columns_pack(&a.columns);
 	pack_model_begin(&a);
@@ -317,6 +320,19 @@ static void test_rounded_numbers_take_less(void **state)
 	assert_in_range(mostly - rounded, 1, (exact - rounded) / 2);
 }
 
+/* As version 2 has it, what is rounded is told like anything else. */
+static void test_version_2_rounds_nothing(void **state)
+{
+	size_t exact, rounded;
+
+	(void)state;
+	rounded = looks_take(11, 0);
+	rounds = false;
+	exact = looks_take(11, 0);
+	rounds = true;
+	assert_true(exact > rounded + 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_a_loop_is_foreseen),
 		cmocka_unit_test(test_frames_are_foreseen),
 		cmocka_unit_test(test_rounded_numbers_take_less),
+		cmocka_unit_test(test_version_2_rounds_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

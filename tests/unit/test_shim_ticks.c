@@ -28,6 +28,24 @@ static void test_the_counter_only_where_the_kernel_uses_it(void **state)
 			 strcmp(name, ARCH_TICK_CLOCKSOURCE "\n") == 0 ? ARCH_TICK_CLOCK : GST_CLOCK_MONOTONIC);
 }
 
+/* What is rounded keeps all of its upper bits: a thread's CPU time is more than 2^32 ns after four seconds. */
+static void test_rounded_down(void **state)
+{
+	uint64_t grain;
+
+	(void)state;
+	assert_int_equal(clock_floor(0x123456789abcdeffull, 2048), 0x123456789abcd800ull);
+	assert_int_equal(clock_floor(5000000000ull, 2048), 5000000000ull / 2048 * 2048);
+	assert_int_equal(clock_floor(UINT64_MAX, 1ull << 40), UINT64_MAX << 40);
+	assert_int_equal(clock_floor(77, 1), 77);
+	clock_choose();
+	clock_anchor_now();
+	grain = clock_grain(2000);
+	assert_int_equal(grain & (grain - 1), 0);
+	assert_in_range(grain, clock_ticks_in(2000) / 2, clock_ticks_in(2000) + 1);
+	assert_int_equal(clock_grain(0), 1);
+}
+
 /* Ticks over 20 ms, told by two anchors, against the same some time later: the counter is steady, whatever the kernel thinks of it. */
 static double ticks_per_ns_over(unsigned us)
 {
@@ -74,6 +92,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_counter_only_where_the_kernel_uses_it),
 		cmocka_unit_test(test_the_counter_is_steady),
+		cmocka_unit_test(test_rounded_down),
 		cmocka_unit_test(test_monotonic_ticks_are_nanoseconds),
 	};
 	return cmocka_run_group_tests_name("ticks", tests, NULL, NULL);

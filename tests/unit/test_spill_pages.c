@@ -182,11 +182,44 @@ static void test_what_has_no_room_moves(void **state)
 	pages_give_back();
 }
 
+/* Three side by side, the one between them freed last: all of it is one again, and given back once. */
+static void test_neighbours_are_one_again(void **state)
+{
+	struct pages left, right, whole;
+	char *at;
+
+	(void)state;
+	pages_give_back();
+	assert_true(fresh_new(&whole, 30 * MB));
+	at = whole.at;
+	drop(&whole);
+	assert_true(fresh_new(&left, 10 * MB) && fresh_new(&whole, 10 * MB) && fresh_new(&right, 10 * MB));
+	assert_ptr_equal(left.at, at);
+	assert_ptr_equal(whole.at, at + 10 * MB);
+	assert_ptr_equal(right.at, at + 20 * MB);
+	drop(&left);
+	drop(&right);
+	drop(&whole);
+	assert_int_equal(pages_kept(), 30 * MB);
+	{
+		struct pages_gone gone[PAGES_SPARES];
+		size_t n = pages_leave(gone);
+
+		assert_int_equal(n, 1);
+		assert_ptr_equal(gone[0].at, at);
+		assert_int_equal(gone[0].bytes, 30 * MB);
+		assert_int_equal(pages_kept(), 0);
+		pages_drop_all(gone, n);
+		assert_int_equal(msync(at, MB, MS_ASYNC), -1); /* it is not there */
+	}
+}
+
+/* Where a process may have so many only, none are taken in advance: others need them. */
 static void test_where_addresses_are_few(void **state)
 {
 	struct rlimit before, few;
 	struct pages_fresh fresh = { 0 };
-	struct pages a;
+	struct pages a, b;
 	bool ok;
 
 	(void)state;
@@ -195,13 +228,15 @@ static void test_where_addresses_are_few(void **state)
 #endif
 	pages_give_back();
 	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
-	few = (struct rlimit){ 512 * MB, before.rlim_max };
+	few = (struct rlimit){ 3072 * MB, before.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_AS, &few), 0);
-	ok = pages_new(&a, MB, true, &fresh) && fresh_grow(&a, 40 * MB);
+	ok = pages_new(&a, MB, true, &fresh) && fresh_grow(&a, 40 * MB) && pages_new(&b, MB, true, &fresh);
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 	assert_true(ok);
+	assert_int_equal(a.room + b.room, 0);
 	memset(a.at, 7, 40 * MB);
 	drop(&a);
+	drop(&b);
 	pages_give_back();
 }
 
@@ -308,6 +343,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_kept_makes_way_for_a_larger_one),
 		cmocka_unit_test(test_what_grows_stays_where_it_is),
 		cmocka_unit_test(test_what_has_no_room_moves),
+		cmocka_unit_test(test_neighbours_are_one_again),
 		cmocka_unit_test(test_where_addresses_are_few),
 		cmocka_unit_test(test_where_little_is_in_use_nothing_is_kept),
 		cmocka_unit_test(test_sizes_that_cannot_be),
