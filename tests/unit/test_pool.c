@@ -11,8 +11,11 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -245,6 +248,14 @@ static enum err_kind fork_one(void *job, size_t task, struct error *e)
 	return err_set(e, ERR_SYSTEM, NULL, 0, "child of task %zu: status %d", task, status);
 }
 
+/* qemu-user has no such call; and ends in an assertion of its own where a child of several threads makes one. */
+static bool is_emulated(void)
+{
+	struct iovec none = { .iov_base = NULL };
+
+	return syscall(SYS_process_vm_readv, getpid(), &none, 1ul, &none, 1ul, 0ul) < 0 && errno == ENOSYS;
+}
+
 /* Whatever the other threads were at when it was made. */
 static void a_child_has_a_crew_of_its_own(void **state)
 {
@@ -254,6 +265,10 @@ static void a_child_has_a_crew_of_its_own(void **state)
 #ifdef __SANITIZE_THREAD__
 	skip(); /* ThreadSanitizer ends a child that makes threads where its parent had some */
 #endif
+	if (is_emulated()) {
+		printf("skip: the emulator lets no child make threads\n");
+		skip();
+	}
 	use_threads("4");
 	if (pool_run(FEWER(100), fork_one, NULL, &e))
 		fail_msg("%s", e.text);
