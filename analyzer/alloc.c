@@ -71,6 +71,8 @@ size_t array_first_near(const void *array, size_t n, size_t size, bool (*before)
 	const char *bytes = array;
 	size_t low = near < n ? near : n, high = low, step = 1;
 
+	if (n == 0)
+		return 0; /* where there are none, the array may be NULL */
 	if (low < n && before(bytes + low * size, key)) {
 		for (low++; step < n - low && before(bytes + (low + step - 1) * size, key); step *= 2)
 			low += step;

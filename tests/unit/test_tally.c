@@ -66,6 +66,7 @@ static void test_first_near(void **state)
 			for (size_t near = 0; near < 45; near++)
 				assert_int_equal(array_first_near(sorted, n, sizeof(*sorted), is_less, &key, near),
 						 array_first(sorted, n, sizeof(*sorted), is_less, &key));
+	assert_int_equal(array_first_near(NULL, 0, sizeof(*sorted), is_less, &(int){ 1 }, 7), 0);
 }
 
 int main(void)
