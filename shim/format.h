@@ -441,7 +441,7 @@ _Static_assert(sizeof(struct gst_sample) == 40, "sample");
 struct gst_usage { /* the writing thread's own accounts, so far, at `ticks` */
 	struct gst_record record;
 	uint64_t ticks;
-	uint64_t cpu_ns;       /* user + system time */
+	uint64_t cpu_ns;       /* user + system time, rounded down (FORMAT.md) */
 	uint64_t run_delay_ns; /* time runnable but without a CPU, at most; counted from anywhere; UINT64_MAX unknown */
 	uint32_t voluntary;    /* context switches */
 	uint32_t involuntary;
