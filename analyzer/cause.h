@@ -54,8 +54,14 @@ static inline const struct held *cause_held(const struct gap_cause *c, uint32_t 
 	return h;
 }
 
+struct submitter {
+	const struct trace *trace; /* NULL: not known */
+	uint32_t tid;
+};
+
 struct gap_story {
 	const struct gap *gap;
+	struct submitter by; /* of what comes next, or of what came last */
 	struct gap_cause *causes; size_t n_causes;
 };
 

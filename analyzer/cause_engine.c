@@ -288,10 +288,20 @@ static bool keep_story(struct cause_engine *g, struct gap_story *story)
 	return true;
 }
 
+static struct submitter submitter_of(const struct gap *gap)
+{
+	const struct op *op = gap->after && !gap->after->of->unlinked ? gap->after : gap->before;
+
+	if (!op || op->of->unlinked)
+		return (struct submitter){ NULL, 0 };
+	return (struct submitter){ op->of->trace, op->call->tid };
+}
+
 bool cause_explain(struct cause_engine *g, const struct device_timeline *d, const struct gap *gap,
 		   struct gap_story *story)
 {
 	story->gap = gap;
+	story->by = submitter_of(gap);
 	g->n_causes = 0;
 	if (!gap_view_set(&g->view, d, gap, g->threads))
 		return false;

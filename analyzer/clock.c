@@ -289,28 +289,41 @@ static double bend_against(const struct clock *c, size_t i, size_t other)
 	return fmax(0, fabs(1 - rate_after(c, other) / rate_after(c, i)) - noise);
 }
 
-/* A rate that changed once between two anchors, or for a while, or a clock that stood still, strays from the line between them by no more
- * than the line strays from the neighbours' rate. */
-int64_t clock_error_ns(const struct clock *c, int64_t ns)
+static int64_t whole_error(double error)
 {
-	double since = (double)(ns - c->start_ns), bend = 0, error;
+	return error < (double)CLOCK_MAX_NS ? (int64_t)ceil(error) : CLOCK_MAX_NS;
+}
+
+/* Behind point i, up to the next: a rate that changed once between two anchors, or for a while, or a clock that stood still, strays from the line
+ * between them by no more than the line strays from the neighbours' rate. */
+static double error_between(const struct clock *c, size_t i)
+{
+	const struct point *p = &c->points[i];
+	double bend = i > 0 ? bend_against(c, i, i - 1) : 0;
+
+	if (i + 2 < c->n)
+		bend = fmax(bend, bend_against(c, i, i + 1));
+	return fmax(p->half_ns, p[1].half_ns) + fmin(bend, 1) * (p[1].ns - p->ns);
+}
+
+struct clock_error clock_error_at(const struct clock *c, int64_t ns)
+{
+	double since = (double)(ns - c->start_ns);
 	const struct point *p;
 	size_t i;
 
 	if (c->identity)
-		return 0;
+		return (struct clock_error){ INT64_MIN, INT64_MAX, 0 };
 	i = point_before(c, since);
 	p = &c->points[i];
-	if (i + 1 == c->n || since < p->ns) {
-		error = p->half_ns + fabs(since - p->ns) * c->bend;
-	} else {
-		if (i > 0)
-			bend = bend_against(c, i, i - 1);
-		if (i + 2 < c->n)
-			bend = fmax(bend, bend_against(c, i, i + 1));
-		error = fmax(p->half_ns, p[1].half_ns) + fmin(bend, 1) * (p[1].ns - p->ns);
-	}
-	return error < (double)CLOCK_MAX_NS ? (int64_t)ceil(error) : CLOCK_MAX_NS;
+	if (i + 1 == c->n || since < p->ns)
+		return (struct clock_error){ ns, ns, whole_error(p->half_ns + fabs(since - p->ns) * c->bend) };
+	return (struct clock_error){ in_range(c, ceil(p->ns)), in_range(c, p[1].ns), whole_error(error_between(c, i)) };
+}
+
+int64_t clock_error_ns(const struct clock *c, int64_t ns)
+{
+	return clock_error_at(c, ns).error_ns;
 }
 
 double clock_steady(const struct clock *c, int64_t ns)

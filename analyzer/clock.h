@@ -65,6 +65,13 @@ int64_t clock_ns(struct clock *c, uint64_t ticks);
  * CLOCK_MONOTONIC itself. */
 int64_t clock_error_ns(const struct clock *c, int64_t ns);
 
+struct clock_error { /* the same, and from when up to when it stays: there are many instants between two anchors. Of one
+		      * instant, where from is until */
+	int64_t from_ns, until_ns;
+	int64_t error_ns;
+};
+struct clock_error clock_error_at(const struct clock *c, int64_t ns);
+
 /* The same instants on a scale without CLOCK_MONOTONIC's slewing, in nanoseconds since the file's start: ticks times one rate. A device's clock
  * drifts steadily against it. */
 double clock_steady(const struct clock *c, int64_t ns);

@@ -159,7 +159,9 @@ static bool tell_as(struct diff_gap *out, struct arena *texts, const struct gap_
 /* What owns most of it first: there may be room for no more. */
 static bool tell(struct diff_gap *out, struct arena *texts, const struct gap_story *g)
 {
-	struct gap_story sorted = { g->gap, array_new(g->n_causes, sizeof(*g->causes)), g->n_causes };
+	struct gap_story sorted = { .gap = g->gap,
+				    .causes = array_new(g->n_causes, sizeof(*g->causes)),
+				    .n_causes = g->n_causes };
 	bool ok = sorted.causes != NULL;
 
 	if (ok) {

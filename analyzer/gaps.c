@@ -316,26 +316,42 @@ static bool walk(struct sweep *w)
 }
 
 /* What all times of a process share: how well its anchors tell CLOCK_MONOTONIC. */
-static int64_t host_error_ns(const struct device_work *d, int64_t time_ns)
+static struct clock_error host_error(const struct device_work *d, int64_t time_ns)
 {
+	struct clock_error worst = { INT64_MIN, INT64_MAX, 0 };
 	const struct trace *seen = NULL;
-	int64_t error_ns = 0;
 
 	for (size_t i = 0; i < d->n; i++) {
 		const struct trace *t = d->streams[i].trace;
 
-		if (t != seen && t->clock)
-			error_ns = max64(error_ns, clock_error_ns(t->clock, time_ns));
+		if (t != seen && t->clock) {
+			struct clock_error own = clock_error_at(t->clock, time_ns);
+
+			worst.from_ns = max64(worst.from_ns, own.from_ns);
+			worst.until_ns = min64(worst.until_ns, own.until_ns);
+			worst.error_ns = max64(worst.error_ns, own.error_ns);
+		}
 		seen = t;
 	}
-	return error_ns;
+	return worst;
+}
+
+/* last: the one that was asked for before. */
+static int64_t host_error_ns(struct clock_error *last, const struct device_work *d, int64_t time_ns)
+{
+	if (time_ns < last->from_ns || time_ns >= last->until_ns)
+		*last = host_error(d, time_ns);
+	return last->error_ns;
 }
 
 static void add_host_errors(struct device_timeline *out, const struct device_work *d)
 {
+	struct clock_error last = { 0 };
+
 	for (size_t i = 0; i < out->n_gaps; i++) {
 		struct gap *gap = &out->gaps[i];
-		int64_t begin_ns = host_error_ns(d, gap->begin_ns), end_ns = host_error_ns(d, gap->end_ns);
+		int64_t begin_ns = host_error_ns(&last, d, gap->begin_ns);
+		int64_t end_ns = host_error_ns(&last, d, gap->end_ns);
 
 		gap->begin_error_ns += begin_ns;
 		gap->end_error_ns += end_ns;

@@ -25,21 +25,7 @@ const char *step_name(char *buf, size_t size, const struct step *s)
 	return buf;
 }
 
-/* ---- who submits -------------------------------------------------------------------------------------------------------- */
-
-struct who {
-	const struct trace *trace; /* NULL: not known */
-	uint32_t tid;
-};
-
-static struct who submitter(const struct gap *gap)
-{
-	const struct op *op = gap->after && !gap->after->of->unlinked ? gap->after : gap->before;
-
-	if (!op || op->of->unlinked)
-		return (struct who){ NULL, 0 };
-	return (struct who){ op->of->trace, op->call->tid };
-}
+/* ---- whose steps they are ---------------------------------------------------------------------------------------------- */
 
 struct worker { /* a process with steps */
 	const struct trace_steps *steps;
@@ -198,7 +184,7 @@ static bool add_evidence(struct said *said, struct attribution *a, struct gap_ca
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------------- */
 
-static bool add_piece(struct sums *s, struct attribution *a, struct gap_cause *c, struct who who,
+static bool add_piece(struct sums *s, struct attribution *a, struct gap_cause *c, struct submitter who,
 		      struct range_stacks *stacks)
 {
 	struct shares shares = { .n = 0 };
@@ -296,10 +282,10 @@ enum err_kind device_phases_ranges(struct device_phases *out, struct attribution
 	bool ok = true;
 
 	for (size_t i = 0; ok && i < a->n_gaps && stacks->n_threads; i++) {
-		struct who who = submitter(a->gaps[i].gap);
+		const struct gap_story *g = &a->gaps[i];
 
-		for (size_t k = 0; ok && k < a->gaps[i].n_causes; k++)
-			ok = add_piece(&sums, a, &a->gaps[i].causes[k], who, stacks);
+		for (size_t k = 0; ok && k < g->n_causes; k++)
+			ok = add_piece(&sums, a, &g->causes[k], g->by, stacks);
 	}
 	free(sums.place);
 	if (!ok)

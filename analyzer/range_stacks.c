@@ -258,7 +258,7 @@ static bool add_trace(struct range_stacks *s, struct named *named, const struct 
 			ok = array_room(s->threads, s->n_threads, s->cap_threads);
 			if (!ok)
 				break;
-			s->threads[s->n_threads++] = (struct thread_ranges){ t, sorted[i]->tid, s->n_changes, 0 };
+			s->threads[s->n_threads++] = (struct thread_ranges){ .trace = t, .tid = sorted[i]->tid, .first = s->n_changes };
 		}
 		ok = begin(&w, sorted[i]);
 		if (ok && (i + 1 == n || sorted[i + 1]->tid != sorted[i]->tid)) {
@@ -321,23 +321,31 @@ static bool change_by(const void *element, const void *key)
 	return ((const struct range_change *)element)->at_ns <= *(const int64_t *)key;
 }
 
-static struct in_ranges own_at(const struct range_stacks *s, const struct trace *trace, uint32_t tid, int64_t ns)
+/* NULL: it has no ranges. */
+static struct thread_ranges *thread_of(struct range_stacks *s, const struct trace *trace, uint32_t tid)
 {
 	struct thread_ranges key = { .trace = trace, .tid = tid };
+	size_t i = array_first_near(s->threads, s->n_threads, sizeof(*s->threads), thread_before, &key, s->near_thread);
+
+	s->near_thread = i;
+	return i < s->n_threads && compare_threads(&s->threads[i], &key) == 0 ? &s->threads[i] : NULL;
+}
+
+static struct in_ranges own_at(struct range_stacks *s, const struct trace *trace, uint32_t tid, int64_t ns)
+{
 	struct in_ranges in = { .until_ns = INT64_MAX, .node = PATH_NONE };
-	size_t i = array_first(s->threads, s->n_threads, sizeof(*s->threads), thread_before, &key);
-	const struct thread_ranges *t = i < s->n_threads ? &s->threads[i] : NULL;
+	struct thread_ranges *t = thread_of(s, trace, tid);
 	const struct range_change *changes;
 
-	if (!t || compare_threads(t, &key) != 0)
+	if (!t)
 		return in;
 	changes = s->changes + t->first;
-	i = array_first(changes, t->n, sizeof(*changes), change_by, &ns);
-	if (i < t->n)
-		in.until_ns = changes[i].at_ns;
-	if (i) {
-		in.node = changes[i - 1].node;
-		in.innermost = changes[i - 1].innermost;
+	t->near = array_first_near(changes, t->n, sizeof(*changes), change_by, &ns, t->near);
+	if (t->near < t->n)
+		in.until_ns = changes[t->near].at_ns;
+	if (t->near) {
+		in.node = changes[t->near - 1].node;
+		in.innermost = changes[t->near - 1].innermost;
 	}
 	return in;
 }
@@ -365,7 +373,7 @@ bool range_stacks_at(struct range_stacks *s, const struct trace *trace, uint32_t
 		out->node = graft(s, main.node, out->node);
 		out->innermost = out->innermost ? out->innermost : main.innermost;
 	}
-	out->step = steps_at(steps, ns);
+	out->step = steps_near(steps, ns, &s->near_step);
 	if (out->step && out->step->end_ns < out->until_ns)
 		out->until_ns = out->step->end_ns;
 	else if (!out->step && steps && ns < steps->at[0].begin_ns && steps->at[0].begin_ns < out->until_ns)

@@ -27,6 +27,7 @@ struct thread_ranges {
 	const struct trace *trace;
 	uint32_t tid;
 	size_t first, n; /* in range_stacks.changes */
+	size_t near;     /* the one that was looked at last, from first */
 };
 
 struct range_stacks {
@@ -35,6 +36,7 @@ struct range_stacks {
 	uint32_t *places; size_t n_places; /* a hash table of nodes */
 	struct range_change *changes; size_t n_changes, cap_changes;
 	struct thread_ranges *threads; size_t n_threads, cap_threads; /* by trace and tid */
+	size_t near_thread, near_step; /* those that were looked at last */
 	struct arena arena; /* names */
 };
 

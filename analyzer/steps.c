@@ -335,9 +335,17 @@ size_t steps_from(const struct trace_steps *s, int64_t ns)
 	return array_first(s->at, s->n, sizeof(*s->at), ends_by, &ns);
 }
 
+const struct step *steps_near(const struct trace_steps *s, int64_t ns, size_t *near)
+{
+	if (!s)
+		return NULL;
+	*near = array_first_near(s->at, s->n, sizeof(*s->at), ends_by, &ns, *near);
+	return *near < s->n && s->at[*near].begin_ns <= ns ? &s->at[*near] : NULL;
+}
+
 const struct step *steps_at(const struct trace_steps *s, int64_t ns)
 {
-	size_t i = s ? steps_from(s, ns) : 0;
+	size_t at = s ? steps_from(s, ns) : 0;
 
-	return s && i < s->n && s->at[i].begin_ns <= ns ? &s->at[i] : NULL;
+	return steps_near(s, ns, &at);
 }

@@ -44,6 +44,8 @@ const struct trace_steps *steps_of(const struct steps *s, const struct trace *tr
 size_t steps_from(const struct trace_steps *s, int64_t ns);
 /* The step at that time; NULL: none. */
 const struct step *steps_at(const struct trace_steps *s, int64_t ns);
+/* The same; *near: which was looked at last, any at first. */
+const struct step *steps_near(const struct trace_steps *s, int64_t ns, size_t *near);
 
 /* Do both have one name, but for its number, in one domain? */
 bool range_is_like(const struct range *a, const struct range *b);

@@ -125,6 +125,19 @@ static void add_seconds(struct clock *c, double (*truth)(double s), double first
 		add_wide(c, s * 3e9, truth(s) * 1e9, width_ticks);
 }
 
+/* What is said of an instant holds as long as it says. */
+static void assert_stays(struct clock *c, int64_t ns)
+{
+	struct clock_error e = clock_error_at(c, ns);
+
+	assert_int_equal(e.error_ns, clock_error_ns(c, ns));
+	if (e.from_ns == e.until_ns)
+		return;
+	assert_true(e.from_ns <= ns && ns <= e.until_ns); /* rounded: an anchor's instant is no whole number */
+	assert_int_equal(clock_error_ns(c, e.from_ns), e.error_ns);
+	assert_int_equal(clock_error_ns(c, e.until_ns - 1), e.error_ns);
+}
+
 /* Nowhere off by more than is stated; the most that is stated, in nanoseconds. */
 static int64_t assert_within_error(struct clock *c, double (*truth)(double s), double last)
 {
@@ -136,6 +149,7 @@ static int64_t assert_within_error(struct clock *c, double (*truth)(double s), d
 
 		if (!(off <= (double)error + 2 && off >= -(double)error - 2))
 			fail_msg("at %.3f s off by %.0f ns, stated %lld", s, off, (long long)error);
+		assert_stays(c, ns);
 		most = error > most ? error : most;
 	}
 	return most;
