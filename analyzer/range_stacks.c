@@ -258,7 +258,8 @@ static bool add_trace(struct range_stacks *s, struct named *named, const struct 
 			ok = array_room(s->threads, s->n_threads, s->cap_threads);
 			if (!ok)
 				break;
-			s->threads[s->n_threads++] = (struct thread_ranges){ .trace = t, .tid = sorted[i]->tid, .first = s->n_changes };
+			s->threads[s->n_threads++] =
+				(struct thread_ranges){ .trace = t, .tid = sorted[i]->tid, .first = s->n_changes };
 		}
 		ok = begin(&w, sorted[i]);
 		if (ok && (i + 1 == n || sorted[i + 1]->tid != sorted[i]->tid)) {

@@ -33,9 +33,13 @@ void trace_memory_settle_blocks(struct trace_memory *m, const struct clock *cloc
 {
 	struct clock_line line = { 0 };
 
-	for (size_t i = 0; i < m->n_blocks && !clock_is_ns(clock); i++) {
+	for (size_t i = 0; i < m->n_blocks; i++) {
 		uint64_t ticks = (uint64_t)m->blocks[i].time_ns;
 
+		if (clock_is_ns(clock)) {
+			m->blocks[i].time_ns = ticks < (uint64_t)CLOCK_MAX_NS ? (int64_t)ticks : CLOCK_MAX_NS;
+			continue;
+		}
 		if (ticks < line.from || ticks >= line.until)
 			line = clock_line_at(clock, ticks);
 		m->blocks[i].time_ns = clock_line_ns(&line, ticks);

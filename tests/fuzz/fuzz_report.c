@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Several traces as one run, sound and damaged ones together, through everything, where launches are folded through what takes them so: what is printed is text, what is JSON is whole and
- * UTF-8, whatever names the traces bring, and the sums hold. */
+ * UTF-8, whatever names the traces bring, and the sums hold. Of folded launches the same is said, byte for byte. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,35 +161,53 @@ static bool takes_folded(enum form form)
 	return form == FORM_JSON || form == FORM_TEXT || form == FORM_FULL;
 }
 
-static void write_all(const struct summary *s, bool folded)
+struct said {
+	char *text[FORMS]; /* NULL: not in this form */
+	size_t len[FORMS];
+};
+
+static void require_sound(enum form form, const char *text, size_t len, const struct summary *s)
+{
+	if (form == FORM_JSON || form == FORM_CHROME)
+		require_json(text, len);
+	else if (form == FORM_PERFETTO)
+		require_packets((const uint8_t *)text, len);
+	else if (form == FORM_HTML)
+		require_page(text, len);
+	else
+		require_plain(text, len);
+	if (form == FORM_FOLDED)
+		require_folded(text, s);
+}
+
+static void write_all(struct said *said, const struct summary *s, bool folded)
 {
 	for (enum form form = 0; form < FORMS; form++) {
-		char *text = NULL;
-		size_t len = 0;
-		FILE *out = open_memstream(&text, &len);
 		struct error e;
+		FILE *out;
 
-		if (folded && !takes_folded(form)) {
-			fclose(out);
-			free(text);
+		if (folded && !takes_folded(form))
 			continue;
-		}
+		out = open_memstream(&said->text[form], &said->len[form]);
 		require(out && write_form(out, form, s, &e) == ERR_NONE && fclose(out) == 0);
-		if (form == FORM_JSON || form == FORM_CHROME)
-			require_json(text, len);
-		else if (form == FORM_PERFETTO)
-			require_packets((const uint8_t *)text, len);
-		else if (form == FORM_HTML)
-			require_page(text, len);
-		else
-			require_plain(text, len);
-		if (form == FORM_FOLDED)
-			require_folded(text, s);
-		free(text);
+		require_sound(form, said->text[form], said->len[form], s);
 	}
 }
 
-static void analyse(const struct run *run, size_t len, bool folded)
+static void require_same(const struct said *a, const struct said *b)
+{
+	for (enum form form = 0; form < FORMS; form++)
+		if (a->text[form] && b->text[form])
+			require(a->len[form] == b->len[form] && !memcmp(a->text[form], b->text[form], a->len[form]));
+}
+
+static void said_free(struct said *said)
+{
+	for (enum form form = 0; form < FORMS; form++)
+		free(said->text[form]);
+}
+
+static void analyse(struct said *said, const struct run *run, size_t len, bool folded)
 {
 	struct timeline timeline;
 	struct summary summary;
@@ -202,14 +220,14 @@ static void analyse(const struct run *run, size_t len, bool folded)
 	for (size_t i = 0; i < summary.n_devices; i++)
 		fuzz_check_device(summary.devices[i].timeline);
 	require(summary_unsound(&summary) == NULL);
-	write_all(&summary, folded);
+	write_all(said, &summary, folded);
 	if (!folded)
 		write_tables(&summary, len);
 	summary_free(&summary);
 	timeline_free(&timeline);
 }
 
-static void open_and_analyse(const struct gst_image *images, size_t n, size_t len, bool folded)
+static void open_and_analyse(struct said *said, const struct gst_image *images, size_t n, size_t len, bool folded)
 {
 	struct trace *traces[FUZZ_TRACES];
 	struct host_trace *hosts[FUZZ_TRACES];
@@ -230,7 +248,7 @@ static void open_and_analyse(const struct gst_image *images, size_t n, size_t le
 		}
 	}
 	if (run.n_traces && any)
-		analyse(&run, len, folded);
+		analyse(said, &run, len, folded);
 	for (size_t i = 0; i < run.n_traces; i++)
 		trace_free(traces[i]);
 	for (size_t i = 0; i < run.n_hosts; i++)
@@ -240,10 +258,14 @@ static void open_and_analyse(const struct gst_image *images, size_t n, size_t le
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct gst_image images[FUZZ_TRACES];
+	struct said plain = { 0 }, folded = { 0 };
 	size_t n = fuzz_expand(images, data, len);
 
-	open_and_analyse(images, n, len, false);
-	open_and_analyse(images, n, len, true);
+	open_and_analyse(&plain, images, n, len, false);
+	open_and_analyse(&folded, images, n, len, true);
+	require_same(&plain, &folded);
+	said_free(&plain);
+	said_free(&folded);
 	for (size_t i = 0; i < n; i++)
 		gst_image_free(&images[i]);
 	return 0;

@@ -84,6 +84,39 @@ def rows_of_launches():
     yield f"sync-stream t={at}us..{at + 90}us stream=1 seq={seq[1]}"
 
 
+def rows_in_steps():
+    """Steps by ranges, and within ranges; memory is taken and given back in rows; each step ends in a wait, after looks and accounts. One edge stands in a row."""
+    yield "process 100 end=20ms level=edges\nthread 10 main\ndevice 0\nstream 1"
+    at, seq = 100, 0
+    for step in range(5):
+        begin = at
+        for i in range(40):
+            at, seq = at + 3, seq + 1
+            yield f"launch t={at}us..{at + 1}us stream=1 seq={seq} kernel={'abc'[i % 3]}"
+            if i % 9 == 4:
+                yield f"block taken t={at + 2}us address={hex((step * 40 + i) << 20)} bytes=1M allocated={i + 1}M reserved=64M"
+            if step == 3 and i == 20:
+                at += 4
+                yield f"edge 1 t={at}us..{at + 1}us stream=1 covers={seq} fired={at + 7}us done={at + 90}us kind=start"
+        yield f"range step~ t={begin}us..{at + 60}us number={step} level=1\nrange forward t={begin + 10}us..{begin + 70}us level=2"
+        yield f"usage t={at + 3}us cpu={at}us\nsample t={at + 5}us syscall=-1\nsample t={at + 30}us syscall=202"
+        yield f"sync-stream t={at + 2}us..{at + 50}us stream=1 seq={seq}"
+        at += 300
+
+
+def rows_that_end_badly():
+    """Two devices and three streams in turn; a stream's numbers begin anew, and rows stand back to back without a wait; records were lost; the process was killed."""
+    yield "process 100 level=host\nthread 10 main\ndevice 0 uuid=1\ndevice 1 uuid=2\nstream 1\nstream 2 device=1\nstream 3"
+    at, seq = 50, {1: 0, 2: 0, 3: 0}
+    for row, (stream, count) in enumerate([(1, 33), (2, 50), (3, 17), (1, 64), (2, 16), (3, 70)]):
+        for _ in range(count):
+            at, seq[stream] = at + 2, seq[stream] + 1
+            yield f"launch t={at}us..{at + 1 + row}us stream={stream} seq={seq[stream]} kernel=k{row % 2}{' device=1' if stream == 2 else ''}"
+        if row == 2:
+            yield "drop 3 busy=3"
+        at += 3000 if row == 3 else 10
+
+
 def host_everything():
     """One record of each kind, and what contradicts it."""
     yield "host 100 end=9ms lost=1 sample=1ms"
@@ -119,7 +152,8 @@ def host_without_wakers():
 
 
 HAND_MADE_HOST = {"everything": host_everything, "without-wakers": host_without_wakers}
-HAND_MADE = {"bursts-endless": endless_bursts, "devices-endless": endless_devices, "rows": rows_of_launches}
+HAND_MADE = {"bursts-endless": endless_bursts, "devices-endless": endless_devices, "rows": rows_of_launches, "rows-in-steps": rows_in_steps,
+             "rows-that-end-badly": rows_that_end_badly}
 
 
 def compact(gst_write, text):
@@ -212,6 +246,8 @@ def main():
     runs = {
         "one": [(seed("cause-sync-bubble-host"), 0, b"")],
         "rows": [(seeds["rows"], 0, b""), (seed("overlap-two-streams"), 0, b"")],
+        "rows-in-steps": [(seeds["rows-in-steps"], 0, b""), (seeds["rows-that-end-badly"], 0, b"")],
+        "rows-twice": [(seeds["rows"], 0, b"id\0host\0python train.py"), (seeds["rows-in-steps"], 0, b"id\0host\0python train.py")],
         "one-device-two-processes": [(seeds["two-processes-host-100"], 0, b"id\0host\0python train.py"),
                                      (seeds["two-processes-host-200"], 0, b"id\0host\0python train.py")],
         "ranges": [(seed("nvtx-phases"), 0, b""), (seed("nvtx-other-thread"), 0, b""), (seed("nvtx-side-by-side"), 0, b"")],

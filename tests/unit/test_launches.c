@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "clock.h"
 #include "report.h"
 #include "summary_analysed.h"
 #include "summary_machine.h"
@@ -54,14 +55,14 @@ static bool same_calls(const struct trace *a, const struct trace *b)
 }
 
 /* As they are read, and as they become when they are unfolded. */
-static bool check(const struct machine *m, struct analysed *plain, struct analysed *folded)
+static bool check(const char *records, struct analysed *plain, struct analysed *folded)
 {
 	size_t n, n_folded;
 	char *text, *text_folded;
 	bool same;
 
-	analysed_parse(plain, m->out.text);
-	analysed_parse(folded, m->out.text);
+	analysed_parse(plain, records);
+	analysed_parse(folded, records);
 	assert_int_equal(analysed_build_as(plain, false), plain->text.n);
 	assert_int_equal(analysed_build_as(folded, true), folded->text.n);
 	seen.runs++;
@@ -101,7 +102,7 @@ static bool one(uint64_t seed)
 {
 	struct machine *m = machine_run_rows(seed, seed % 7 ? 90 : 4);
 	struct analysed plain, folded;
-	bool same = check(m, &plain, &folded) && unfolds(&plain, &folded);
+	bool same = check(m->out.text, &plain, &folded) && unfolds(&plain, &folded);
 
 	if (!same)
 		write_text(m);
@@ -130,9 +131,29 @@ static void folding_changes_no_report(void **state)
 	assert_true(only || (seen.with_folded > LAST_SEED / 4 && seen.folded * 10 > seen.calls));
 }
 
+/* Behind the last instant that there is (clock.h) all is at that one: found by fuzz_report. */
+static void a_block_behind_all_times(void **state)
+{
+	struct lines out = { 0 };
+	struct analysed plain, folded;
+
+	(void)state;
+	say(&out, "process 100 end=9ms level=host\nthread 10 main\ndevice 0\nstream 1\n");
+	for (int i = 1; i <= 40; i++)
+		say(&out, "launch t=%dus..%dus stream=1 seq=%d kernel=k\n", 10 * i, 10 * i + 2, i);
+	say(&out, "block taken t=400000000s address=4096 bytes=1M allocated=1M reserved=1M\n");
+	assert_true(check(out.text, &plain, &folded));
+	assert_int_equal(plain.traces[0]->memory.blocks[0].time_ns, CLOCK_MAX_NS);
+	analysed_release(&plain);
+	analysed_free(&plain);
+	analysed_free(&folded);
+	free(out.text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_block_behind_all_times),
 		cmocka_unit_test(folding_changes_no_report),
 	};
 
