@@ -296,7 +296,7 @@ $(TOOLS): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(TOOLS_O) $(SUPPORT_O) $(AN_A)
 FUZZ_C      := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ        := $(call prog,fuzz,$(FUZZ_C))
 REPLAY      := $(if $(SAN)$(CROSS),,$(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/fuzz/replay_%,$(FUZZ_C)))
-FUZZ_LIB_C  := tests/fuzz/common.c $(SUPPORT_C) $(AN_LIB_C)
+FUZZ_LIB_C  := tests/fuzz/common.c tests/fuzz/consistent.c $(SUPPORT_C) $(AN_LIB_C)
 FUZZ_SAN    := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 checked      = $(patsubst %.c,$(BUILD)/checked/%.o,$(1))
 fuzzed       = $(patsubst %.c,$(BUILD)/fuzzed/%.o,$(1))

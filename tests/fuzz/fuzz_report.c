@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Several traces as one run, sound and damaged ones together, through everything, where launches are folded through what takes them so: what is printed is text, what is JSON is whole and
- * UTF-8, whatever names the traces bring, and the sums hold. Of folded launches the same is said, byte for byte. */
+ * UTF-8, whatever names the traces bring, and the sums hold. Of folded launches the same is said, byte for byte, where
+ * no recording contradicts itself. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yajl/yajl_parse.h>
 
 #include "common.h"
+#include "consistent.h"
 #include "export.h"
 #include "report.h"
 #include "stacks_name.h"
@@ -164,6 +166,7 @@ static bool takes_folded(enum form form)
 struct said {
 	char *text[FORMS]; /* NULL: not in this form */
 	size_t len[FORMS];
+	bool consistent; /* what it was said of */
 };
 
 static void require_sound(enum form form, const char *text, size_t len, const struct summary *s)
@@ -194,10 +197,11 @@ static void write_all(struct said *said, const struct summary *s, bool folded)
 	}
 }
 
+/* a: of launches one by one. */
 static void require_same(const struct said *a, const struct said *b)
 {
 	for (enum form form = 0; form < FORMS; form++)
-		if (a->text[form] && b->text[form])
+		if (a->consistent && a->text[form] && b->text[form])
 			require(a->len[form] == b->len[form] && !memcmp(a->text[form], b->text[form], a->len[form]));
 }
 
@@ -235,12 +239,14 @@ static void open_and_analyse(struct said *said, const struct gst_image *images, 
 	bool any = !folded;
 	struct error e;
 
+	said->consistent = true;
 	for (size_t i = 0; i < n; i++) {
 		struct trace **t = &traces[run.n_traces];
 
 		if ((folded ? trace_open_mem_folded : trace_open_mem)(t, images[i].bytes, images[i].len, "fuzz.gst",
 								      &e) == ERR_NONE) {
 			any |= (*t)->launches.folded > 0;
+			said->consistent &= folded || trace_is_consistent(*t);
 			run.n_traces++;
 		} else if (host_trace_open_mem(&hosts[run.n_hosts], images[i].bytes, images[i].len, "fuzz.host.gst",
 					       &e) == ERR_NONE) {
