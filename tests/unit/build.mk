@@ -1,35 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# test_run lets single allocations fail.
-LDFLAGS_test_run = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_import = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_run_imported = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_import_build = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_host_trace = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+# These let single allocations fail.
+UNIT_FAILING := cause_ops comm_hashes diff_baseline diff_changes diff_run_parts export_sqlite hash_index host_trace \
+	html_lanes_merge html_pack html_strings import import_build import_collectives import_json import_kineto_damage \
+	import_nsys_damage pack ranks ranks_counted report report_ranks run run_imported steps_launches steps_marks \
+	steps_micro steps_order
+$(foreach name,$(UNIT_FAILING),$(eval LDFLAGS_test_$(name) = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc))
+# Or one kind of them.
 LDFLAGS_test_chain_model = -Wl,--wrap=realloc
 LDFLAGS_test_cause_chain_words = -Wl,--wrap=malloc
-LDFLAGS_test_ranks = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_report_ranks = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_steps_marks = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_steps_order = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_steps_micro = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_comm_hashes = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_steps_launches = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_report = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_export_sqlite = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_import_nsys_damage = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_html_lanes_merge = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_cause_ops = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_html_pack = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_hash_index = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_diff_baseline = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_diff_run_parts = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_diff_changes = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_pack = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_html_strings = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_import_json = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_import_kineto = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_import_collectives = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-LDFLAGS_test_ranks_counted = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # … and refuses a system call.
 LDFLAGS_test_shim_peek = -Wl,--wrap=process_vm_readv
 # … or answers it itself where an emulator does not.

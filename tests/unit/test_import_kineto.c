@@ -1,40 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Kineto's traces, one event after another, against the facts they say. In the traces ' stands for ". */
+/* Kineto's traces, one event after another, against the facts they say. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <unistd.h>
-#include <zlib.h>
-
 #include "import.h"
-#include "import_kineto_parts.h"
-#include "tests/support/failing_alloc.h"
-#include "tests/unit/import_seen.h"
-
-static char path[] = "/tmp/gpushim-test-kineto-XXXXXX";
-
-static void put(const char *bytes, size_t n)
-{
-	FILE *file = fopen(path, "wb");
-
-	assert_non_null(file);
-	assert_int_equal(fwrite(bytes, 1, n, file), n);
-	assert_int_equal(fclose(file), 0);
-}
-
-static char *quoted(const char *json)
-{
-	char *text = strdup(json);
-
-	assert_non_null(text);
-	for (char *p = text; *p; p++)
-		if (*p == '\'')
-			*p = '"';
-	return text;
-}
+#include "tests/unit/kineto_file.h"
 
 /* Lines without the place of each, " @0:41". */
 static void leave_out_places(char *text)
@@ -76,11 +49,6 @@ static void expect(const char *events, const char *facts)
 	assert_true((size_t)snprintf(json, sizeof(json), "{'traceEvents': [%s]}", events) < sizeof(json));
 	expect_of_file(json, facts);
 }
-
-#define HEAD(cat, name) "{'ph':'X','cat':'" cat "','name':'" name "',"
-#define LAUNCH(corr)                             \
-	HEAD("cuda_runtime", "cudaLaunchKernel") \
-	"'pid':9,'tid':5,'ts':1.5,'dur':2.25,'args':{'cbid':211,'correlation':" #corr "}}"
 
 static void test_a_call_and_its_kernel(void **state)
 {
@@ -467,170 +435,6 @@ static void test_places_are_those_of_the_file(void **state)
 	free(json);
 }
 
-static const char *const whole =
-	"{'schemaVersion':1,'deviceProperties':[{'id':0,'name':'A100'}],'distributedInfo':{'rank':1,'world_size':2},'ERROR':['e'],"
-	"'traceEvents':[{'ph':'M','name':'thread_name','pid':9,'tid':5,'args':{'name':'main'}}," LAUNCH(7) "," HEAD(
-		"kernel",
-		"k\\u00e9") "'pid':0,'tid':7,'ts':4,'dur':1.5e1,'args':{'device':0,'stream':7,'correlation':7}},"
-			    "{'ph':'B','cat':'user_annotation','name':'step','pid':9,'tid':5,'ts':1}," HEAD("cpu_op", "o") "'pid':9,'tid':7,'ts':1,'dur':2,'args':{'Input Dims':[[],[1]]}}," HEAD(
-				    "overhead",
-				    "o") "'pid':-1,'tid':7,'ts':1,'dur':2}," HEAD("odd",
-										  "o") "'pid':9,'tid':7,'ts':1,'dur':2},"
-										       "{'ph':'E','pid':9,'tid':5,'ts':9}],'baseTimeNanoseconds':5}";
-
-/* Facts about events that were whole do not change by what is missing behind them; names and devices are told in the end. */
-static void test_cut_short_anywhere(void **state)
-{
-	char *text = quoted(whole);
-	static const char call_end[] = "\"correlation\":7}}";
-	size_t n = strlen(text), call_ends = (size_t)(strstr(text, call_end) - text) + sizeof(call_end) - 1;
-
-	(void)state;
-	for (size_t cut = 0; cut <= n; cut++) {
-		struct import_build b;
-		struct error damage = { 0 }, e = { 0 };
-		enum err_kind kind;
-
-		put(text, cut);
-		b = (struct import_build){ 0 };
-		kind = import_kineto(&b, path, &damage, &e);
-		assert_int_equal(kind, ERR_NONE);
-		assert_int_equal(damage.kind, cut < n ? ERR_FORMAT : ERR_NONE);
-		if (cut < n)
-			assert_int_equal(damage.byte, cut);
-		assert_int_equal(strstr((b.lines ? b.lines : ""), "cudaLaunchKernel result=0 corr=7 ") != NULL,
-				 cut >= call_ends);
-		seen_free(&b);
-	}
-	free(text);
-}
-
-static void test_any_byte_may_be_another(void **state)
-{
-	char *text = quoted(whole);
-	size_t n = strlen(text);
-
-	(void)state;
-	for (size_t at = 0; at < n; at++)
-		for (size_t i = 0; i < 6; i++) {
-			struct import_build b;
-			struct error damage = { 0 }, e = { 0 };
-			char old = text[at];
-
-			text[at] = "\"}]\0z\x80"[i];
-			put(text, n);
-			b = (struct import_build){ 0 };
-			assert_int_not_equal(import_kineto(&b, path, &damage, &e), ERR_SYSTEM);
-			seen_free(&b);
-			text[at] = old;
-		}
-	free(text);
-}
-
-static void test_packed(void **state)
-{
-	char *text = quoted(whole), *plain;
-	struct import_build b;
-	struct error damage = { 0 }, e = { 0 };
-	gzFile gz;
-
-	(void)state;
-	put(text, strlen(text));
-	b = (struct import_build){ 0 };
-	assert_int_equal(import_kineto(&b, path, &damage, &e), ERR_NONE);
-	plain = strdup(b.lines);
-	assert_non_null(plain);
-	seen_free(&b);
-	gz = gzopen(path, "wb");
-	assert_non_null(gz);
-	assert_int_equal(gzwrite(gz, text, (unsigned)strlen(text)), strlen(text));
-	assert_int_equal(gzclose(gz), Z_OK);
-	b = (struct import_build){ 0 };
-	assert_int_equal(import_kineto(&b, path, &damage, &e), ERR_NONE);
-	assert_int_equal(damage.kind, ERR_NONE);
-	assert_string_equal(b.lines, plain);
-	seen_free(&b);
-	free(plain);
-	free(text);
-}
-
-static void test_no_trace(void **state)
-{
-	struct import_build b;
-	struct error damage = { 0 }, e = { 0 };
-
-	(void)state;
-	put("{\"a\": [1, 2]}", 13);
-	b = (struct import_build){ 0 };
-	assert_int_equal(import_kineto(&b, path, &damage, &e), ERR_FORMAT);
-	assert_string_equal(e.text, "no list of events (\"traceEvents\") is in it");
-	assert_int_equal(import_kineto(&b, "/nowhere/at/all", &damage, &e), ERR_SYSTEM);
-	assert_string_equal(e.file, "/nowhere/at/all");
-	seen_free(&b);
-}
-
-/* It knows why, and says so when it is finished. */
-static void test_the_builder_gives_up(void **state)
-{
-	char *text = quoted(whole);
-	struct import_build b;
-	struct error damage = { 0 }, e = { 0 };
-
-	(void)state;
-	put(text, strlen(text));
-	for (unsigned n = 1; n < 10; n++) {
-		b = (struct import_build){ 0 };
-		b.fail_after = n;
-		assert_int_equal(import_kineto(&b, path, &damage, &e), ERR_NONE);
-		assert_true(import_failed(&b));
-		assert_int_equal(damage.kind, ERR_NONE);
-		seen_free(&b);
-	}
-	free(text);
-}
-
-static void test_each_allocation_may_fail(void **state)
-{
-	char *text = quoted(whole);
-	enum err_kind kind = ERR_SYSTEM;
-	long n;
-
-	(void)state;
-	put(text, strlen(text));
-	for (n = 1; kind != ERR_NONE; n++) {
-		struct import_build b;
-		struct error damage = { 0 }, e = { 0 };
-
-		b = (struct import_build){ .lines = malloc(65536),
-					   .cap = 65536 }; /* the list's own memory is not what is tried */
-		assert_non_null(b.lines);
-		fail_at = n;
-		kind = import_kineto(&b, path, &damage, &e);
-		fail_at = 0;
-		if (kind != ERR_NONE) {
-			assert_int_equal(kind, ERR_SYSTEM);
-			assert_string_equal(e.text, "out of memory");
-		}
-		seen_free(&b);
-	}
-	assert_true(n > 20);
-	free(text);
-}
-
-static int make_file(void **state)
-{
-	int fd = mkstemp(path);
-
-	(void)state;
-	return fd < 0 || close(fd);
-}
-
-static int drop_file(void **state)
-{
-	(void)state;
-	return unlink(path);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -656,12 +460,6 @@ int main(void)
 		cmocka_unit_test(test_what_is_not_known_is_told),
 		cmocka_unit_test(test_what_cannot_be_is_lost),
 		cmocka_unit_test(test_places_are_those_of_the_file),
-		cmocka_unit_test(test_cut_short_anywhere),
-		cmocka_unit_test(test_any_byte_may_be_another),
-		cmocka_unit_test(test_packed),
-		cmocka_unit_test(test_no_trace),
-		cmocka_unit_test(test_the_builder_gives_up),
-		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, drop_file);
