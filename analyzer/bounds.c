@@ -50,10 +50,9 @@ static const struct finished **least_from(const struct facts *f, size_t first, s
 	return least;
 }
 
-/* What was over before the work was asked for is not about it, whatever number it names. */
 static void set_latest_end(struct work *op, const struct finished *least, int64_t end_ns)
 {
-	bool known = least && least->by_ns < end_ns && least->by_ns >= op->call->begin_ns;
+	bool known = least && least->by_ns < end_ns;
 
 	op->latest_end_ns = known ? least->by_ns : end_ns;
 	op->known_by = known ? least->known_by : BOUNDARY_NONE;
