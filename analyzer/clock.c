@@ -48,7 +48,7 @@ enum err_kind clock_new(struct clock **out, const struct gst_file_header *header
 	}
 	c->identity = header->clock == GST_CLOCK_MONOTONIC;
 	c->start_ticks = header->start_ticks;
-	c->start_ns = header->start_mono_ns < (uint64_t)CLOCK_MAX_NS ? (int64_t)header->start_mono_ns : CLOCK_MAX_NS;
+	c->start_ns = clock_clamp(header->start_mono_ns);
 	c->points[c->n++] = (struct point){ .ticks = header->start_ticks };
 	c->rate = 1;
 	*out = c;
@@ -255,7 +255,7 @@ struct clock_line clock_line_at(const struct clock *c, uint64_t ticks)
 int64_t clock_ns(struct clock *c, uint64_t ticks)
 {
 	if (c->identity)
-		return ticks < (uint64_t)CLOCK_MAX_NS ? (int64_t)ticks : CLOCK_MAX_NS;
+		return clock_clamp(ticks);
 	if (ticks < c->last.from || ticks >= c->last.until)
 		c->last = clock_line_at(c, ticks);
 	return clock_line_ns(&c->last, ticks);
@@ -308,17 +308,18 @@ static double error_between(const struct clock *c, size_t i)
 
 struct clock_error clock_error_at(const struct clock *c, int64_t ns)
 {
-	double since = (double)(ns - c->start_ns);
 	const struct point *p;
+	double since;
 	size_t i;
 
 	if (c->identity)
 		return (struct clock_error){ INT64_MIN, INT64_MAX, 0 };
+	since = (double)(ns - c->start_ns);
 	i = point_before(c, since);
 	p = &c->points[i];
 	if (i + 1 == c->n || since < p->ns)
 		return (struct clock_error){ ns, ns, whole_error(p->half_ns + fabs(since - p->ns) * c->bend) };
-	return (struct clock_error){ in_range(c, ceil(p->ns)), in_range(c, p[1].ns), whole_error(error_between(c, i)) };
+	return (struct clock_error){ in_range(c, p->ns), in_range(c, p[1].ns), whole_error(error_between(c, i)) };
 }
 
 int64_t clock_error_ns(const struct clock *c, int64_t ns)

@@ -12,6 +12,12 @@
 /* Every time of the analysis lies in [0, CLOCK_MAX_NS] (nine years), so that sums and differences cannot overflow. */
 #define CLOCK_MAX_NS ((int64_t)1 << 58)
 
+/* A time as a file has it. */
+static inline int64_t clock_clamp(uint64_t ns)
+{
+	return ns < (uint64_t)CLOCK_MAX_NS ? (int64_t)ns : CLOCK_MAX_NS;
+}
+
 struct clock;
 
 enum err_kind clock_new(struct clock **out, const struct gst_file_header *header, struct error *e);

@@ -27,7 +27,7 @@ static int64_t start_apart(const struct trace *t, const struct host_task *task)
 
 	if (!start || !task->start_ns)
 		return INT64_MAX;
-	return llabs((start < (uint64_t)CLOCK_MAX_NS ? (int64_t)start : CLOCK_MAX_NS) - task->start_ns);
+	return llabs(clock_clamp(start) - task->start_ns);
 }
 
 /* In which its numbers are its own; 0 not known. */

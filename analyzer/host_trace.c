@@ -11,7 +11,7 @@
 static void set_life(struct host_decoder *d, int64_t now_ns)
 {
 	struct host_trace *t = d->t;
-	int64_t last_ns = host_ns(t->counters.last_ticks);
+	int64_t last_ns = clock_clamp(t->counters.last_ticks);
 
 	t->life = t->counters.exited ? LIFE_ENDED : LIFE_UNKNOWN;
 	if (!now_ns)
@@ -27,7 +27,7 @@ static void until_damage(struct host_decoder *d)
 	const struct damage *damage = reader_damage(d->reader);
 
 	if (damage)
-		d->until_ns = min64(d->until_ns, host_ns(damage->cut_ticks));
+		d->until_ns = min64(d->until_ns, clock_clamp(damage->cut_ticks));
 }
 
 /* Events that the kernel's buffer had no room for stand among the dropped records as they are lost, and in GST_PROBES at the end: here
@@ -61,7 +61,7 @@ static enum err_kind take_counts(struct host_decoder *d, struct error *e)
 	t->cut_ns = INT64_MAX;
 	if (damage) {
 		t->damage = damage->error;
-		t->cut_ns = host_ns(damage->cut_ticks);
+		t->cut_ns = clock_clamp(damage->cut_ticks);
 	}
 	d->ended = t->probes.end && !damage && d->until_ns == INT64_MAX;
 	return ERR_NONE;
@@ -81,9 +81,9 @@ static void set_lifetime(struct host_decoder *d)
 {
 	struct host_trace *t = d->t;
 
-	t->begin_ns = host_ns(t->probes.how ? t->probes.begin : t->header.start_mono_ns);
-	t->begin_ns = max64(t->begin_ns, host_ns(t->counters.recycled_until));
-	t->end_ns = d->ended ? host_ns(t->probes.end) : max64(last_run(t), host_ns(t->counters.last_ticks));
+	t->begin_ns = clock_clamp(t->probes.how ? t->probes.begin : t->header.start_mono_ns);
+	t->begin_ns = max64(t->begin_ns, clock_clamp(t->counters.recycled_until));
+	t->end_ns = d->ended ? clock_clamp(t->probes.end) : max64(last_run(t), clock_clamp(t->counters.last_ticks));
 	t->end_ns = max64(t->begin_ns, min64(t->end_ns, min64(t->cut_ns, d->until_ns)));
 	for (size_t i = 0; i < t->n_tasks; i++) {
 		struct host_task *task = &t->tasks[i];

@@ -31,11 +31,6 @@ enum err_kind host_trace_events(struct host_decoder *d, struct error *e);
 /* Sorts that; no wait overlaps another. */
 void host_trace_settle(struct host_trace *t);
 
-static inline int64_t host_ns(uint64_t ns)
-{
-	return ns < (uint64_t)CLOCK_MAX_NS ? (int64_t)ns : CLOCK_MAX_NS;
-}
-
 static inline enum err_kind host_no_memory(const struct host_trace *t, struct error *e)
 {
 	return err_set(e, ERR_SYSTEM, t->path, ERR_NO_BYTE, "out of memory");

@@ -48,7 +48,7 @@ static uint32_t waker_of(const struct host_trace *t, uint32_t tid, uint32_t woke
 static bool add_wait(struct host_decoder *d, const struct gst_wait *r, uint64_t byte)
 {
 	struct host_trace *t = d->t;
-	int64_t in = host_ns(r->in);
+	int64_t in = clock_clamp(r->in);
 	uint32_t task = host_trace_dying(t, r->tid, in);
 	struct host_wait *w;
 
@@ -59,16 +59,16 @@ static bool add_wait(struct host_decoder *d, const struct gst_wait *r, uint64_t 
 	if (!array_room(t->waits, t->n_waits, d->waits))
 		return false;
 	w = &t->waits[t->n_waits++];
-	*w = (struct host_wait){ .out_ns = max64(host_ns(r->out), t->tasks[task].begin_ns),
+	*w = (struct host_wait){ .out_ns = max64(clock_clamp(r->out), t->tasks[task].begin_ns),
 				 .in_ns = in,
-				 .throttled_ns = host_ns(r->throttled_ns),
+				 .throttled_ns = clock_clamp(r->throttled_ns),
 				 .task = task,
 				 .waker = HOST_NOBODY,
 				 .by = r->by <= GST_WOKEN_TIMER ? (uint8_t)r->by : GST_WOKEN_UNKNOWN,
 				 .wake_known = r->wake != 0,
 				 .what = what_of(d, &r->what),
 				 .byte = byte };
-	w->wake_ns = w->wake_known ? clamp64(host_ns(r->wake), w->out_ns, max64(w->out_ns, in)) : in;
+	w->wake_ns = w->wake_known ? clamp64(clock_clamp(r->wake), w->out_ns, max64(w->out_ns, in)) : in;
 	if (w->by == GST_WOKEN_TASK && w->wake_known)
 		w->waker = waker_of(t, r->waker, task, w->wake_ns);
 	ran(t, w->waker, w->wake_ns);
@@ -79,7 +79,7 @@ static bool add_wait(struct host_decoder *d, const struct gst_wait *r, uint64_t 
 static bool add_stalls(struct host_decoder *d, const struct gst_stalls *r, uint64_t byte)
 {
 	struct host_trace *t = d->t;
-	int64_t end = host_ns(r->end), begin = min64(host_ns(r->begin), end), span;
+	int64_t end = clock_clamp(r->end), begin = min64(clock_clamp(r->begin), end), span;
 	uint32_t task = host_trace_dying(t, r->tid, end);
 	struct host_stalls *s;
 
@@ -94,14 +94,14 @@ static bool add_stalls(struct host_decoder *d, const struct gst_stalls *r, uint6
 	s = &t->stalls[t->n_stalls++];
 	*s = (struct host_stalls){ .begin_ns = begin,
 				   .end_ns = begin + span,
-				   .queued_ns = min64(host_ns(r->queued_ns), span),
+				   .queued_ns = min64(clock_clamp(r->queued_ns), span),
 				   .last_offset = r->last_offset,
 				   .task = task,
 				   .count = r->count,
 				   .what = what_of(d, &r->what),
 				   .byte = byte };
-	s->blocked_ns = min64(host_ns(r->blocked_ns), span - s->queued_ns);
-	s->throttled_ns = min64(host_ns(r->throttled_ns), s->queued_ns);
+	s->blocked_ns = min64(clock_clamp(r->blocked_ns), span - s->queued_ns);
+	s->throttled_ns = min64(clock_clamp(r->throttled_ns), s->queued_ns);
 	ran(t, task, end);
 	return true;
 }
@@ -109,7 +109,7 @@ static bool add_stalls(struct host_decoder *d, const struct gst_stalls *r, uint6
 static bool add_reclaim(struct host_decoder *d, const struct gst_reclaim *r)
 {
 	struct host_trace *t = d->t;
-	int64_t end = host_ns(r->end);
+	int64_t end = clock_clamp(r->end);
 	uint32_t task = host_trace_dying(t, r->tid, end);
 
 	if (task == HOST_NOBODY) {
@@ -119,7 +119,7 @@ static bool add_reclaim(struct host_decoder *d, const struct gst_reclaim *r)
 	if (!array_room(t->reclaims, t->n_reclaims, d->reclaims))
 		return false;
 	t->reclaims[t->n_reclaims++] =
-		(struct host_reclaim){ min64(host_ns(r->begin), end), end, r->pages, task, r->group != 0 };
+		(struct host_reclaim){ min64(clock_clamp(r->begin), end), end, r->pages, task, r->group != 0 };
 	ran(t, task, end);
 	return true;
 }
@@ -127,7 +127,7 @@ static bool add_reclaim(struct host_decoder *d, const struct gst_reclaim *r)
 static bool add_written(struct host_decoder *d, const struct gst_written *r, uint64_t byte)
 {
 	struct host_trace *t = d->t;
-	int64_t end = host_ns(r->end);
+	int64_t end = clock_clamp(r->end);
 	uint32_t task = host_trace_dying(t, r->tid, end);
 
 	if (task == HOST_NOBODY || r->begin >= r->end) {
@@ -136,7 +136,7 @@ static bool add_written(struct host_decoder *d, const struct gst_written *r, uin
 	}
 	if (!array_room(t->written, t->n_written, d->written))
 		return false;
-	t->written[t->n_written++] = (struct host_written){ .begin_ns = min64(host_ns(r->begin), end),
+	t->written[t->n_written++] = (struct host_written){ .begin_ns = min64(clock_clamp(r->begin), end),
 							    .end_ns = end,
 							    .task = task,
 							    .what = what_of(d, &r->what),
@@ -148,7 +148,7 @@ static bool add_written(struct host_decoder *d, const struct gst_written *r, uin
 static bool add_on_cpu(struct host_decoder *d, const struct gst_on_cpu *r)
 {
 	struct host_trace *t = d->t;
-	int64_t at = host_ns(r->at);
+	int64_t at = clock_clamp(r->at);
 	uint32_t task = host_trace_dying(t, r->tid, at);
 	uint64_t *frames;
 
@@ -171,13 +171,13 @@ static bool add_on_cpu(struct host_decoder *d, const struct gst_on_cpu *r)
 static bool add_request(struct host_decoder *d, const struct gst_request *r)
 {
 	struct host_trace *t = d->t;
-	int64_t done = host_ns(r->done);
+	int64_t done = clock_clamp(r->done);
 	struct host_request *q;
 
 	if (!array_room(t->requests, t->n_requests, d->requests))
 		return false;
 	q = &t->requests[t->n_requests++];
-	*q = (struct host_request){ .issued_ns = r->issued ? min64(host_ns(r->issued), done) : done,
+	*q = (struct host_request){ .issued_ns = r->issued ? min64(clock_clamp(r->issued), done) : done,
 				    .done_ns = done,
 				    .queued_known = r->queued != 0,
 				    .issued_known = r->issued != 0,
@@ -188,7 +188,7 @@ static bool add_request(struct host_decoder *d, const struct gst_request *r)
 				    .file_dev = r->file_dev,
 				    .bytes = r->bytes,
 				    .flags = r->flags };
-	q->queued_ns = r->queued ? min64(host_ns(r->queued), q->issued_ns) : q->issued_ns;
+	q->queued_ns = r->queued ? min64(clock_clamp(r->queued), q->issued_ns) : q->issued_ns;
 	q->task = host_trace_dying(t, r->tid, q->queued_ns);
 	return true;
 }
@@ -196,7 +196,7 @@ static bool add_request(struct host_decoder *d, const struct gst_request *r)
 static bool add_pipe_end(struct host_decoder *d, const struct gst_pipe_end *r)
 {
 	struct host_trace *t = d->t;
-	int64_t at = host_ns(r->at);
+	int64_t at = clock_clamp(r->at);
 
 	if (!array_room(t->pipe_ends, t->n_pipe_ends, d->pipe_ends))
 		return false;
@@ -212,11 +212,11 @@ static bool add_pipe_end(struct host_decoder *d, const struct gst_pipe_end *r)
 static bool add_pressure(struct host_decoder *d, const struct gst_pressure *r)
 {
 	struct host_trace *t = d->t;
-	int64_t end = host_ns(r->end);
+	int64_t end = clock_clamp(r->end);
 
 	if (!array_room(t->pressure, t->n_pressure, d->pressure))
 		return false;
-	t->pressure[t->n_pressure++] = (struct host_pressure){ .begin_ns = min64(host_ns(r->begin), end),
+	t->pressure[t->n_pressure++] = (struct host_pressure){ .begin_ns = min64(clock_clamp(r->begin), end),
 							       .end_ns = end,
 							       .cpu_some_us = r->cpu_some_us,
 							       .memory_some_us = r->memory_some_us,
@@ -270,7 +270,7 @@ enum err_kind host_trace_events(struct host_decoder *d, struct error *e)
 			ran(t, t->tasks[i].creator, t->tasks[i].begin_ns);
 	reader_rewind(d->reader);
 	while (reader_next(d->reader, &v))
-		if (host_ns(record_ticks(v.record)) <= d->until_ns && !add(d, &v))
+		if (clock_clamp(record_ticks(v.record)) <= d->until_ns && !add(d, &v))
 			return host_no_memory(t, e);
 	return reader_counts(d->reader).no_memory ? host_no_memory(t, e) : ERR_NONE;
 }

@@ -24,8 +24,8 @@ static bool add_task(struct host_decoder *d, const struct gst_task *r)
 				    .creator = r->creator,
 				    .leader = HOST_NOBODY,
 				    .pid_ns = r->pid_ns,
-				    .begin_ns = host_ns(r->begin),
-				    .start_ns = host_ns(r->start_ns),
+				    .begin_ns = clock_clamp(r->begin),
+				    .start_ns = clock_clamp(r->start_ns),
 				    .flags = r->flags };
 	memcpy(task->name, r->name, sizeof(task->name) - 1);
 	return true;
@@ -35,7 +35,7 @@ static bool add_end(struct host_decoder *d, const struct gst_task_end *r)
 {
 	if (!array_room(d->ends, d->n_ends, d->ends_room))
 		return false;
-	d->ends[d->n_ends++] = (struct host_task_end){ host_ns(r->at), r->tid };
+	d->ends[d->n_ends++] = (struct host_task_end){ clock_clamp(r->at), r->tid };
 	return true;
 }
 
@@ -62,11 +62,11 @@ static enum err_kind read_all(struct host_decoder *d, struct error *e)
 			take_probes(d->t, (const struct gst_probes *)v.record);
 			break;
 		case GST_TASK:
-			if (host_ns(((const struct gst_task *)v.record)->begin) <= d->until_ns)
+			if (clock_clamp(((const struct gst_task *)v.record)->begin) <= d->until_ns)
 				ok = add_task(d, (const struct gst_task *)v.record);
 			break;
 		case GST_TASK_END:
-			if (host_ns(((const struct gst_task_end *)v.record)->at) <= d->until_ns)
+			if (clock_clamp(((const struct gst_task_end *)v.record)->at) <= d->until_ns)
 				ok = add_end(d, (const struct gst_task_end *)v.record);
 			break;
 		default:

@@ -345,7 +345,7 @@ const struct step *steps_near(const struct trace_steps *s, int64_t ns, size_t *n
 
 const struct step *steps_at(const struct trace_steps *s, int64_t ns)
 {
-	size_t at = s ? steps_from(s, ns) : 0;
+	size_t near = 0;
 
-	return steps_near(s, ns, &at);
+	return steps_near(s, ns, &near);
 }

@@ -37,7 +37,7 @@ void trace_memory_settle_blocks(struct trace_memory *m, const struct clock *cloc
 		uint64_t ticks = (uint64_t)m->blocks[i].time_ns;
 
 		if (clock_is_ns(clock)) {
-			m->blocks[i].time_ns = ticks < (uint64_t)CLOCK_MAX_NS ? (int64_t)ticks : CLOCK_MAX_NS;
+			m->blocks[i].time_ns = clock_clamp(ticks);
 			continue;
 		}
 		if (ticks < line.from || ticks >= line.until)

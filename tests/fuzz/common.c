@@ -6,6 +6,8 @@
 
 #include "tests/support/gst_compact.h"
 
+size_t fuzz_compared;
+
 void require(bool holds)
 {
 	if (!holds)

@@ -14,6 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 /* Aborts where it does not hold: what a fuzzer looks for. */
 void require(bool holds);
 
+/* Inputs of which two readings were compared: replay says how many. */
+extern size_t fuzz_compared;
+
 #define FUZZ_TRACES 3
 
 /* Up to three traces: u8 their number less one, then each as

@@ -35,7 +35,7 @@ static bool calls_follow(const struct trace *t)
 
 /* ---- numbers ---- */
 
-struct moment { /* at which a stream's work is submitted, or was by when a record that names it ends */
+struct moment { /* at which a stream's work is submitted, or a record begins that names work which was */
 	uint64_t number;
 	int64_t ns;
 	uint32_t stream;
@@ -66,6 +66,12 @@ static void add(struct moments *m, uint32_t stream, uint64_t number, int64_t ns,
 		m->at[m->n++] = (struct moment){ number, ns, stream, submits };
 }
 
+/* One that fails leaves a hole. */
+static bool takes_number(const struct call *c)
+{
+	return (c->flags & GST_SUBMISSION) && !(c->flags & GST_CAPTURED);
+}
+
 static bool numbers_rise(const struct trace *t)
 {
 	struct moments m = { .at = malloc((t->n_calls + t->n_edges + t->n_polls + 1) * sizeof(*m.at)) };
@@ -76,12 +82,12 @@ static bool numbers_rise(const struct trace *t)
 	for (size_t i = 0; i < t->n_calls; i++) {
 		const struct call *c = &t->calls[i];
 
-		add(&m, c->stream, c->seq, is_submission(c) ? c->begin_ns : c->end_ns, is_submission(c));
+		add(&m, c->stream, c->seq, c->begin_ns, takes_number(c));
 	}
 	for (size_t i = 0; i < t->n_edges; i++)
-		add(&m, t->edges[i].stream, t->edges[i].covers, t->edges[i].end_ns, false);
+		add(&m, t->edges[i].stream, t->edges[i].covers, t->edges[i].begin_ns, false);
 	for (size_t i = 0; i < t->n_polls; i++)
-		add(&m, t->polls[i].stream, t->polls[i].covers, t->polls[i].end_ns, false);
+		add(&m, t->polls[i].stream, t->polls[i].covers, t->polls[i].begin_ns, false);
 	qsort(m.at, m.n, sizeof(*m.at), by_stream);
 	for (size_t i = 0; i < m.n; i++) {
 		const struct moment *at = &m.at[i];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* consistent.h: whether a recording contradicts itself, as the recorder's never do. What does may be read in more than one way, each of them sound. */
+/* consistent.h: whether a recording contradicts itself. What does may be read in more than one way, each of them sound. Of the recorder's own some
+ * are taken for such: where threads race in a stream, or a poll's begin was rounded. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,5 +8,5 @@
 #include "trace.h"
 
 /* A thread's call is over before its next one begins; a stream's numbers rise with its submissions; and no record names work that nobody had asked for
- * when it ended. Of a trace that is not folded. */
+ * when it began. Of a trace that is not folded. */
 bool trace_is_consistent(const struct trace *t);

@@ -15,8 +15,7 @@
 #include "import_json.h"
 #include "import_pieces.h"
 #include "tests/unit/fewer.h"
-
-static char path[] = "/tmp/gpushim-test-ahead-XXXXXX";
+#include "tests/unit/file_made.h"
 
 /* Every token with its place, as one number; of elements that are read ahead the tokens themselves, until they are joined. */
 struct teller {
@@ -147,15 +146,6 @@ static void drop(void *of)
 }
 
 static const struct import_json_ahead ahead = { listed, aside, begin, join, drop };
-
-static void put(const char *bytes, size_t n)
-{
-	FILE *file = fopen(path, "wb");
-
-	assert_non_null(file);
-	assert_int_equal(fwrite(bytes, 1, n, file), n);
-	assert_int_equal(fclose(file), 0);
-}
 
 static enum err_kind told(struct teller *t, const char *threads, size_t refuse_at, struct error *damage)
 {
@@ -370,20 +360,6 @@ static void test_pieces_end_behind_elements(void **state)
 	import_pieces_close(&pieces);
 	free(piece.at);
 	free(t.at);
-}
-
-static int make_file(void **state)
-{
-	int fd = mkstemp(path);
-
-	(void)state;
-	return fd < 0 || close(fd);
-}
-
-static int drop_file(void **state)
-{
-	(void)state;
-	return unlink(path);
 }
 
 int main(void)

@@ -16,8 +16,7 @@
 #include "import_json.h"
 #include "import_unpack.h"
 #include "tests/support/failing_alloc.h"
-
-static char path[] = "/tmp/gpushim-test-json-XXXXXX";
+#include "tests/unit/file_made.h"
 
 struct tokens {
 	char text[1024];
@@ -67,15 +66,6 @@ static bool on_word(void *to, int word)
 }
 
 static const struct import_json_calls calls = { on_open, on_close, on_key, on_text, on_number, on_word };
-
-static void put(const void *bytes, size_t n)
-{
-	FILE *file = fopen(path, "wb");
-
-	assert_non_null(file);
-	assert_int_equal(fwrite(bytes, 1, n, file), n);
-	assert_int_equal(fclose(file), 0);
-}
 
 /* What is the matter with it, "" nothing; its tokens. */
 static const char *tokens_of(struct tokens *t, uint64_t *byte)
@@ -347,20 +337,6 @@ static void test_each_allocation_may_fail(void **state)
 	}
 	free(json);
 	free(bytes);
-}
-
-static int make_file(void **state)
-{
-	int fd = mkstemp(path);
-
-	(void)state;
-	return fd < 0 || close(fd);
-}
-
-static int drop_file(void **state)
-{
-	(void)state;
-	return unlink(path);
 }
 
 int main(void)

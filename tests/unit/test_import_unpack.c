@@ -15,10 +15,10 @@
 #include <zlib.h>
 
 #include "import_unpack.h"
+#include "tests/unit/file_made.h"
 
 #define MOST ((size_t)300 << 10) /* more than is read of a file at once */
 
-static char path[] = "/tmp/test_import_unpack.XXXXXX";
 static unsigned char content[MOST], packed[2 * MOST], out[MOST + 1];
 static uint64_t state = 88172645463325252u;
 
@@ -29,29 +29,6 @@ static size_t any(size_t n)
 	state ^= state >> 7;
 	state ^= state << 17;
 	return state % n;
-}
-
-static int set_up(void **unused)
-{
-	int fd = mkstemp(path);
-
-	(void)unused;
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int tear_down(void **unused)
-{
-	(void)unused;
-	return unlink(path);
-}
-
-static void put(const void *bytes, size_t n)
-{
-	FILE *f = fopen(path, "wb");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(bytes, 1, n, f), n);
-	assert_int_equal(fclose(f), 0);
 }
 
 /* Texts that repeat, runs, and what cannot be packed, as it comes. */
@@ -182,5 +159,5 @@ int main(void)
 		cmocka_unit_test(test_each_cut),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, make_file, drop_file);
 }

@@ -136,6 +136,7 @@ static void a_block_behind_all_times(void **state)
 {
 	struct lines out = { 0 };
 	struct analysed plain, folded;
+	uint64_t folded_before = seen.folded;
 
 	(void)state;
 	say(&out, "process 100 end=9ms level=host\nthread 10 main\ndevice 0\nstream 1\n");
@@ -143,6 +144,7 @@ static void a_block_behind_all_times(void **state)
 		say(&out, "launch t=%dus..%dus stream=1 seq=%d kernel=k\n", 10 * i, 10 * i + 2, i);
 	say(&out, "block taken t=400000000s address=4096 bytes=1M allocated=1M reserved=1M\n");
 	assert_true(check(out.text, &plain, &folded));
+	assert_true(seen.folded > folded_before);
 	assert_int_equal(plain.traces[0]->memory.blocks[0].time_ns, CLOCK_MAX_NS);
 	analysed_release(&plain);
 	analysed_free(&plain);
