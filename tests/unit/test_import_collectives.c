@@ -8,14 +8,9 @@
 
 #include <string.h>
 
-#include "import_build.h"
 #include "tests/support/failing_alloc.h"
+#include "tests/unit/import_built.h"
 
-#define T(text) ((struct import_text){ text, sizeof(text) - 1 })
-
-static struct import_build *build;
-static struct trace **traces;
-static size_t n_traces;
 static uint32_t process;
 
 static void begin(void)
@@ -30,20 +25,6 @@ static enum err_kind finish(void)
 	struct error e = { 0 };
 
 	return import_build_finish(&traces, &n_traces, build, NULL, &e);
-}
-
-static int forget(void **state)
-{
-	(void)state;
-	fail_at = 0;
-	for (size_t i = 0; i < n_traces; i++)
-		trace_free(traces[i]);
-	free(traces);
-	import_build_free(build);
-	traces = NULL;
-	n_traces = 0;
-	build = NULL;
-	return 0;
 }
 
 /* A kernel and its launch of 5 ns, by thread 7. */
