@@ -23,7 +23,9 @@ static void add_memory(char *buf, size_t size, const struct gap_view *v, const s
 					 text_bytes(bytes, s->first ? s->first->args[1] : s->asked),
 					 text_bytes(largest, s->given_back),
 					 s->outcome == MEMORY_FAILED ? "gave up" : "tried again");
-	if (left && used < size)
+	if (left && used < size && d->framework.told) /* how it lies is not on record */
+		snprintf(buf + used, size - used, "; %s reserved and free", text_bytes(bytes, left));
+	else if (left && used < size)
 		snprintf(buf + used, size - used, "; %s reserved and free, largest piece %s, fragmentation %.2f",
 			 text_bytes(bytes, left), text_bytes(largest, use.largest_free), memory_fragmentation(&use));
 }

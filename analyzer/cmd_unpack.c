@@ -110,7 +110,7 @@ int cmd_unpack(int argc, char *argv[])
 
 	if (status >= 0)
 		return status;
-	if (!o.to)
+	if (!o.to || !*o.to)
 		return cmd_refuse(ERR_USAGE, "", "unpack: no folder is named", "try: gpushim unpack run.gpk -o DIR");
 	if (pack_open(&p, argv[first], &e))
 		return cmd_fail(&e, NULL);

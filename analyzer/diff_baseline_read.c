@@ -274,7 +274,7 @@ static bool on_word(void *to, int word)
 
 /* ---- the file ---- */
 
-static const struct import_json_calls calls = { on_open, on_close, on_key, on_text, on_number, on_word };
+static const struct import_json_calls calls = { on_open, on_close, on_key, on_text, on_number, on_word, NULL };
 
 static enum err_kind feed(struct reading *r, const char *at, size_t n, uint64_t base)
 {

@@ -4,6 +4,7 @@
 #include "alloc.h"
 #include "busy_lists.h"
 #include "ns.h"
+#include "one_device.h"
 #include "trace_rare.h"
 
 #include <stdlib.h>
@@ -280,12 +281,9 @@ bool front_cut(struct trace *t, int64_t from_ns)
 
 static bool shares_device(const struct trace *a, const struct trace *b)
 {
-	static const uint8_t none[sizeof(a->devices->uuid)];
-
 	for (size_t i = 0; i < a->n_devices; i++)
 		for (size_t k = 0; k < b->n_devices; k++)
-			if (memcmp(a->devices[i].uuid, b->devices[k].uuid, sizeof(none)) == 0 &&
-			    memcmp(a->devices[i].uuid, none, sizeof(none)) != 0)
+			if (one_device(a, &a->devices[i], b, &b->devices[k]))
 				return true;
 	return false;
 }

@@ -292,6 +292,8 @@ static enum err_kind device(const struct drawn *x)
 	key_bytes(j, "total", x->d->device.memory_bytes);
 	key_bytes(j, "peak_allocated", x->d->peak_allocated);
 	key_bytes(j, "peak_reserved", x->d->peak_reserved);
+	if (x->d->framework.told)
+		key_bytes(j, "before", x->d->framework.before);
 	kind = course(x);
 	if (!kind) {
 		marks(x);

@@ -18,37 +18,44 @@ static const char sqlite_magic[] = "SQLite format 3"; /* the NUL is part of it *
 
 /* ---- which one it is -------------------------------------------------------------------------------------- */
 
-/* The first bytes of what a gzip file holds; 0: it is none, or damaged at once. */
+/* The first bytes of what a gzip file holds, whose first members may hold nothing; 0: it is none, or damaged at once. */
 static size_t unpack(uint8_t *out, size_t size, uint8_t *packed, size_t n)
 {
 	z_stream z = { .next_in = packed, .avail_in = (uInt)n, .next_out = out, .avail_out = (uInt)size };
 
 	if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK)
 		return 0;
-	inflate(&z, Z_SYNC_FLUSH);
+	while (inflate(&z, Z_SYNC_FLUSH) == Z_STREAM_END && z.avail_out == size && z.avail_in)
+		inflateReset(&z);
 	inflateEnd(&z);
 	return size - z.avail_out;
 }
 
-/* An object or an array, which may stand behind a byte order mark and white space. */
-static bool is_json(const uint8_t *at, size_t n)
+/* An object or an array, which may stand behind a byte order mark and white space. whole: of n bytes that is all there is of it; else, where they
+ * are all white, who reads on finds out. */
+static bool is_json(const uint8_t *at, size_t n, bool whole)
 {
 	size_t i = n >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 
 	while (i < n && (at[i] == ' ' || at[i] == '\t' || at[i] == '\n' || at[i] == '\r'))
 		i++;
-	return i < n && (at[i] == '{' || at[i] == '[');
+	return i < n ? at[i] == '{' || at[i] == '[' : !whole;
 }
 
 static enum import_format format_of(uint8_t *at, size_t n)
 {
 	uint8_t unpacked[UNPACKED];
+	bool is;
 
 	if (n >= sizeof(sqlite_magic) && memcmp(at, sqlite_magic, sizeof(sqlite_magic)) == 0)
 		return IMPORT_NSYS;
-	if (n >= 2 && at[0] == 0x1f && at[1] == 0x8b)
-		return is_json(unpacked, unpack(unpacked, sizeof(unpacked), at, n)) ? IMPORT_KINETO : IMPORT_NONE;
-	return is_json(at, n) ? IMPORT_KINETO : IMPORT_NONE;
+	if (n >= 2 && at[0] == 0x1f && at[1] == 0x8b) {
+		n = unpack(unpacked, sizeof(unpacked), at, n);
+		is = is_json(unpacked, n, n < sizeof(unpacked));
+	} else {
+		is = is_json(at, n, n < SNIFFED);
+	}
+	return is ? IMPORT_KINETO : IMPORT_NONE;
 }
 
 enum err_kind import_sniff(enum import_format *out, const char *path, struct error *e)

@@ -161,13 +161,10 @@ static struct device *device_of(struct import_build *b, struct import_process *p
 	return &t->devices[t->n_devices++];
 }
 
-/* Contexts that are not known are one for each device, and none that a file could name. */
-#define MADE_UP (1ull << 63)
-
 static uint32_t stream_of(struct import_build *b, struct import_process *p, const struct import_work *w)
 {
 	struct trace *t = p->t;
-	uint64_t context = w->context ? w->context : MADE_UP + w->device;
+	uint64_t context = w->context ? w->context : IMPORT_MADE_UP + w->device;
 	uint64_t hash = import_hash(w->stream, import_hash(context, w->device));
 	uint32_t number = p->last_stream;
 
@@ -195,20 +192,21 @@ static uint32_t stream_of(struct import_build *b, struct import_process *p, cons
 
 static uint32_t said_of(struct import_build *b, struct import_process *p, const struct import_call *c)
 {
-	uint64_t hash = import_hash(c->stream, import_hash(c->device, 3));
+	uint64_t hash = import_hash(c->stream, import_hash(c->context, import_hash(c->device, 3)));
 	uint32_t number;
 
 	if (c->stream == IMPORT_NO_STREAM)
 		return GST_NONE;
 	for (size_t at = 0; (number = hash_next(&p->by_said, hash, &at)) != HASH_NONE;)
-		if (p->said[number].stream == c->stream && p->said[number].device == c->device)
+		if (p->said[number].stream == c->stream && p->said[number].context == c->context &&
+		    p->said[number].device == c->device)
 			return number;
 	if (p->n_said >= NONE_YET - 1 || !array_room(p->said, p->n_said, p->cap_said) ||
 	    !hash_add(&p->by_said, hash, (uint32_t)p->n_said)) {
 		b->no_memory = true;
 		return GST_NONE;
 	}
-	p->said[p->n_said] = (struct import_said){ c->stream, c->device };
+	p->said[p->n_said] = (struct import_said){ c->stream, c->context, c->device };
 	return (uint32_t)p->n_said++;
 }
 

@@ -17,10 +17,13 @@
 #include "import_names.h"
 #include "trace.h"
 
-struct import_said { /* a stream as calls name it: without its context */
-	uint64_t stream;
-	uint32_t device; /* or IMPORT_NO_DEVICE */
+struct import_said { /* a stream as calls name it: mostly without its context */
+	uint64_t stream, context; /* 0: not known … */
+	uint32_t device;          /* … then that, or IMPORT_NO_DEVICE */
 };
+
+/* Contexts that are not known are one for each device, and none that a file could name. */
+#define IMPORT_MADE_UP (1ull << 63)
 
 struct import_process {
 	uint64_t pid;    /* as the file has it … */

@@ -49,6 +49,7 @@ struct import_call {
 	uint64_t bytes;       /* of an allocation or copy, 0 not known */
 	uint64_t address;     /* …; of what is about an event: the event's own number, 0 not known */
 	uint64_t stream;      /* where it says one, else IMPORT_NO_STREAM: the work's is taken */
+	uint64_t context;     /* … and the stream's context: then that says which is meant, whatever the device; 0 not known */
 	uint32_t device;      /* … or IMPORT_NO_DEVICE */
 };
 

@@ -136,11 +136,11 @@ static bool make_imported(struct import_build *b, struct import_process *p, bool
 	return true;
 }
 
-/* Launches without work, of those whose work would have begun while the tool looked. */
+/* Launches without work, of those whose work would have begun while the tool looked: all, where there is none. */
 static bool misses_work(const struct trace *t)
 {
 	uint64_t launches = 0, without = 0;
-	int64_t last_ns = t->n_measured ? t->measured[t->n_measured - 1].begin_ns : INT64_MIN;
+	int64_t last_ns = t->n_measured ? t->measured[t->n_measured - 1].begin_ns : INT64_MAX;
 
 	for (size_t i = 0; i < t->n_calls && t->calls[i].begin_ns < last_ns; i++) {
 		const struct call *c = &t->calls[i];

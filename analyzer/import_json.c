@@ -65,9 +65,25 @@ static char last_of(const struct import_piece *p, char otherwise)
 	return n ? p->at[n - 1] : otherwise;
 }
 
+/* Only in turn: what is read ahead may begin in the middle of a text. */
+static enum import_yajl_end feed(struct json *j, const struct import_piece *p)
+{
+	enum import_yajl_end end;
+	size_t from = 0;
+
+	while ((end = import_yajl_feed(j->yajl, p->at + from, p->n - from, p->byte + from)) == IMPORT_YAJL_DAMAGED) {
+		end = import_yajl_mend(j->yajl, p->at, p->n, &from);
+		if (end != IMPORT_YAJL_MORE)
+			break;
+		if (j->calls->mended)
+			j->calls->mended(j->to, p->byte + from);
+	}
+	return end;
+}
+
 static void read_piece(struct json *j, const struct import_piece *p)
 {
-	switch (import_yajl_feed(j->yajl, p->at, p->n, p->byte)) {
+	switch (feed(j, p)) {
 	case IMPORT_YAJL_MORE:
 		break;
 	case IMPORT_YAJL_DAMAGED:

@@ -2,7 +2,7 @@
 /* import_json.h: a JSON file, plain or packed by gzip (by its content), as its tokens one after another: yajl reads them, in memory that does not
  * grow with the file. Bytes are counted in what is unpacked, which damage then says. Texts need not be UTF-8.
  *
- * A file that stops being JSON, is cut short, nests deeper than IMPORT_JSON_DEPTH, has a text longer than IMPORT_JSON_TEXT or unpacks to
+ * inf, NaN, control characters and backslashes, as many programs write them, are read (import_mend.h). A file that stops being JSON otherwise, is cut short, nests deeper than IMPORT_JSON_DEPTH, has a text longer than IMPORT_JSON_TEXT or unpacks to
  * more than any trace would is damaged there; the tokens before it have been told. The bracket that ends an array of events may be missing: Chrome's form has it so,
  * for programs that were killed.
  *
@@ -27,6 +27,7 @@ struct import_json_calls { /* false: go no further. What they are given is the r
 	bool (*text)(void *to, const char *at, size_t bytes);
 	bool (*number)(void *to, const char *at, size_t bytes); /* as it is written */
 	bool (*word)(void *to, int word); /* 0 false, 1 true, -1 null */
+	void (*mended)(void *to, uint64_t byte); /* what begins there was no JSON, and is told as an empty text, or without what it may not hold; NULL: nobody asks */
 };
 
 /* Reading ahead. `aside` is one more reader, told by the same calls, of elements of a list. */

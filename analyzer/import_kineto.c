@@ -117,7 +117,7 @@ static bool call(struct kineto *k, const struct kineto_event *e, struct kineto_n
 		c.correlation = kineto_number(e, KINETO_FIELD_CORRELATION);
 		if (!spill_room(k->links, k->n_links, k->links_cap))
 			return false;
-		k->links[k->n_links++] = (struct kineto_link){ c.correlation, process };
+		k->links[k->n_links++] = (struct kineto_link){ c.correlation, begin_ns, process };
 	}
 	import_call(k->b, &c);
 	return true;
@@ -226,6 +226,14 @@ static bool complete(struct kineto *k, const struct kineto_event *e)
 	       (~e->said & KINETO_SAID(COLLECTIVE) || kineto_collective(k, e, begin_ns, end_ns));
 }
 
+/* What an allocator has in all: less than nothing says nothing. */
+static uint64_t total(const struct kineto_event *e, uint64_t said, enum kineto_field field)
+{
+	uint64_t bytes = e->said & said ? kineto_number(e, field) : 0;
+
+	return bytes <= INT64_MAX ? bytes : 0;
+}
+
 /* An allocator says "[memory]": "Bytes" less than none are given back. Device type 0 is the host's memory. */
 static bool block(struct kineto *k, const struct kineto_event *e)
 {
@@ -254,8 +262,8 @@ static bool block(struct kineto *k, const struct kineto_event *e)
 	m.address = kineto_number(e, KINETO_FIELD_ADDRESS);
 	m.freed = bytes < 0;
 	m.bytes = (uint64_t)(bytes < 0 ? -bytes : bytes);
-	m.allocated = e->said & KINETO_SAID(ALLOCATED) ? kineto_number(e, KINETO_FIELD_ALLOCATED) : 0;
-	m.reserved = e->said & KINETO_SAID(RESERVED) ? kineto_number(e, KINETO_FIELD_RESERVED) : 0;
+	m.allocated = total(e, KINETO_SAID(ALLOCATED), KINETO_FIELD_ALLOCATED);
+	m.reserved = total(e, KINETO_SAID(RESERVED), KINETO_FIELD_RESERVED);
 	import_block(k->b, &m);
 	return true;
 }

@@ -1,44 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* import_kineto_end.c: what the whole file has to be known for: whose the devices' work is, and who is called what.
- *
- * A trace of PyTorch's is of one process. Where several made calls, as in files put together by other tools, work is of the one among whose
- * calls its correlation is, if there is one only; else of the one most of the others drawn beside it are of. */
+/* import_kineto_end.c: what the whole file has to be known for: whose the devices' work is (import_kineto_owner.c), and who is called what. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "import_kineto_parts.h"
 #include "alloc.h"
 #include "fnv.h"
-
-static int by_correlation(const void *a, const void *b)
-{
-	const struct kineto_link *x = a, *y = b;
-
-	if (x->correlation != y->correlation)
-		return x->correlation < y->correlation ? -1 : 1;
-	return (x->process > y->process) - (x->process < y->process);
-}
-
-static bool before(const void *element, const void *key)
-{
-	return ((const struct kineto_link *)element)->correlation < *(const uint64_t *)key;
-}
-
-/* The only process with the call; KINETO_NO_PROCESS: none, or several. */
-static uint32_t caller(const struct kineto *k, uint64_t correlation)
-{
-	size_t i = array_first(k->links, k->n_links, sizeof(*k->links), before, &correlation);
-	uint32_t process = KINETO_NO_PROCESS;
-
-	if (!correlation)
-		return process;
-	for (; i < k->n_links && k->links[i].correlation == correlation; i++) {
-		if (process != KINETO_NO_PROCESS && k->links[i].process != process)
-			return KINETO_NO_PROCESS;
-		process = k->links[i].process;
-	}
-	return process;
-}
 
 /* The one with most calls, else with most of the rest, else whose work comes first. */
 static uint32_t main_process(const struct kineto *k)
@@ -59,45 +26,6 @@ static uint32_t main_process(const struct kineto *k)
 	if (best == KINETO_NO_PROCESS && k->n_overheads)
 		best = k->overheads[0].process;
 	return best;
-}
-
-static size_t processes_with_calls(const struct kineto *k)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < k->n_processes; i++)
-		n += k->processes[i].calls > 0;
-	return n;
-}
-
-/* Of those whose correlations are one process's only, the majority of each place, in one pass (Boyer and Moore's vote). */
-struct vote {
-	uint32_t process;
-	int64_t lead;
-};
-
-static struct vote *votes_of(struct kineto *k, uint32_t main)
-{
-	struct vote *votes = array_new(k->n_processes, sizeof(*votes));
-
-	if (!votes)
-		return NULL;
-	for (size_t i = 0; i < k->n_processes; i++)
-		votes[i].process = k->processes[i].calls ? (uint32_t)i : main;
-	if (processes_with_calls(k) < 2)
-		return votes;
-	array_sort(k->links, k->n_links, sizeof(*k->links), by_correlation);
-	for (size_t i = 0; i < k->n_works; i++) {
-		uint32_t process = caller(k, k->works[i].work.correlation);
-		struct vote *v = &votes[k->works[i].process];
-
-		if (process == KINETO_NO_PROCESS)
-			continue;
-		if (v->lead == 0)
-			v->process = process;
-		v->lead += v->process == process ? 1 : -1;
-	}
-	return votes;
 }
 
 static uint32_t device_of(const struct kineto *k, const struct kineto_work *w)
@@ -165,17 +93,15 @@ static bool use(struct kineto *k, struct used *used, uint32_t process, uint32_t 
 	return true;
 }
 
-static bool tell_works(struct kineto *k, const struct vote *votes, bool several)
+static bool tell_works(struct kineto *k, const struct kineto_owners *owners)
 {
 	struct used used = { 0 };
 	bool fine = true;
 
 	for (size_t i = 0; i < k->n_works && fine; i++) {
 		struct kineto_work *w = &k->works[i];
-		uint32_t process = several ? caller(k, w->work.correlation) : KINETO_NO_PROCESS;
+		uint32_t process = kineto_owner(k, owners, w);
 
-		if (process == KINETO_NO_PROCESS)
-			process = votes[w->process].process;
 		w->work.device = device_of(k, w);
 		w->work.process = kineto_process_number(k, process);
 		fine = use(k, &used, w->work.process, w->work.device) && !import_failed(k->b);
@@ -218,17 +144,17 @@ static void tell_overheads(struct kineto *k, uint32_t main)
 
 bool kineto_end(struct kineto *k)
 {
-	struct vote *votes;
+	struct kineto_owners *owners;
 	uint32_t main;
 	bool fine;
 
 	kineto_pairs_end(k);
 	main = main_process(k);
-	votes = votes_of(k, main);
-	if (!votes)
+	owners = kineto_owners_new(k, main);
+	if (!owners)
 		return false;
-	fine = tell_works(k, votes, processes_with_calls(k) > 1);
-	free(votes);
+	fine = tell_works(k, owners);
+	kineto_owners_free(owners);
 	if (!fine)
 		return false;
 	kineto_collectives_end(k);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* import_kineto_pairs.c: events in two halves. B and E nest within a thread; b and e (S and F, as they once were called) have an id, and may begin and end anywhere. */
+/* import_kineto_pairs.c: events in two halves. B and E nest within a thread, and come in the order of time there (Trace Event Format, "Duration
+ * Events"): one that does not is left out, as nobody knows what it belongs to. b and e (S and F, as they once were called) have an id, which is one
+ * of a category (ibid., "Async Events"), and may begin and end anywhere. */
 #include <stdlib.h>
 
 #include "alloc.h"
@@ -14,10 +16,11 @@ struct half {
 	uint32_t below; /* number of the one that began before it there; of free ones the next */
 };
 
-struct place { /* a thread, or a process with an id */
-	uint64_t process, number;
+struct place { /* a thread; or an id, which is one of a category and process */
+	uint64_t process, number, category;
 	bool started;
-	uint32_t top; /* the last that began; NONE */
+	uint32_t top;    /* the last that began; NONE */
+	int64_t last_ns; /* when the last half was */
 };
 
 struct kineto_pairs {
@@ -34,15 +37,18 @@ static struct place *place_of(struct kineto_pairs *p, const struct kineto_event 
 	struct place x = {
 		.process = e->said & KINETO_SAID(PID) ? kineto_number(e, KINETO_FIELD_PID) : 0,
 		.number = started ? kineto_number(e, KINETO_FIELD_ID) : kineto_tid(e),
+		.category = started ? fnv1a(FNV_BEGIN + e->class, e->category.at, e->category.bytes) : 0,
 		.started = started,
 		.top = NONE,
+		.last_ns = INT64_MIN,
 	};
-	uint64_t words[] = { x.process, x.number, x.started }, hash = fnv1a(FNV_BEGIN, words, sizeof(words));
+	uint64_t words[] = { x.process, x.number, x.category, x.started },
+		 hash = fnv1a(FNV_BEGIN, words, sizeof(words));
 	uint32_t i;
 
 	for (size_t at = 0; (i = hash_next(&p->index, hash, &at)) != HASH_NONE;)
 		if (p->places[i].process == x.process && p->places[i].number == x.number &&
-		    p->places[i].started == x.started)
+		    p->places[i].category == x.category && p->places[i].started == x.started)
 			return &p->places[i];
 	if (!array_room(p->places, p->n_places, p->places_cap) || !hash_add(&p->index, hash, (uint32_t)p->n_places))
 		return NULL;
@@ -65,6 +71,16 @@ static void leave_texts(struct kineto_event *e)
 		e->number[KINETO_FIELD_TID - KINETO_FIELD_PID] =
 			kineto_is_work(e->class) ? kineto_drawn(e) : kineto_number(e, KINETO_FIELD_TID);
 	e->name = e->category = e->label = e->pid = e->tid = none;
+}
+
+static bool is_late(struct place *place, const struct kineto_event *e)
+{
+	int64_t ns = import_us_ns(e->begin);
+
+	if (!place->started && ns < place->last_ns)
+		return true;
+	place->last_ns = ns;
+	return false;
 }
 
 static bool begin(struct kineto *k, struct place *place, const struct kineto_event *e)
@@ -148,6 +164,11 @@ bool kineto_pair(struct kineto *k, const struct kineto_event *e)
 	place = place_of(k->pairs, e, started);
 	if (!place)
 		return false;
+	if (is_late(place, e)) {
+		if (!kineto_is_left_out(e->class))
+			kineto_lacks(k, e);
+		return true;
+	}
 	return begins ? begin(k, place, e) : end(k, place, e, started);
 }
 

@@ -26,6 +26,7 @@ struct kineto_work { /* process and device of `work` are known in the end */
 
 struct kineto_link { /* a call that has a correlation */
 	uint64_t correlation;
+	int64_t begin_ns;
 	uint32_t process;
 };
 
@@ -122,6 +123,11 @@ bool kineto_metadata(struct kineto *k, const struct kineto_event *e);
 void kineto_other(struct kineto *k, const struct kineto_event *e);
 void kineto_lacks(struct kineto *k, const struct kineto_event *e); /* it is left out: something is missing in it */
 void kineto_others_end(struct kineto *k);
+
+/* import_kineto_owner.c: of which process each piece of work is, as a number in k->processes. NULL: no memory. main: of whom it is where nothing tells. */
+struct kineto_owners *kineto_owners_new(struct kineto *k, uint32_t main);
+uint32_t kineto_owner(const struct kineto *k, const struct kineto_owners *o, const struct kineto_work *w);
+void kineto_owners_free(struct kineto_owners *o);
 
 /* import_kineto_end.c: what waited for the end of the file. False: no memory. */
 bool kineto_end(struct kineto *k);

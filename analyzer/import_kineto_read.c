@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "import_kineto_read.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ struct reader {
 	bool bare;                  /* the outermost value is the list of events */
 	bool listed;                /* events were */
 	bool unheard;               /* what the event says matters to nobody */
+	uint64_t mended, mended_at; /* places that were no JSON; the byte of the first */
 	struct kineto_event *event; /* the one that is read: `own`, or the next of `events` */
 	struct kineto_event own;
 	struct reader_device {
@@ -396,10 +398,31 @@ static bool join(void *reader, void *aside)
 	return true;
 }
 
+static void on_mended(void *reader, uint64_t byte)
+{
+	struct reader *r = reader;
+
+	if (!r->mended++)
+		r->mended_at = byte;
+}
+
+static bool note_mended(struct reader *r)
+{
+	char words[128];
+	int n = snprintf(
+		words, sizeof(words),
+		"it is no JSON in %llu place%s (NaN, inf, characters that a text may not hold), first at byte %llu",
+		(unsigned long long)r->mended, r->mended == 1 ? "" : "s", (unsigned long long)r->mended_at);
+
+	return !r->mended || r->calls->note(r->to, (struct import_text){ words, (size_t)n });
+}
+
 enum err_kind kineto_read(const char *path, const struct kineto_calls *calls, void *to, bool *events,
 			  struct error *damage, struct error *e)
 {
-	static const struct import_json_calls json = { on_open, on_close, on_key, on_text, on_number, on_word };
+	static const struct import_json_calls json = {
+		on_open, on_close, on_key, on_text, on_number, on_word, on_mended
+	};
 	static const struct import_json_ahead ahead = { in_list, reader_aside, begin_piece, join, reader_free };
 	struct reader *r = reader_new(calls, to);
 	enum err_kind kind;
@@ -408,6 +431,8 @@ enum err_kind kineto_read(const char *path, const struct kineto_calls *calls, vo
 	if (!r)
 		return err_set(e, ERR_SYSTEM, path, ERR_NO_BYTE, "out of memory");
 	kind = import_json_read(path, &json, &ahead, r, damage, e);
+	if (kind == ERR_NONE && !note_mended(r))
+		kind = err_set(e, ERR_SYSTEM, path, ERR_NO_BYTE, "out of memory");
 	*events = r->listed;
 	reader_free(r);
 	return kind;

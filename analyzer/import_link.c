@@ -2,8 +2,9 @@
 /* import_link.c: which call asked for which work, and the order of work in each stream.
  *
  * Tools say it by a number that a call and its work have in common, the correlation. A call inside another of its thread is part of it, and so its
- * number is one more of the outer one's. Numbers may come again: the last call with it that began before the work did is meant. Places in a stream
- * are given in the order in which calls began. Work whose call is not known has none; calls that no work is known of are no submissions. */
+ * number is one more of the outer one's. With the same number it may end a little behind the other, in whole microseconds. Numbers may come again: the
+ * last call with it that began before the work did is meant. Places in a stream are given in the order in which calls began. Work whose call is not
+ * known has none; calls that no work is known of are no submissions. */
 #include "import_build.h"
 
 #include "alloc.h"
@@ -23,7 +24,8 @@ struct numbered {
 
 struct thread_now {
 	int64_t until_ns; /* of its outermost call so far; INT64_MIN none */
-	uint32_t outer;   /* that call's index */
+	uint64_t number;  /* that call's */
+	uint32_t outer;   /* … index */
 	uint32_t stream;  /* it last put work into, GST_NONE none */
 	bool captures;
 };
@@ -65,6 +67,11 @@ static struct thread_now *now_of(struct linking *l, uint32_t tid)
 	return &l->threads[import_thread_index(l->b, l->p, tid)];
 }
 
+static bool is_inside(const struct call *c, const struct thread_now *now)
+{
+	return c->begin_ns < now->until_ns && (c->end_ns <= now->until_ns || (c->seq && c->seq == now->number));
+}
+
 /* Leaves out what is inside others, and lists the numbers of all. */
 static void list_numbers(struct linking *l)
 {
@@ -74,10 +81,13 @@ static void list_numbers(struct linking *l)
 	for (size_t i = 0; i < t->n_calls; i++) {
 		struct call c = t->calls[i];
 		struct thread_now *now = now_of(l, c.tid);
-		bool inside = c.begin_ns < now->until_ns && c.end_ns <= now->until_ns;
+		bool inside = is_inside(&c, now);
 
-		if (!inside) {
+		if (inside) {
+			now->until_ns = c.end_ns > now->until_ns ? c.end_ns : now->until_ns;
+		} else {
 			now->outer = (uint32_t)kept;
+			now->number = c.seq;
 			now->until_ns = c.end_ns;
 			t->calls[kept++] = c;
 			t->calls[now->outer].seq = 0;
@@ -281,7 +291,7 @@ bool import_link(struct import_build *b, struct import_process *p)
 	l.numbers = spill_new(p->t->n_calls, sizeof(*l.numbers));
 	ok = l.threads && l.numbers;
 	for (size_t i = 0; ok && i < p->t->n_threads; i++)
-		l.threads[i] = (struct thread_now){ INT64_MIN, NO_CALL, GST_NONE, false };
+		l.threads[i] = (struct thread_now){ .until_ns = INT64_MIN, .outer = NO_CALL, .stream = GST_NONE };
 	if (ok) {
 		list_numbers(&l);
 		ok = import_streams_resolve(p);

@@ -154,6 +154,7 @@ enum err_kind import_nsys(struct import_build *b, const char *path, struct error
 	free(n.processes);
 	hash_free(&n.by_pid);
 	free(n.devices);
+	free(n.contexts);
 	spill_free(n.details);
 	spill_free(n.events);
 	return kind;

@@ -31,6 +31,8 @@ static int by_event(const void *a, const void *b)
 		return x->pid < y->pid ? -1 : 1;
 	if (x->event != y->event)
 		return x->event < y->event ? -1 : 1;
+	if (x->context != y->context)
+		return x->context < y->context ? -1 : 1;
 	return (x->correlation > y->correlation) - (x->correlation < y->correlation);
 }
 
@@ -91,7 +93,7 @@ static void read_events(struct nsys *n)
 			.event = (uint64_t)nsys_rows_int(&r, EVENT_eventId, 0),
 			.correlation = (uint64_t)nsys_rows_int(&r, EVENT_correlationId, 0),
 			.stream = nsys_stream(&r, EVENT_streamId),
-			.context = (uint64_t)nsys_rows_int(&r, EVENT_contextId, 0),
+			.context = nsys_context(&r, EVENT_contextId),
 			.device = nsys_device(&r, EVENT_deviceId),
 		};
 
@@ -111,17 +113,40 @@ static void read_events(struct nsys *n)
 					      .correlation = v->correlation,
 					      .stream = v->stream,
 					      .address = event_number(v),
+					      .context = v->context,
 					      .device = v->device });
 	}
 }
 
-/* The last record of the event before the wait for it: calls are numbered as they are made. */
-static const struct nsys_event *recorded(const struct nsys *n, uint64_t pid, uint64_t event, uint64_t correlation)
+static bool same_event(const struct nsys_event *a, const struct nsys_event *b)
 {
-	struct nsys_event key = { .pid = pid, .event = event, .correlation = correlation };
-	size_t i = array_first(n->events, n->n_events, sizeof(*n->events), event_before, &key);
+	return a->pid == b->pid && a->event == b->event;
+}
 
-	return i && n->events[i - 1].pid == pid && n->events[i - 1].event == event ? &n->events[i - 1] : NULL;
+/* The first record of the event, in order of the contexts; NULL: there is none. */
+static const struct nsys_event *first_of(const struct nsys *n, const struct nsys_event *key)
+{
+	size_t i = array_first(n->events, n->n_events, sizeof(*n->events), event_before, key);
+
+	return i < n->n_events && same_event(&n->events[i], key) ? &n->events[i] : NULL;
+}
+
+/* The last record of the event before the wait for it: calls are numbered as they are made. The host's wait names the event's own context, a
+ * stream's that of the stream: it may wait for an event of another. */
+static const struct nsys_event *recorded(const struct nsys *n, const struct nsys_detail *wait, uint64_t event,
+					 bool host)
+{
+	struct nsys_event key = { .pid = wait->pid, .event = event };
+	const struct nsys_event *first = first_of(n, &key);
+	size_t i;
+
+	if (!first || (first->several && !(host && wait->context)))
+		return NULL;
+	key.context = host && wait->context && (first->several || first->context) ? wait->context : first->context;
+	key.correlation = wait->correlation;
+	i = array_first(n->events, n->n_events, sizeof(*n->events), event_before, &key);
+	return i && same_event(&n->events[i - 1], &key) && n->events[i - 1].context == key.context ? &n->events[i - 1]
+												   : NULL;
 }
 
 static void read_syncs(struct nsys *n)
@@ -135,17 +160,17 @@ static void read_syncs(struct nsys *n)
 			.pid = nsys_row_pid(n, &r, SYNC_globalPid),
 			.correlation = (uint64_t)nsys_rows_int(&r, SYNC_correlationId, 0),
 			.stream = nsys_stream(&r, SYNC_streamId),
+			.context = nsys_context(&r, SYNC_contextId),
 			.device = nsys_device(&r, SYNC_deviceId),
 		};
-		const struct nsys_event *v =
-			recorded(n, d.pid, (uint64_t)nsys_rows_int(&r, SYNC_eventId, 0), d.correlation);
-
 		/* What waits for an event has its own stream only if it is one that waits; old versions number the types otherwise. */
-		if (v && (d.stream == IMPORT_NO_STREAM || nsys_rows_int(&r, SYNC_syncType, 0) == SYNC_EVENT)) {
-			d.stream = v->stream;
-			d.device = v->device;
-		} else if (nsys_rows_int(&r, SYNC_syncType, 0) == SYNC_EVENT) {
-			d.stream = IMPORT_NO_STREAM;
+		bool host = nsys_rows_int(&r, SYNC_syncType, 0) == SYNC_EVENT || d.stream == IMPORT_NO_STREAM;
+		const struct nsys_event *v = recorded(n, &d, (uint64_t)nsys_rows_int(&r, SYNC_eventId, 0), host);
+
+		if (host) {
+			d.stream = v ? v->stream : IMPORT_NO_STREAM;
+			d.context = v && v->context ? v->context : d.context;
+			d.device = v ? v->device : d.device;
 		}
 		d.address = event_number(v);
 		add(n, &d);
@@ -166,6 +191,7 @@ static void read_memory(struct nsys *n)
 			       .stream = IMPORT_NO_STREAM,
 			       .bytes = (uint64_t)nsys_rows_int(&r, MEMORY_bytes, 0),
 			       .address = (uint64_t)nsys_rows_int(&r, MEMORY_address, 0),
+			       .context = nsys_context(&r, MEMORY_contextId),
 			       .device = nsys_device(&r, MEMORY_deviceId),
 		       });
 	nsys_rows_close(&r);
@@ -174,6 +200,8 @@ static void read_memory(struct nsys *n)
 /* What one row does not say another one may: the first that says it counts. */
 static void complete(struct nsys_detail *d, const struct nsys_detail *other)
 {
+	if (!d->context || (d->stream == IMPORT_NO_STREAM && other->stream != IMPORT_NO_STREAM))
+		d->context = other->context;
 	if (d->stream == IMPORT_NO_STREAM)
 		d->stream = other->stream;
 	if (d->device == IMPORT_NO_DEVICE)
@@ -222,7 +250,8 @@ void nsys_detail_find(struct nsys *n, uint64_t pid, struct import_call *c)
 	if (i == n->n_details || !same_call(&n->details[i], &key))
 		return;
 	c->stream = n->details[i].stream;
-	c->device = n->details[i].device;
+	c->context = n->details[i].context;
+	c->device = nsys_context_device(n, pid, c->context, n->details[i].device);
 	c->address = n->details[i].address;
 	c->bytes = n->details[i].bytes;
 	n->detail++;

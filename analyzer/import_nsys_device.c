@@ -2,6 +2,7 @@
 /* import_nsys_device.c: what devices did, by table, and which devices they are. */
 #include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
 #include "import_nsys_parts.h"
@@ -114,6 +115,7 @@ static bool take_common(struct nsys *n, const struct nsys_rows *r, struct import
 		w->end_ns = INT64_MIN;
 	if (w->process != UINT32_MAX && w->device != IMPORT_NO_DEVICE)
 		see_device(n, pid, w);
+	nsys_context_see(n, pid, nsys_context(r, KERNEL_contextId), w->device);
 	return w->process != UINT32_MAX;
 }
 
@@ -244,8 +246,32 @@ static bool is_gpu(const struct nsys_device *d, const struct nsys_rows *r)
 	return (int64_t)d->device == nsys_rows_int(r, GPU_cuDevice, id);
 }
 
+static bool lists_several(struct nsys *n)
+{
+	struct nsys_rows r;
+	bool several;
+
+	if (!nsys_rows_begin(&r, &n->file, NSYS_GPU))
+		return false;
+	several = nsys_rows_next(&r) && nsys_rows_next(&r);
+	nsys_rows_close(&r);
+	return several;
+}
+
+/* GPUs of one machine are mostly alike, so a guess has a name and a size, but it is no word on which of several it is: processes that each
+ * see one all call theirs 0. */
+static void say_device(struct nsys *n, const struct nsys_device *which, struct import_device d, bool several)
+{
+	d.process = which->process;
+	d.device = which->device;
+	if (several && which->gpu < 0)
+		memset(d.uuid, 0, sizeof(d.uuid));
+	import_device(n->b, &d);
+}
+
 void nsys_devices(struct nsys *n)
 {
+	bool several = lists_several(n);
 	struct nsys_rows r;
 
 	map_devices(n);
@@ -256,13 +282,9 @@ void nsys_devices(struct nsys *n)
 
 		parse_uuid(d.uuid, nsys_rows_text(&r, GPU_uuid));
 		d.name = nsys_rows_text(&r, GPU_name);
-		for (size_t i = 0; i < n->n_devices; i++) {
-			if (!is_gpu(&n->devices[i], &r))
-				continue;
-			d.process = n->devices[i].process;
-			d.device = n->devices[i].device;
-			import_device(n->b, &d);
-		}
+		for (size_t i = 0; i < n->n_devices; i++)
+			if (is_gpu(&n->devices[i], &r))
+				say_device(n, &n->devices[i], d, several);
 	}
 	nsys_rows_close(&r);
 }

@@ -203,25 +203,6 @@ static enum err_kind check_header(struct nsys_file *f, const char *path, struct 
 	return ERR_NONE;
 }
 
-/* What SQLite had not yet put into the file when it was copied, or is about to. Reading that would write. */
-static enum err_kind check_beside(const char *path, struct error *e)
-{
-	static const char *const kinds[] = { "-wal", "-journal" };
-	char beside[4096 + 16];
-	struct stat st;
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		snprintf(beside, sizeof(beside), "%s%s", path, kinds[i]);
-		if (stat(beside, &st) == 0 && st.st_size > 0)
-			return err_set(
-				e, ERR_FORMAT, path, ERR_NO_BYTE,
-				"the %s file beside it holds changes that are not in it: let sqlite3 open it once (%s), or "
-				"export again",
-				kinds[i], i ? "it rolls them back" : "PRAGMA wal_checkpoint(TRUNCATE)");
-	}
-	return ERR_NONE;
-}
-
 enum err_kind nsys_file_open(struct nsys_file *f, const char *path, struct error *damage, struct error *e)
 {
 	char *uri = malloc(URI_MOST);
@@ -232,7 +213,7 @@ enum err_kind nsys_file_open(struct nsys_file *f, const char *path, struct error
 	if (!uri)
 		return err_set(e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
 	kind = check_header(f, path, e);
-	kind = kind ? kind : check_beside(path, e);
+	kind = kind ? kind : nsys_check_beside(path, e);
 	if (!kind && !uri_of(uri, path))
 		kind = err_set(e, ERR_SYSTEM, path, ERR_NO_BYTE, "cannot read: %s", strerror(ENAMETOOLONG));
 	if (kind) {

@@ -60,6 +60,8 @@ struct nsys_rows {
 /* Damage goes to *damage, now and later. On failure nothing needs to be closed. */
 enum err_kind nsys_file_open(struct nsys_file *f, const char *path, struct error *damage, struct error *e);
 void nsys_file_close(struct nsys_file *f);
+/* Is there a journal or log with changes that are not in the file? */
+enum err_kind nsys_check_beside(const char *path, struct error *e);
 
 /* The table's name in the file; NULL none. What is said where it is missing; NULL nothing. */
 const char *nsys_table_name(unsigned table);

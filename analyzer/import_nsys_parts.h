@@ -4,6 +4,7 @@
  *   import_nsys_file     rows of an SQLite file that is not trusted
  *   import_nsys_names    texts by number
  *   import_nsys_details  what other tables know of a call: its stream, what was allocated
+ *   import_nsys_contexts which device a context is of
  *   import_nsys_device   what devices did, and which devices they are
  *   import_nsys_calls    what threads called
  *   import_nsys_ranges   NVTX
@@ -28,10 +29,16 @@ struct nsys_device { /* that did something */
 	int64_t gpu; /* id of its row in TARGET_INFO_GPU; -1 not said */
 };
 
+struct nsys_context { /* in which something was done on a device */
+	uint64_t pid, context;
+	uint32_t device; /* IMPORT_NO_DEVICE: on several */
+};
+
 struct nsys_detail { /* of a call */
 	uint64_t pid, correlation;
 	uint64_t stream, bytes, address; /* IMPORT_NO_STREAM, 0, 0: not known. Of an event's record or wait: its number */
-	uint32_t device;                 /* IMPORT_NO_DEVICE: not known */
+	uint64_t context;                /* 0: not known */
+	uint32_t device;                 /* IMPORT_NO_DEVICE: not known. Where the context is, that says it */
 	uint32_t order;                  /* in which they were read; 0 once there is one for each call */
 };
 
@@ -61,6 +68,7 @@ struct nsys {
 	size_t last;             /* process that was asked for last */
 	uint64_t default_pid;    /* where a row names no process */
 	struct nsys_device *devices; size_t n_devices, cap_devices, device;
+	struct nsys_context *contexts; size_t n_contexts, cap_contexts, context;
 	struct nsys_detail *details; size_t n_details, cap_details, detail;
 	struct nsys_event *events;   size_t n_events, cap_events;
 	bool moved_pages; /* of managed memory */
@@ -109,6 +117,9 @@ void nsys_device_work(struct nsys *n);
 void nsys_devices(struct nsys *n);
 uint64_t nsys_stream(const struct nsys_rows *r, unsigned column);
 uint32_t nsys_device(const struct nsys_rows *r, unsigned column);
+uint64_t nsys_context(const struct nsys_rows *r, unsigned column); /* 0: not known */
+void nsys_context_see(struct nsys *n, uint64_t pid, uint64_t context, uint32_t device);
+uint32_t nsys_context_device(struct nsys *n, uint64_t pid, uint64_t context, uint32_t otherwise);
 void nsys_calls(struct nsys *n);
 void nsys_ranges(struct nsys *n);
 void nsys_host_ops(struct nsys *n);

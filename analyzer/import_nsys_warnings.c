@@ -9,8 +9,9 @@
 #define WARNING 2 /* ENUM_DIAGNOSTIC_SEVERITY_LEVEL: 2 and 3, an error */
 #define ERROR 3
 #define WARNING_MOST 200
-#define WORDS_MOST 64 /* of a text that are looked at */
-#define NEAR 4        /* words */
+#define WORDS_MOST 64  /* of a text that are looked at */
+#define NEAR 4         /* words */
+#define DIGITS_MOST 18 /* of a number, so that it fits; and commas */
 
 /* Of what was traced not all is here. Nsight warns of much else: graphics, samples of the kernel, other versions … */
 static bool matters(struct import_text text)
@@ -34,6 +35,20 @@ struct words {
 	size_t n;
 };
 
+/* Is it the comma of "1,234"? */
+static bool parts_thousands(struct import_text text, size_t begin, size_t comma)
+{
+	size_t end = comma + 1;
+
+	if (text.at[comma] != ',' || comma == begin || comma - begin > DIGITS_MOST)
+		return false;
+	while (begin < comma && (isdigit((unsigned char)text.at[begin]) || text.at[begin] == ','))
+		begin++;
+	while (end < text.bytes && end - comma <= 4 && isdigit((unsigned char)text.at[end]))
+		end++;
+	return begin == comma && end - comma == 4;
+}
+
 static struct words words_of(struct import_text text)
 {
 	struct words w = { .n = 0 };
@@ -41,7 +56,7 @@ static struct words words_of(struct import_text text)
 	for (size_t i = 0; i < text.bytes && w.n < WORDS_MOST; i++) {
 		size_t begin = i;
 
-		while (i < text.bytes && isalnum((unsigned char)text.at[i]))
+		while (i < text.bytes && (isalnum((unsigned char)text.at[i]) || parts_thousands(text, begin, i)))
 			i++;
 		if (i > begin)
 			w.at[w.n++] = (struct import_text){ text.at + begin, i - begin };
@@ -69,9 +84,9 @@ static bool is_number(struct import_text word)
 {
 	size_t digits = 0;
 
-	while (digits < word.bytes && isdigit((unsigned char)word.at[digits]))
+	while (digits < word.bytes && (isdigit((unsigned char)word.at[digits]) || word.at[digits] == ','))
 		digits++;
-	return digits == word.bytes && digits < 19; /* fits */
+	return digits == word.bytes && digits <= DIGITS_MOST;
 }
 
 static uint64_t value_of(struct import_text number)
@@ -79,7 +94,8 @@ static uint64_t value_of(struct import_text number)
 	uint64_t value = 0;
 
 	for (size_t i = 0; i < number.bytes; i++)
-		value = value * 10 + (uint64_t)(number.at[i] - '0');
+		if (number.at[i] != ',')
+			value = value * 10 + (uint64_t)(number.at[i] - '0');
 	return value;
 }
 
@@ -163,8 +179,9 @@ void nsys_warnings(struct nsys *n)
 		int64_t severity = nsys_rows_int(&r, DIAGNOSTIC_severity, 0);
 		struct import_text text = nsys_rows_text(&r, DIAGNOSTIC_text);
 		uint64_t records = lost(text);
-		bool about = nsys_rows_null(&r, DIAGNOSTIC_globalPid) || !n->n_processes ||
-			     nsys_process(n, nsys_row_pid(n, &r, DIAGNOSTIC_globalPid), false);
+		uint64_t pid = nsys_row_pid(n, &r, DIAGNOSTIC_globalPid); /* 0: of the session, or of a machine */
+		bool about = nsys_rows_null(&r, DIAGNOSTIC_globalPid) || !pid || !n->n_processes ||
+			     nsys_process(n, pid, false);
 
 		if (!about || (severity != WARNING && severity != ERROR) || !matters(text))
 			continue;

@@ -1,36 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* import_streams.c: the streams that calls name, by a number without a context. Where several streams have it nobody knows which is meant. */
+/* import_streams.c: the streams that calls name, by a number, and its context or device where they say one. Where several streams have it nobody
+ * knows which is meant. */
 #include "import_build.h"
 
 #include "alloc.h"
 
 #include <stdlib.h>
 
+enum by { BY_NUMBER, BY_DEVICE, BY_CONTEXT, BYS };
+
 struct known {
 	const struct trace *t;
-	struct hash_index by_number, by_device; /* the first stream of that number; of that number and device */
-	bool *several, *several_of_device;      /* by stream: others are like it */
+	struct hash_index index[BYS]; /* the first stream of that number; of that number and device, or context */
+	bool *several[BYS];           /* by stream: others are like it */
+	bool contexts;                /* some work says its own */
 };
 
-static uint64_t number_hash(uint64_t number)
+static uint64_t owner_of(const struct stream *s, enum by by)
 {
-	return import_hash(number, 4);
+	return by == BY_NUMBER ? 0 : by == BY_DEVICE ? s->device : s->context;
 }
 
-static uint64_t device_hash(uint64_t number, uint32_t device)
+static uint64_t hash_of(uint64_t number, enum by by, uint64_t owner)
 {
-	return import_hash(number, import_hash(device, 5));
+	return import_hash(number, import_hash(owner, 4 + by));
 }
 
-static uint32_t find(const struct known *k, uint64_t number, uint32_t device)
+static uint32_t find(const struct known *k, uint64_t number, enum by by, uint64_t owner)
 {
-	bool any = device == IMPORT_NO_DEVICE;
-	const struct hash_index *index = any ? &k->by_number : &k->by_device;
-	uint64_t hash = any ? number_hash(number) : device_hash(number, device);
 	uint32_t i;
 
-	for (size_t at = 0; (i = hash_next(index, hash, &at)) != HASH_NONE;)
-		if (k->t->streams[i].handle == number && (any || k->t->streams[i].device == device))
+	for (size_t at = 0; (i = hash_next(&k->index[by], hash_of(number, by, owner), &at)) != HASH_NONE;)
+		if (k->t->streams[i].handle == number && owner_of(&k->t->streams[i], by) == owner)
 			return i;
 	return GST_NONE;
 }
@@ -38,37 +39,42 @@ static uint32_t find(const struct known *k, uint64_t number, uint32_t device)
 static bool add(struct known *k, uint32_t i)
 {
 	const struct stream *s = &k->t->streams[i];
-	uint32_t first = find(k, s->handle, IMPORT_NO_DEVICE), here = find(k, s->handle, s->device);
 
-	if (first != GST_NONE)
-		k->several[first] = true;
-	else if (!hash_add(&k->by_number, number_hash(s->handle), i))
-		return false;
-	if (here != GST_NONE)
-		k->several_of_device[here] = true;
-	else if (!hash_add(&k->by_device, device_hash(s->handle, s->device), i))
-		return false;
+	k->contexts |= s->context < IMPORT_MADE_UP;
+	for (enum by by = 0; by < BYS; by++) {
+		uint64_t owner = owner_of(s, by);
+		uint32_t first = find(k, s->handle, by, owner);
+
+		if (first != GST_NONE)
+			k->several[by][first] = true;
+		else if (!hash_add(&k->index[by], hash_of(s->handle, by, owner), i))
+			return false;
+	}
 	return true;
 }
 
 static uint32_t meant_by(const struct known *k, const struct import_said *said)
 {
-	uint32_t i = find(k, said->stream, said->device);
+	enum by by = said->context && k->contexts       ? BY_CONTEXT
+		     : said->device != IMPORT_NO_DEVICE ? BY_DEVICE
+							: BY_NUMBER;
+	uint64_t owner = by == BY_CONTEXT ? said->context : by == BY_DEVICE ? said->device : 0;
+	uint32_t i = find(k, said->stream, by, owner);
 
-	if (i == GST_NONE)
-		return GST_NONE;
-	return (said->device == IMPORT_NO_DEVICE ? k->several : k->several_of_device)[i] ? GST_NONE : i;
+	return i == GST_NONE || k->several[by][i] ? GST_NONE : i;
 }
 
 bool import_streams_resolve(struct import_process *p)
 {
 	struct trace *t = p->t;
-	struct known k = { .t = t,
-			   .several = array_new(t->n_streams, sizeof(*k.several)),
-			   .several_of_device = array_new(t->n_streams, sizeof(*k.several_of_device)) };
+	struct known k = { .t = t };
 	uint32_t *meant = array_new(p->n_said, sizeof(*meant));
-	bool ok = k.several && k.several_of_device && meant;
+	bool ok = meant != NULL;
 
+	for (enum by by = 0; by < BYS; by++) {
+		k.several[by] = array_new(t->n_streams, sizeof(*k.several[by]));
+		ok = ok && k.several[by];
+	}
 	for (uint32_t i = 0; ok && i < t->n_streams; i++)
 		ok = add(&k, i);
 	for (size_t i = 0; ok && i < p->n_said; i++)
@@ -76,10 +82,10 @@ bool import_streams_resolve(struct import_process *p)
 	for (size_t i = 0; ok && i < t->n_calls; i++)
 		if (t->calls[i].stream != GST_NONE)
 			t->calls[i].stream = meant[t->calls[i].stream];
-	hash_free(&k.by_number);
-	hash_free(&k.by_device);
-	free(k.several);
-	free(k.several_of_device);
+	for (enum by by = 0; by < BYS; by++) {
+		hash_free(&k.index[by]);
+		free(k.several[by]);
+	}
 	free(meant);
 	return ok;
 }

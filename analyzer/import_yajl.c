@@ -6,6 +6,8 @@
 #include <string.h>
 #include <yajl/yajl_parse.h>
 
+#include "import_mend.h"
+
 /* yajl takes its memory for granted: where there is none it is left by a jump. So its blocks are listed here, and freed without its help. */
 struct block {
 	struct block *before, *after;
@@ -16,15 +18,17 @@ struct import_yajl {
 	const struct import_json_calls *calls;
 	void *to;
 	yajl_handle yajl;
-	uint64_t base;         /* byte of the file where the piece begins */
-	size_t bytes;          /* of the piece */
-	size_t closed;         /* of them up to the last closing bracket */
-	unsigned depth, floor; /* open brackets; those that may not be closed */
-	unsigned most;         /* … that may be open */
-	bool told;             /* a token in the piece */
-	bool any, ended;       /* a token; the outermost value's last bracket */
-	bool array;            /* the outermost value is one */
-	bool too_deep, left;   /* why yajl was told to stop, if it was not by a call */
+	uint64_t base;                           /* byte of the file where the piece begins */
+	size_t bytes;                            /* of the piece */
+	size_t closed;                           /* of them up to the last closing bracket */
+	unsigned depth, floor;                   /* open brackets; those that may not be closed */
+	unsigned most;                           /* … that may be open */
+	bool told;                               /* a token in the piece */
+	bool any, ended;                         /* a token; the outermost value's last bracket */
+	bool array;                              /* the outermost value is one */
+	uint8_t maps[IMPORT_JSON_DEPTH / 8 + 1]; /* of each open bracket a bit: it is a map's */
+	uint64_t mended_at;  /* byte of the file where the last thing that was mended begins; UINT64_MAX */
+	bool too_deep, left; /* why yajl was told to stop, if it was not by a call */
 	struct block *blocks;
 	jmp_buf no_memory;
 };
@@ -128,10 +132,22 @@ static int on_key(void *of, const unsigned char *at, size_t bytes)
 	return token(y, y->calls->key(y->to, (const char *)at, bytes));
 }
 
+static bool is_map(const struct import_yajl *y, unsigned depth)
+{
+	return y->maps[depth / 8] >> depth % 8 & 1;
+}
+
+static void set_map(struct import_yajl *y, unsigned depth, bool map)
+{
+	y->maps[depth / 8] &= (uint8_t) ~(1 << depth % 8);
+	y->maps[depth / 8] |= (uint8_t)(map << depth % 8);
+}
+
 static int open_value(struct import_yajl *y, bool map)
 {
 	if (y->depth++ == 0)
 		y->array = !map;
+	set_map(y, y->depth - 1, map);
 	if (y->depth > y->most) {
 		y->too_deep = true;
 		return 0;
@@ -190,28 +206,47 @@ static bool unheard_close(void *to)
 	return true;
 }
 
-/* A list with an element, which nobody is told of: another one may follow. No list of elements lies deeper than two brackets, of which yajl knows one
- * here. */
-static void begin_list(struct import_yajl *y)
+static bool unheard_key(void *to, const char *at, size_t bytes)
 {
-	static const struct import_json_calls unheard = { .open = unheard_open, .close = unheard_close };
+	(void)to;
+	(void)at;
+	(void)bytes;
+	return true;
+}
+
+static const struct import_json_calls unheard = { .open = unheard_open, .close = unheard_close, .key = unheard_key };
+
+/* What nobody is told of. */
+static void feed_unheard(struct import_yajl *y, const char *text)
+{
 	const struct import_json_calls *calls = y->calls;
 
 	y->calls = &unheard;
-	yajl_parse(y->yajl, (const unsigned char *)"[{}", 3);
+	yajl_parse(y->yajl, (const unsigned char *)text, strlen(text));
 	y->calls = calls;
+}
+
+/* A list with an element: another one may follow. No list of elements lies deeper than two brackets, of which yajl knows one here. */
+static void begin_list(struct import_yajl *y)
+{
+	feed_unheard(y, "[{}");
 	y->floor = 1;
 	y->most = IMPORT_JSON_DEPTH - 1;
 }
 
-static bool make_yajl(struct import_yajl *y, bool listed)
+static void new_yajl(struct import_yajl *y)
 {
 	yajl_alloc_funcs memory = { yajl_take, yajl_resize, yajl_give, y };
 
-	if (setjmp(y->no_memory))
-		return false;
 	y->yajl = yajl_alloc(&callbacks, &memory, y);
 	yajl_config(y->yajl, yajl_dont_validate_strings, 1);
+}
+
+static bool make_yajl(struct import_yajl *y, bool listed)
+{
+	if (setjmp(y->no_memory))
+		return false;
+	new_yajl(y);
 	if (listed)
 		begin_list(y);
 	return true;
@@ -226,6 +261,7 @@ struct import_yajl *import_yajl_new(const struct import_json_calls *calls, void 
 	y->calls = calls;
 	y->to = to;
 	y->most = IMPORT_JSON_DEPTH;
+	y->mended_at = UINT64_MAX;
 	if (make_yajl(y, listed))
 		return y;
 	import_yajl_free(y);
@@ -264,6 +300,53 @@ enum import_yajl_end import_yajl_feed(struct import_yajl *y, const char *at, siz
 	if (y->left || (y->too_deep && y->floor))
 		return IMPORT_YAJL_LEFT;
 	return y->too_deep ? IMPORT_YAJL_DAMAGED : IMPORT_YAJL_NO_MEMORY;
+}
+
+/* ---- on behind what is mended ------------------------------------------------------------------------------ */
+
+/* yajl reads no further once it has stumbled: another one is taken where it was, as many brackets deep. */
+static void open_again(struct import_yajl *y, bool key)
+{
+	unsigned depth = y->depth;
+
+	yajl_free(y->yajl);
+	new_yajl(y);
+	y->depth = 0;
+	for (unsigned i = 0; i < depth; i++)
+		feed_unheard(y, !is_map(y, i) ? "[" : key && i + 1 == depth ? "{" : "{\"\":");
+}
+
+static bool stumbled_in_text(struct import_yajl *y)
+{
+	unsigned char *words = yajl_get_error(y->yajl, 0, NULL, 0);
+	bool is = words && strstr((char *)words, "inside") && strstr((char *)words, "string");
+
+	yajl_free_error(y->yajl, words);
+	return is;
+}
+
+enum import_yajl_end import_yajl_mend(struct import_yajl *y, char *at, size_t n, size_t *from)
+{
+	size_t stumbled = *from + yajl_get_bytes_consumed(y->yajl), begin;
+	bool map = y->depth && is_map(y, y->depth - 1), text, key;
+	char behind;
+
+	if (y->too_deep || y->floor || !y->depth)
+		return IMPORT_YAJL_DAMAGED;
+	if (setjmp(y->no_memory))
+		return IMPORT_YAJL_NO_MEMORY;
+	text = stumbled_in_text(y);
+	begin = text ? import_mend_text(at, n, stumbled) : import_mend_word(at, n, stumbled);
+	if (begin == IMPORT_MEND_NONE || begin < *from || (begin == *from && y->mended_at == y->base))
+		return IMPORT_YAJL_DAMAGED;
+	behind = import_mend_behind(at, begin);
+	key = behind == '{' || (behind == ',' && map);
+	if (!behind || (behind != ',' && map != (behind != '[')) || (key && !text))
+		return IMPORT_YAJL_DAMAGED;
+	open_again(y, key);
+	y->mended_at = y->base - *from + begin;
+	*from = begin;
+	return IMPORT_YAJL_MORE;
 }
 
 bool import_yajl_told(const struct import_yajl *y)

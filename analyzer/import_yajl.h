@@ -21,6 +21,10 @@ void import_yajl_free(struct import_yajl *y);
 /* The next n bytes, the first of which is the file's byte `base`. Nothing can be read once the end was another than MORE. */
 enum import_yajl_end import_yajl_feed(struct import_yajl *y, const char *at, size_t n, uint64_t base);
 
+/* Behind DAMAGED, of a text of its own: at[n] holds what was fed last from *from on. What it stumbled over is made JSON in place, if it is one of
+ * what import_mend.h knows, and MORE: to be fed again, from *from on. DAMAGED: it is none. */
+enum import_yajl_end import_yajl_mend(struct import_yajl *y, char *at, size_t n, size_t *from);
+
 /* Of the bytes that were fed last. */
 bool import_yajl_told(const struct import_yajl *y);   /* a token was in them */
 bool import_yajl_closed(const struct import_yajl *y); /* the last of them closed a bracket; of elements of a list: one of these */

@@ -170,6 +170,12 @@ static double badness(const struct memory_use *use)
 	return memory_fragmentation(use) * (left < enough ? left / enough : 1);
 }
 
+/* … than the worst yet; where nobody says how what is free lies, the less of it the worse. */
+static bool worse(const struct memory_device *d, const struct memory_use *now)
+{
+	return badness(now) > badness(&d->worst.use) || (d->framework.told && now->allocated > d->worst.use.allocated);
+}
+
 static void judge(struct memory_device *d, int64_t time_ns)
 {
 	const struct memory_point now = { time_ns, d->now };
@@ -182,7 +188,7 @@ static void judge(struct memory_device *d, int64_t time_ns)
 		d->peak_reserved = now.use.reserved;
 		d->peak_reserved_ns = time_ns;
 		d->worst = now;
-	} else if (now.use.reserved == d->peak_reserved && badness(&now.use) > badness(&d->worst.use)) {
+	} else if (now.use.reserved == d->peak_reserved && worse(d, &now.use)) {
 		d->worst = now;
 	}
 }
@@ -194,6 +200,7 @@ static bool changed(struct replay *r, uint32_t process, size_t where, int64_t ti
 
 	if (!d)
 		return false;
+	d->sum.as_one |= r->processes[process].held[where].told.known;
 	now = memory_process_use(&r->processes[process], where);
 	memory_sum_set(&d->sum, r->processes[process].held[where].number, &now);
 	now = d->sum.all;
@@ -209,6 +216,18 @@ static bool changed(struct replay *r, uint32_t process, size_t where, int64_t ti
 	if (!spill_room(d->points, d->n_points, d->cap_points))
 		return false;
 	d->points[d->n_points++] = (struct memory_point){ time_ns, now };
+	return true;
+}
+
+/* From then on the framework's totals count. */
+static bool hear_totals(struct replay *r, const struct memory_event *e, size_t where)
+{
+	struct memory_device *d = device_held(r, e->process, where);
+
+	if (!d)
+		return false;
+	d->framework.told = true;
+	d->framework.before += r->processes[e->process].held[where].told.allocated;
 	return true;
 }
 
@@ -337,6 +356,8 @@ static bool apply(struct replay *r, const struct memory_event *e)
 		return end_story(r, e->story);
 	if (!memory_process_apply(p, e, &where, &given))
 		return false;
+	if (e->what == MEMORY_TOLD && where != MEMORY_NOWHERE && !hear_totals(r, e, where))
+		return false;
 	if (where != MEMORY_NOWHERE && !changed(r, e->process, where, e->time_ns))
 		return false;
 	if (e->what == MEMORY_DROP || e->what == MEMORY_UNMAP)
@@ -357,6 +378,7 @@ static bool gather(struct replay *r)
 			if (!d)
 				return false;
 			d->framework.strays += p->held[k].strays;
+			d->framework.before_left += memory_told_base(&p->held[k].told, p->held[k].map.used);
 		}
 		for (size_t k = 0; k < p->n_pools; k++) {
 			if (!array_room(m->pools, m->n_pools, m->cap_pools))

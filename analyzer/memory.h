@@ -18,6 +18,8 @@ struct memory_framework { /* by its own accounts */
 	uint64_t taken, given, refused; /* blocks */
 	uint64_t allocated, reserved;   /* the last it said, bytes */
 	uint64_t strays;                /* blocks outside of all memory whose allocation is on record */
+	bool told;                      /* what all have is what these accounts say (memory_told.h); how free memory lies is not on record */
+	uint64_t before, before_left;   /* … bytes taken before the trace began; what of the last total is at no address on record */
 };
 
 struct memory_device {

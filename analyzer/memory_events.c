@@ -3,6 +3,7 @@
 
 #include "alloc.h"
 #include "memory_contexts.h"
+#include "memory_told.h"
 #include "spill.h"
 #include "trace_rare.h"
 
@@ -145,14 +146,17 @@ static bool in_order(const struct trace_memory *m)
 	return true;
 }
 
-static bool add_blocks(struct memory_events *out, const struct trace_memory *m, uint32_t process)
+static bool add_blocks(struct memory_events *out, const struct trace_memory *m, uint32_t process, bool told)
 {
 	bool ok = true;
 
 	for (size_t i = 0; ok && i < m->n_blocks; i++) {
 		struct memory_event e;
 
-		ok = !block_event_of(&m->blocks[i], process, &e) || memory_event_add(out, &e);
+		if (!block_event_of(&m->blocks[i], process, &e))
+			continue;
+		e.in_turn = told;
+		ok = memory_event_add(out, &e);
 	}
 	return ok;
 }
@@ -178,18 +182,26 @@ static bool add_others(struct memory_events *out, const struct trace_memory *m, 
 
 bool memory_events_add(struct memory_events *out, const struct run *run)
 {
-	bool alone = run->n_traces == 1 && in_order(&run->traces[0]->memory);
+	bool alone = run->n_traces == 1 && (memory_told_in(run->traces[0]) || in_order(&run->traces[0]->memory));
 
 	if (alone) {
 		out->blocks = run->traces[0]->memory.blocks;
 		out->n_blocks = run->traces[0]->memory.n_blocks;
 	}
-	for (size_t i = 0; i < run->n_traces; i++)
-		if (!add_calls(out, run->traces[i], (uint32_t)i) ||
-		    (!alone && !add_blocks(out, &run->traces[i]->memory, (uint32_t)i)) ||
-		    !add_others(out, &run->traces[i]->memory, (uint32_t)i))
+	for (uint32_t i = 0; i < run->n_traces; i++) {
+		const struct trace *t = run->traces[i];
+		bool told = memory_told_in(t);
+
+		if (!add_calls(out, t, i) || (!alone && !add_blocks(out, &t->memory, i, told)) ||
+		    (told && !memory_told_add(out, t, i)) || !add_others(out, &t->memory, i))
 			return false;
+	}
 	return true;
+}
+
+static uint8_t turn(const struct memory_event *e)
+{
+	return e->in_turn ? MEMORY_TAKE : e->what;
 }
 
 static int by_time(const void *a, const void *b)
@@ -198,8 +210,8 @@ static int by_time(const void *a, const void *b)
 
 	if (x->time_ns != y->time_ns)
 		return x->time_ns < y->time_ns ? -1 : 1;
-	if (x->what != y->what)
-		return x->what < y->what ? -1 : 1;
+	if (turn(x) != turn(y))
+		return turn(x) < turn(y) ? -1 : 1;
 	return (x->order > y->order) - (x->order < y->order);
 }
 

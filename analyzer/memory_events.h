@@ -4,8 +4,9 @@
 
 #include "run.h"
 
-/* Of one instant, what is given back comes before what is taken, and what is told of it last. */
+/* Of one instant, what is given back comes before what is taken (but for in_turn), and what is told of it last. */
 enum memory_happening {
+	MEMORY_TOLD,      /* block: what there was before it (memory_told.h) */
 	MEMORY_GIVE,      /* block: back to its allocator */
 	MEMORY_DROP,      /* call: a pointer back to the driver, or to its pool */
 	MEMORY_UNMAP,     /* call: addresses without memory */
@@ -41,6 +42,7 @@ struct memory_event {
 	uint16_t device;  /* ordinal, of CONTEXT_GONE and RESET */
 	uint8_t what;     /* enum memory_happening */
 	bool shared_out;  /* of an ALLOC or a RESERVE: a framework hands out blocks in it, soon after */
+	bool in_turn;     /* of a GIVE or a TAKE: of one instant, as the trace has them: totals are of one after the other */
 };
 
 struct memory_events {

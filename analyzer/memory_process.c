@@ -126,6 +126,12 @@ static bool give(struct memory_held *held, const struct block_event *b)
 					     : memory_map_set(&held->map, piece.address, piece.bytes, MEMORY_FREE);
 }
 
+static void hear(struct memory_held *held, const struct block_event *b)
+{
+	if (held->told.known)
+		memory_told_hear(&held->told, b);
+}
+
 /* ---- a context's end -------------------------------------------------------------------------------------------------- */
 
 /* Pools and physical memory are the device's, not the context's. */
@@ -145,6 +151,7 @@ static bool forget_allocated(struct memory_map *m)
 static void forget_all(struct memory_process *p, size_t where)
 {
 	memory_map_free(&p->held[where].map);
+	p->held[where].told.allocated = p->held[where].told.reserved = 0;
 	memory_physical_forget(p, where);
 	for (size_t i = 0; i < p->n_pools; i++)
 		if (p->pools[i].device == where)
@@ -166,7 +173,7 @@ static bool named_device(struct memory_process *p, const struct memory_event *e,
 	if (e->what == MEMORY_ALLOC || e->what == MEMORY_CREATE || e->what == MEMORY_POOL_TAKE ||
 	    e->what == MEMORY_POOL_MADE)
 		ordinal = e->call->device;
-	else if (e->what == MEMORY_TAKE || e->what == MEMORY_GIVE)
+	else if (e->what == MEMORY_TAKE || e->what == MEMORY_GIVE || e->what == MEMORY_TOLD)
 		ordinal = e->block->device;
 	else if (e->what == MEMORY_CONTEXT_GONE || e->what == MEMORY_RESET)
 		ordinal = e->device;
@@ -185,9 +192,14 @@ static bool apply_here(struct memory_process *p, const struct memory_event *e, s
 		return memory_pool_made(p, e->call, where);
 	case MEMORY_POOL_TAKE:
 		return memory_pool_take(p, e->call, where);
+	case MEMORY_TOLD:
+		memory_told_begin(&p->held[where].told, e->block);
+		return true;
 	case MEMORY_TAKE:
+		hear(&p->held[where], e->block);
 		return take(p, e->block, where);
 	case MEMORY_GIVE:
+		hear(&p->held[where], e->block);
 		return give(&p->held[where], e->block);
 	case MEMORY_CONTEXT_GONE:
 		return forget_allocated(&p->held[where].map);
@@ -238,6 +250,8 @@ struct memory_use memory_process_use(struct memory_process *p, size_t where)
 	struct memory_held *h = &p->held[where];
 	struct memory_use use = { h->map.used, h->map.held, memory_map_largest(&h->map) };
 
+	if (h->told.known)
+		return memory_told_use(&h->told);
 	for (size_t i = 0; i < p->n_pools; i++) {
 		if (p->pools[i].device != where)
 			continue;

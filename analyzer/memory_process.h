@@ -7,6 +7,7 @@
 
 #include "memory_events.h"
 #include "memory_map.h"
+#include "memory_told.h"
 
 #define MEMORY_NOWHERE SIZE_MAX
 #define MEMORY_ORDINALS 256 /* devices with a greater one are none: the recorder knows 256 */
@@ -24,6 +25,7 @@ struct memory_held { /* of one device */
 	uint16_t ordinal;
 	size_t device, number; /* for who goes through several processes: which device, and which of those that use it; MEMORY_NOWHERE until it says */
 	struct memory_map map;
+	struct memory_told told; /* where it is known, the use is what it says */
 	uint64_t loose;   /* bytes of physical memory that stand at no address: on their way, so neither reserved nor free */
 	uint64_t strays;  /* blocks outside of all ranges that are known */
 	uint64_t unknown; /* blocks given back that were never handed out */

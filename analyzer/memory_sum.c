@@ -46,7 +46,7 @@ void memory_sum_set(struct memory_sum *s, size_t which, const struct memory_use 
 	s->largest[s->cap_leaves + which] = use->largest_free;
 	for (size_t i = (s->cap_leaves + which) / 2; i > 0; i /= 2)
 		play(s, i);
-	s->all.largest_free = s->largest[1];
+	s->all.largest_free = s->as_one ? s->all.reserved - s->all.allocated : s->largest[1];
 }
 
 void memory_sum_free(struct memory_sum *s)

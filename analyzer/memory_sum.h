@@ -11,6 +11,7 @@ struct memory_sum {
 	size_t n, cap;
 	uint64_t *largest;               /* a tournament: [1] the largest of all, [i] of [2i] and [2i + 1], the n leaves from [cap_leaves] on */
 	size_t cap_leaves;
+	bool as_one; /* how what is free lies nobody says: it is taken for one piece */
 };
 
 /* One more that uses the device. SIZE_MAX: no memory. */

@@ -98,6 +98,7 @@ static bool changed(struct replay *r, const struct memory_event *e, size_t where
 		if (h->number == SIZE_MAX)
 			return false;
 	}
+	r->sums[h->device].as_one |= h->told.known;
 	now = memory_process_use(&r->processes[e->process], where);
 	memory_sum_set(&r->sums[h->device], h->number, &now);
 	return true;

@@ -14,7 +14,7 @@ struct memory_worst {
 	const struct memory_story *story; /* the out-of-memory; NULL: there was none */
 	int64_t time_ns;
 	struct memory_use use;            /* of all processes */
-	uint64_t unplaced;                /* reserved bytes of which nobody knows the address: of pools of the driver's */
+	uint64_t unplaced;                /* reserved bytes of which nobody knows the address: of pools of the driver's, or taken before the trace began */
 	struct memory_part *parts; size_t n, cap;
 	bool found; /* false: the device never held anything, and nothing of the rest is set */
 };

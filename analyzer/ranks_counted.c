@@ -51,7 +51,7 @@ static void read_lists(struct list *lists, const struct run *run, const struct c
 		const struct trace *t = run->traces[i];
 
 		for (uint32_t k = 0; k < t->n_comms; k++)
-			lists[k] = (struct list){ .hash = comm_hash_of(hashes, t->comms[k].hash),
+			lists[k] = (struct list){ .hash = ranks_hash(hashes, t, k),
 						  .print = FNV_BEGIN,
 						  .trace = (uint32_t)i,
 						  .comm = k,
@@ -61,6 +61,15 @@ static void read_lists(struct list *lists, const struct run *run, const struct c
 				add_call(&lists[t->nccl[k].comm], &t->nccl[k]);
 		lists += t->n_comms;
 	}
+}
+
+/* Where not all ranks are in each window, clocks of hosts may be so far apart that windows seem to be the same which are not. */
+static bool same_window(const struct ranks *r, const struct list *at, size_t n)
+{
+	for (size_t i = 1; r->timeline->run->windows_uneven && i < n; i++)
+		if (r->clock_of[at[i].trace] != r->clock_of[at->trace])
+			return false;
+	return true;
 }
 
 static bool alike(const struct list *at, size_t n)
@@ -80,7 +89,7 @@ static void judge(struct ranks *r, struct list *lists, size_t n)
 
 		for (end = i; end < n && lists[end].hash == lists[i].hash; end++)
 			counted |= lists[end].counted;
-		told = !counted || alike(&lists[i], end - i);
+		told = !counted || (alike(&lists[i], end - i) && same_window(r, &lists[i], end - i));
 		r->groups_apart += !told;
 		for (size_t k = i; k < end; k++)
 			lists[k].told = told;
@@ -99,7 +108,7 @@ static void drop_parts(struct ranks *r, const struct list *lists, size_t n, cons
 	for (size_t i = 0; i < r->n_parts; i++) {
 		const struct rank_part *p = &r->parts[i];
 		const struct trace *t = r->members[p->member].trace;
-		struct list key = { .hash = comm_hash_of(hashes, t->comms[p->comm].hash) };
+		struct list key = { .hash = ranks_hash(hashes, t, p->comm) };
 		size_t at = array_first(lists, n, sizeof(*lists), list_before, &key);
 
 		if (lists[at].told)

@@ -4,6 +4,7 @@
 
 #include "alloc.h"
 #include "comm_hashes.h"
+#include "fnv.h"
 #include "ns.h"
 
 #include <stdlib.h>
@@ -14,6 +15,14 @@
 static const struct comm *comm_of(const struct ranks *r, const struct rank_part *p)
 {
 	return &r->members[p->member].trace->comms[p->comm];
+}
+
+uint64_t ranks_hash(const struct comm_hashes *hashes, const struct trace *t, uint32_t comm)
+{
+	uint64_t hash = comm_hash_of(hashes, t->comms[comm].hash);
+	uint32_t window = trace_window(t);
+
+	return window ? fnv1a(hash, &window, sizeof(window)) : hash;
 }
 
 /* ---- several kernels of one group ------------------------------------------------------------------- */
@@ -77,7 +86,7 @@ static bool sort_parts(struct ranks *r)
 	for (size_t i = 0; i < r->n_parts; i++) {
 		const struct comm *c = comm_of(r, &r->parts[i]);
 
-		r->parts[i].hash = comm_hash_of(&hashes, c->hash);
+		r->parts[i].hash = ranks_hash(&hashes, r->members[r->parts[i].member].trace, r->parts[i].comm);
 		all[i] = (struct keyed){ r->parts[i], c->rank };
 	}
 	array_sort(all, r->n_parts, sizeof(*all), by_collective);

@@ -7,6 +7,9 @@
 
 /* members, parts: in any order, without what the others say. */
 bool ranks_find_parts(struct ranks *r, const struct threads *threads);
+struct comm_hashes;
+/* By what a process's communicator goes, in its window: those of different windows are never one. */
+uint64_t ranks_hash(const struct comm_hashes *hashes, const struct trace *t, uint32_t comm);
 /* collectives; parts in their order, wait_ns. */
 bool ranks_match(struct ranks *r);
 /* clocks: which there are; and how they are to each other. */

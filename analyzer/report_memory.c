@@ -228,6 +228,19 @@ static void stories(const struct page *p, const struct summary *s)
 
 /* ---- devices ------------------------------------------------------------------------------------------------------------ */
 
+/* Of a trace that began in the middle: what its blocks do not say. */
+static void not_seen(const struct page *p, const struct memory_device *d, uint64_t left)
+{
+	char before[TEXT_SHORT], free_bytes[TEXT_SHORT];
+
+	if (d->framework.before)
+		say(p, INK_PLAIN, INDENT, "%s taken before the trace began: where they lie is not on record",
+		    text_bytes(before, d->framework.before));
+	if (left)
+		say(p, INK_DIM, INDENT, "how scattered the %s reserved and free lay is not on record",
+		    text_bytes(free_bytes, left));
+}
+
 static void device(const struct page *p, const struct summary *s, const struct memory_device *d)
 {
 	char allocated[TEXT_SHORT], reserved[TEXT_SHORT], total[TEXT_SHORT], free_bytes[TEXT_SHORT],
@@ -239,7 +252,9 @@ static void device(const struct page *p, const struct summary *s, const struct m
 	if (d->device.memory_bytes)
 		fprintf(p->out, " of %s", text_bytes(total, d->device.memory_bytes));
 	fputc('\n', p->out);
-	if (left)
+	if (d->framework.told)
+		not_seen(p, d, left);
+	else if (left)
 		say(p, INK_PLAIN, INDENT, "fragmentation %.2f: of %s reserved and free the largest piece was %s",
 		    memory_fragmentation(&d->worst.use), text_bytes(free_bytes, left),
 		    text_bytes(largest, d->worst.use.largest_free));
@@ -255,14 +270,18 @@ static void device(const struct page *p, const struct summary *s, const struct m
 static void device_line(const struct page *p, const struct summary *s, const struct memory_device *d, const char *label)
 {
 	char allocated[TEXT_SHORT], reserved[TEXT_SHORT], total[TEXT_SHORT], of[64] = "", refused[64] = "", line[320];
+	char bytes[TEXT_SHORT], before[96] = "";
 
+	if (d->framework.before)
+		snprintf(before, sizeof(before), "; %s taken before the trace began",
+			 text_bytes(bytes, d->framework.before));
 	if (d->device.memory_bytes)
 		snprintf(of, sizeof(of), " of %s", text_bytes(total, d->device.memory_bytes));
 	if (d->out_of_memory)
 		snprintf(refused, sizeof(refused), "; out of memory %" PRIu64 " time%s: --full",
 			 (uint64_t)d->out_of_memory, plural(d->out_of_memory));
-	snprintf(line, sizeof(line), "device %u: allocated at most %s, reserved %s%s%s", report_memory_number(s, d),
-		 text_bytes(allocated, d->peak_allocated), text_bytes(reserved, d->peak_reserved), of, refused);
+	snprintf(line, sizeof(line), "device %u: allocated at most %s, reserved %s%s%s%s", report_memory_number(s, d),
+		 text_bytes(allocated, d->peak_allocated), text_bytes(reserved, d->peak_reserved), of, before, refused);
 	page_ink(p, INK_TITLE, "%-8s", label);
 	page_wrap_lines(p, d->out_of_memory ? INK_WARN : INK_PLAIN, 8, 8, 2, line);
 }

@@ -177,6 +177,10 @@ static void framework(struct json *j, const struct memory_framework *f)
 	json_key_int(j, "blocks_outside", (int64_t)f->strays);
 	key_bytes(j, "allocated_bytes", f->allocated);
 	key_bytes(j, "reserved_bytes", f->reserved);
+	if (f->told) {
+		key_bytes(j, "before_bytes", f->before);
+		key_bytes(j, "before_left_bytes", f->before_left);
+	}
 	json_map_end(j);
 }
 

@@ -81,6 +81,17 @@ static uint64_t without_cupti(const struct run *run)
 	return n;
 }
 
+/* Several traces of one rank: --trust says what is made of them. */
+static void windows(struct words *w, const struct run *run)
+{
+	if (run->windowed && run->traces[0]->imported->ranks != GST_NONE)
+		say_count(w, run->windowed, "rank has several traces, one after the other",
+			  "ranks have several traces each, one after the other");
+	else
+		say_count(w, run->windowed, "process has several traces, one after the other",
+			  "processes have several traces each, one after the other");
+}
+
 /* What is not in it and should be. */
 static void lost(struct words *w, const struct summary *s)
 {
@@ -134,6 +145,7 @@ void report_trust_line(const struct page *p, const struct summary *s)
 	lost(&gone, s);
 	if (!gone.used)
 		say(&sure, "nothing lost");
+	windows(&sure, s->run);
 	if (s->imported)
 		say(&sure, "what its profiler cost is not known");
 	else

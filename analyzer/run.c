@@ -6,6 +6,7 @@
 #include "host_match.h"
 #include "progress.h"
 #include "run_files.h"
+#include "run_windows.h"
 #include "spill.h"
 
 #include <stdlib.h>
@@ -172,7 +173,7 @@ static enum err_kind take(struct run *out, struct run_files *files, const int *r
 	for (size_t i = 0; i < out->n_traces && out->n_traces > 1; i++)
 		if (!trace_unfold(out->traces[i]))
 			return no_memory(e);
-	return front_align(out->traces, out->n_traces) ? ERR_NONE : no_memory(e);
+	return front_align(out->traces, out->n_traces) && run_windows_find(out) ? ERR_NONE : no_memory(e);
 }
 
 /* Could it have watched a process of the run that was taken, by what its header says? */

@@ -8,6 +8,7 @@
 #include "same_clock.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,18 +149,21 @@ static struct trace *twin_of(const struct run_files *files, const char *path, co
 	return NULL;
 }
 
-static bool say_twin(struct trace *t, const char *path)
+bool run_files_warn(struct trace *t, const char *format, ...)
 {
 	struct imported *m = t->imported;
 	char **larger = realloc(m->warnings, (m->n_warnings + 1) * sizeof(*larger));
+	va_list args;
+	int n;
 
 	if (!larger)
 		return false;
 	m->warnings = larger;
-	if (asprintf(&larger[m->n_warnings], "%s holds the same trace, which is taken once", path) < 0)
-		return false;
-	m->n_warnings++;
-	return true;
+	va_start(args, format);
+	n = vasprintf(&larger[m->n_warnings], format, args);
+	va_end(args);
+	m->n_warnings += n >= 0;
+	return n >= 0;
 }
 
 /* False: not all of it is there. */
@@ -182,7 +186,8 @@ enum err_kind run_files_import(struct run_files *files, const char *path, enum i
 	progress_begin(PROGRESS_READ, (uint64_t)st->st_size);
 	kind = import_open(&traces, &n, path, format, e);
 	twins = !kind && there_packed_as_well(files, path, traces, n);
-	if (twins && !say_twin(twin_of(files, path, traces[0]), path))
+	if (twins &&
+	    !run_files_warn(twin_of(files, path, traces[0]), "%s holds the same trace, which is taken once", path))
 		kind = run_files_no_memory(e);
 	for (size_t i = 0; i < n; i++)
 		if (!kind && !twins)

@@ -8,6 +8,7 @@
 #include "gaps.h"
 #include "latency.h"
 #include "ns.h"
+#include "one_device.h"
 #include "place.h"
 #include "pool.h"
 #include "progress.h"
@@ -71,13 +72,6 @@ static void part_done(const struct builder *b, enum part part, size_t of)
 
 /* ---- which devices there are ------------------------------------------------------------------------ */
 
-static bool has_uuid(const struct device *d)
-{
-	static const uint8_t none[sizeof(d->uuid)];
-
-	return memcmp(d->uuid, none, sizeof(none)) != 0;
-}
-
 static bool is_member(const struct group *g, size_t trace, uint32_t ordinal)
 {
 	for (size_t i = 0; i < g->n; i++)
@@ -99,14 +93,15 @@ static struct device describe(const struct trace *t, uint32_t ordinal)
  * one. */
 static bool add_member(struct builder *b, size_t trace, uint32_t ordinal, bool known_only)
 {
-	struct device device = describe(b->run->traces[trace], ordinal);
+	const struct trace *t = b->run->traces[trace];
+	struct device device = describe(t, ordinal);
 	struct group *group = NULL;
 
 	for (size_t i = 0; i < b->n_groups; i++)
 		if (is_member(&b->groups[i], trace, ordinal))
 			return true;
-	for (size_t i = 0; has_uuid(&device) && i < b->n_groups && !group; i++)
-		if (memcmp(b->groups[i].device.uuid, device.uuid, sizeof(device.uuid)) == 0)
+	for (size_t i = 0; i < b->n_groups && !group; i++)
+		if (one_device(b->run->traces[b->groups[i].members[0].trace], &b->groups[i].device, t, &device))
 			group = &b->groups[i];
 	if (!group && known_only)
 		return true;

@@ -164,6 +164,7 @@ struct imported {
 	uint64_t without_work;    /* launches that worked and of which no work is on record */
 	uint64_t inside;          /* calls inside another one of their thread, which stands for both */
 	uint32_t rank, ranks;     /* by the trace's own word; GST_NONE not said */
+	uint32_t window;          /* ranks are compared with those of the same one (run_windows.h); 0 where each rank has one trace */
 	bool incomplete;          /* work may be missing anywhere: what is told of its devices is an inference */
 	char **warnings; size_t n_warnings, warnings_left_out; /* untrusted */
 };
@@ -225,6 +226,11 @@ struct trace {
 	uint64_t types[TRACE_TYPES]; /* records by type; [0]: the others */
 	uint64_t injected[GST_HOOK_MAX];
 };
+
+static inline uint32_t trace_window(const struct trace *t)
+{
+	return t->imported ? t->imported->window : 0;
+}
 
 /* A kernel's name as people write it, of any length; untrusted text; "" none. */
 static inline const char *kernel_title(const struct trace *t, uint32_t kernel)

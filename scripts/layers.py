@@ -37,9 +37,9 @@ FOLDERS = [
 STAGES = [
     "error progress pool alloc array_sort tally spill spill_budget spill_pages arena fnv text_hash hash_index interval ns duration text text_put text_symbol markup json protobuf interned gzip out_file syscall_names child_limits demangle demangle_child symbols symbols_*",  # tools, of no stage
     "reader reader_* segment_order pack_*",
-    "host_trace host_trace_* host_match same_clock host_ops trace trace_* launches launch_rows launch_cuts launch_publish range_ends stacks stacks_site front life clock device_clock device_rate edge_done names comm_kernels sequence graphs graph_* comms busy_lists burst_arrival burst_samples idle_piece",
+    "host_trace host_trace_* host_match same_clock one_device host_ops trace trace_* launches launch_rows launch_cuts launch_publish range_ends stacks stacks_site front life clock device_clock device_rate edge_done names comm_kernels sequence graphs graph_* comms busy_lists burst_arrival burst_samples idle_piece",
     "import import_*",
-    "run run_files run_files_parts run_directory comm_hashes staged stacks_name stacks_own kernels_name",
+    "run run_files run_files_parts run_directory run_windows comm_hashes staged stacks_name stacks_own kernels_name",
     "accounts exact exact_* facts facts_* latency bounds held_up carried elsewhere legacy waits values links busy sharing slack stretches place place_* partition depend depend_* gaps work_class node_time replay inside estimate estimate_maker estimate_bursts estimate_looks estimate_interval timeline timeline_*",
     "chain chain_* calls op_names loader_names op_pieces threads memory memory_*",
     "cause cause_* causes doubt findings futex_looks gap_view gap_view_* os_calls no_cpu estimate_cause held held_*",

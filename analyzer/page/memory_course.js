@@ -11,6 +11,7 @@
 			this.c = columns;
 			this.span = span || 1;
 			this.strings = strings;
+			this.told = device.before !== undefined; /* how what is free lies is not on record */
 			this.view = null;   /* what the timeline shows */
 			this.cursor = null; /* ns */
 			this.most = Math.max(device.peak_reserved, ...device.marks.map(m => m.reserved), 1);
@@ -161,7 +162,7 @@
 				g.fillStyle = gpushim.fill(g, which);
 				g.fill();
 			}
-			for (const [values, which, width] of [[this.c.r, "memory-block", 1.2], [this.c.l, "memory-largest", 2]]) {
+			for (const [values, which, width] of [[this.c.r, "memory-block", 1.2], ...(this.told ? [] : [[this.c.l, "memory-largest", 2]])]) {
 				this.path(g, values, false);
 				g.strokeStyle = gpushim.colour(which);
 				g.lineWidth = width;
@@ -209,8 +210,8 @@
 				return [gpushim.duration(ns), "nothing was held yet"];
 			const free = c.r[i] - c.a[i];
 
-			return [gpushim.duration(ns), "allocated " + b(c.a[i]), "reserved " + b(c.r[i]), "free " + b(free) + ", the largest piece " + b(c.l[i]),
-				...(free ? ["fragmentation " + gpushim.fixed(1 - c.l[i] / free, 2)] : [])];
+			return [gpushim.duration(ns), "allocated " + b(c.a[i]), "reserved " + b(c.r[i]), "free " + b(free) + (this.told ? "" : ", the largest piece " + b(c.l[i])),
+				...(free && !this.told ? ["fragmentation " + gpushim.fixed(1 - c.l[i] / free, 2)] : [])];
 		}
 
 		/* The mark that the pointer is at. */

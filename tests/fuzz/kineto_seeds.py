@@ -110,12 +110,17 @@ SHAPES = {
     "halves-anywhere": [half("b", 1, cat="user_annotation", name="r", id="0x10"), half("n", 2, cat="user_annotation", name="r", id="0x10"),
                         half("e", 3, tid=6, cat="user_annotation", name="r", id=16), half("b", 1, cat="user_annotation", name="r"), half("F", 9, id="nobody")],
     "halves-of-work": [half("B", 1, 7, 0, cat="kernel", name="k", args={"device": 0, "stream": 7}), half("E", 5, 7, 0), half("B", 9, 7, 0, cat="kernel", name="k")],
+    "halves-back": [half("E", 20, 7, 0), half("B", 10, 7, 0, cat="kernel", name="k"), half("B", 20, 7, 0, cat="kernel", name="k"), half("E", 20, 7, 0), half("E", 19, 7, 0)],
+    "halves-of-one-number": [half("b", 10, cat="user_annotation", name="a", id=1), half("b", 11, cat="cuda_runtime", name="f", id=1),
+                             half("e", 12, cat="user_annotation", name="a", id=1), half("e", 19, cat="cuda_runtime", name="f", id=1)],
     "names": [meta("process_name", 9, 0, name="python3"), meta("process_labels", 9, 0, labels="CPU"), meta("process_labels", 50, 0, labels="GPU 3"),
               meta("thread_name", 9, 5, name="thread 5 (main)"), meta("thread_name", 9, 5, name="thread 5 ("), meta("thread_name", 50, 7, name="stream 7 "),
               x("kernel", "k", 50, 7, 1, 1, correlation=7), launch(7, 0)],
     "names-as-numbers": [x("cpu_op", "o", "trainer", "main", 1, 2), x("cpu_op", "o", "9", "-5", 1, 2), x("cpu_op", "o", 1 << 63, 140234567890944, 1, 2),
                          x("kernel", "k", "GPU", "stream x", 4, 2, device="zero")],
     "processes": [launch(1, 1, pid=1), launch(1, 1, pid=2), launch(5, 2, pid=2), launch(6, 2, pid=1), *(kernel(n, 10 + n, 1) for n in (5, 1, 6, 99))],
+    "processes-alike": [*(launch(n, n + pid, pid=pid) for n in range(1, 9) for pid in (1, 2)), *(kernel(n, 10 * n + 3, 2, device=device) for n in range(1, 9) for device in (0, 1))],
+    "one-call-of-two-layers": [x("cuda_runtime", "cudaLaunchKernel", 9, 5, 10, 5, correlation=1), x("cuda_driver", "cuLaunchKernel", 9, 5, 11, 5, correlation=1), kernel(1, 20, 3)],
     "hostile-names": [x("kernel", 'r"\\un\x01\u202e</script>' * 3, 0, 7, 1, 2, device=0, stream=7), x("cpu_op", "\ud800", 9, 5, 1, 2), x("user_annotation", "", 9, 5, 1, 3)],
     "times-far-apart": [*pair(1, 0), *pair(2, 1727743122000000.125), kernel(3, 2.2e15, 1e9), kernel(4, 1e300, 1), kernel(5, 1, 1e300), kernel(6, -5, 10)],
     "times-as-texts": [{**kernel(1, 0, 0), "ts": "12.0005", "dur": "1e-3"}, {**kernel(2, 0, 0), "ts": "", "dur": None}, {**kernel(3, 0, 0), "ts": [], "dur": {}}],
@@ -167,6 +172,7 @@ def seeds():
     yield "cut-short-in-a-name", loop_text[: loop_text.index(b"ncclDev") + 4]
     yield "trailing", loop_text + b"\n[1]"
     yield "no-utf-8", loop_text.replace(b"gemm", b"\xff\xed\xa0\x80")
+    yield "no-json", text({**HEADER, "traceEvents": [*pair(1, float("nan")), *pair(2, 9, bandwidth=float("-inf"))]}).replace(b"gemm", b"a\tb\\q").replace(b"A100", b"\\u12\n")
     yield "packed", packed
     yield "packed-cut-short", packed[:-90]
     yield "packed-damaged", packed[:200] + bytes([packed[200] ^ 4]) + packed[201:]

@@ -144,6 +144,13 @@ CHANGED = {
     "free-pages": ["CREATE TABLE junk (a)", "INSERT INTO junk VALUES (zeroblob(3000))", "DROP TABLE junk"],
 }
 
+# Streams and events of one number in two contexts, of two devices, and in contexts that are none.
+CONTEXTS = [f"ALTER TABLE {table} ADD COLUMN contextId INTEGER DEFAULT 1" for table in ("CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUDA_GPU_MEMORY_USAGE_EVENTS")] \
+    + kernels([(11 * US, 12 * US, 1, 2, 7, 0, PID, 2), (13 * US, 14 * US, 1, 2, 13, 0, PID, 2), (15 * US, 16 * US, 1, -1, 7, 0, PID, 2), (17 * US, 18 * US, 0, 4294967295, 7, 0, PID, 2)]) \
+    + [f"INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES (0, 13, 51, {PID}, 5, 2)", f"INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES (0, 7, 22, {PID}, 5, -1)"] \
+    + [f"INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (0, 0, 0, {stream}, {correlation}, {PID}, {kind}, {event}, {context})"
+       for stream, correlation, kind, event, context in ((13, 30, 3, 0, 2), (4294967295, 40, 1, 5, 2), (4294967295, 25, 1, 5, 9), (7, 29, 2, 5, 2), (7, 21, 3, 0, -1), (7, 22, 3, 0, 4294967295))]
+
 
 def with_pages(content, change):
     """Each page by its number through change, which may leave it as it is."""
@@ -182,6 +189,7 @@ def seeds():
     for name, statements in CHANGED.items():
         made[name] = database(CORE, statements)
     made["details"] = database([*CORE, "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUDA_GPU_MEMORY_USAGE_EVENTS"], CHANGED["same-correlation"])
+    made["contexts"] = database([*CORE, "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUDA_GPU_MEMORY_USAGE_EVENTS"], CONTEXTS)
     made["page-4096"] = database(CORE, page=4096)
     for name, content in damaged(database(CORE, CHANGED["many-streams"])):
         made[f"damaged-{name}"] = content

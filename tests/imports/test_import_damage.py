@@ -262,12 +262,35 @@ def test_what_runs_in_a_database_does_not(gpushim, nsys, tmp_path):
     assert imported.report(gpushim, nsys)["devices"][0]["operations"] == whole.devices[0].operations - memsets
 
 
-@pytest.mark.parametrize("suffix", ["-wal", "-journal"])
-def test_a_journal_beside_it(suffix, gpushim, nsys):
+@pytest.mark.parametrize("suffix, begin", [("-wal", b"x"), ("-journal", bytes.fromhex("d9d505f920a163d7"))])
+def test_a_journal_beside_it(suffix, begin, gpushim, nsys):
     beside = nsys.with_name(nsys.name + suffix)
-    beside.write_bytes(b"x")
+    beside.write_bytes(begin)
     told(gpushim, nsys, f"the {suffix} file beside it holds changes that are not in it")
-    assert beside.read_bytes() == b"x"
+    assert beside.read_bytes() == begin
+
+
+def test_a_journal_that_sqlite_left_behind(gpushim, nsys):
+    whole = imported.report(gpushim, nsys)["devices"]
+    with sqlite3.connect(nsys) as db:
+        db.execute("PRAGMA journal_mode = PERSIST")
+        db.execute("CREATE TABLE another (x)")
+    db.close()
+    assert nsys.with_name(nsys.name + "-journal").stat().st_size > 0
+    assert imported.report(gpushim, nsys)["devices"] == whole
+
+
+def test_a_log_behind_a_link(gpushim, nsys, tmp_path):
+    """Newest rows that are only in the log of the file that the link leads to."""
+    link = tmp_path / "link.sqlite"
+    link.symlink_to(nsys)
+    assert imported.report(gpushim, link)["devices"]
+    db = sqlite3.connect(nsys)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL")
+    db.commit()
+    told(gpushim, link, f"{link}: the -wal file beside it holds changes that are not in it")
+    db.close()
 
 
 # ---- nothing else is touched -------------------------------------------------------------------------------------------------

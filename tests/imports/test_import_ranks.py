@@ -53,22 +53,39 @@ class Rank:
         path.write_text(json.dumps({**about, "traceEvents": self.events}))
 
 
+BASE = 1_700_000_000_000_000_000
+
+
+def windows(gpushim, folder, host, seq, windows_of=lambda rank: (0, 1), apart_us=5_000_000, restarted=False, **more):
+    """Two ranks, each with as many traces: rank.window.json, of the same collectives. restarted: their numbers begin anew in each."""
+    for window in (0, 1):
+        ranks = [Rank(number, host) for number in (0, 1)]
+        trained(ranks, seq=seq, later=window * apart_us, seq_later=0 if restarted else 100 * window)
+        for rank in ranks:
+            if window in windows_of(rank.number):
+                rank.write(folder / f"{rank.number}.{window}.json", **more)
+    done = {option: subprocess.run([gpushim, *option.split(), folder], capture_output=True, text=True) for option in ("report --json", "report", "report --trust", "info")}
+    assert all(d.returncode == 0 for d in done.values()), done
+    said = json.loads(done.pop("report --json").stdout)
+    return said, {option: " ".join(d.stdout.split()) for option, d in done.items()}
+
+
 def params(step, elements=1000, group="0", ranks="[0, 1]", seq=True, **more):
     said = {"Collective name": "allreduce", "In msg nelems": elements, "Out msg nelems": elements, "Group size": 2, "dtype": "Float",
             "Process Group Name": group, "Process Group Ranks": ranks, "Process Group Description": "default_pg", **more}
     return {**said, "Seq": 7 + step} if seq else said
 
 
-def trained(ranks, by_call=True, by_kernel=True, seq=True, steps=lambda rank: range(STEPS), elements=lambda rank, step: 1000):
+def trained(ranks, by_call=True, by_kernel=True, seq=True, steps=lambda rank: range(STEPS), elements=lambda rank, step: 1000, later=0, seq_later=0):
     for step in range(STEPS):
-        at = 1000 + PERIOD * step
+        at = later + 1000 + PERIOD * step
         begins = [at + 50 + max(0, late(step) * (1 if rank.number else -1)) for rank in ranks]
         end = max(begins) + TRANSFER
         for rank, begin in zip(ranks, begins):
             if step not in steps(rank):
                 continue
             rank.launch(at, "gemm", at + 10, begin - at - 10, 7)
-            rank.collective(at + 20, begin, end - begin, params(step, elements(rank, step), seq=seq), by_call, by_kernel)
+            rank.collective(at + 20, begin, end - begin, params(step + seq_later, elements(rank, step), seq=seq), by_call, by_kernel)
     return ranks
 
 
@@ -210,3 +227,60 @@ def test_any_lists_of_collectives_do_no_harm(gpushim, tmp_path):
                                            {"Collective name": chance.choice(("", "wait", "send", "x" * 300, "_allgather_base"))}, {"dtype": ""})))
                 r.collective(at + chance.randrange(50), at + 100 + chance.randrange(300), chance.randrange(1, 900), said, chance.random() < 0.6, chance.random() < 0.6)
         assert len(report(gpushim, tmp_path, ranks)["devices"]) == 2, case
+
+
+WINDOWS = "2 ranks have several traces each, one after the other: taken for windows of one process, each is shown by itself"
+
+
+@pytest.mark.parametrize("seq, restarted", ((False, False), (True, False), (True, True)))
+@pytest.mark.parametrize("host", ("h", None))
+def test_windows_of_ranks_are_compared_each_by_itself(gpushim, tmp_path, host, seq, restarted):
+    """schedule(repeat=2): the same collectives twice, 5 s apart. Without a host's name each rank's two are on one clock by base, pid and rank."""
+    said, texts = windows(gpushim, tmp_path, host, seq, restarted=restarted, baseTimeNanoseconds=BASE)
+    assert shares(said) == [SPLIT[0]] * 2 + [SPLIT[1]] * 2 and said["ranks"]["collectives"] == 2 * STEPS
+    assert [(c["aligned"], c["offset_ns"], c["residual_p99_ns"], c["violations"]) for c in said["ranks"]["clocks"]] == [(True, 0, 0, 0)] * (1 if host else 2)
+    assert [r["rank"] for r in said["ranks"]["ranks"]].count(0) == 2 and len({r["device"] for r in said["ranks"]["ranks"]}) == 4
+    assert said["losses"]["warnings"] == [WINDOWS]
+    assert f"warning {WINDOWS}" in texts["report --trust"] and texts["info"].count(f"The importer warns: {WINDOWS}.") == 1
+    assert "nothing lost; 2 ranks have several traces each, one after the other;" in texts["report"]
+
+
+@pytest.mark.parametrize("seq", (True, False))
+def test_windows_without_a_time_of_day_have_clocks_of_their_own(gpushim, tmp_path, seq):
+    said, _ = windows(gpushim, tmp_path, None, seq, restarted=True)
+    clocks = said["ranks"]["clocks"]
+    assert len(clocks) == 4 and [c["offset_ns"] for c in clocks] == [0] * 4 and sum(c["aligned"] for c in clocks) == 2
+    assert said["ranks"]["aligned"] is False and said["ranks"]["collectives"] == 2 * STEPS
+
+
+@pytest.mark.parametrize("seq, host, matched", ((False, None, 0), (True, None, STEPS), (False, "h", STEPS)))
+def test_a_window_that_one_rank_does_not_have(gpushim, tmp_path, seq, host, matched):
+    """Counted ones of hosts whose clocks may be apart are believed only where each window has all ranks."""
+    said, texts = windows(gpushim, tmp_path, host, seq, windows_of=lambda rank: (0, 1) if rank == 0 else (1,), baseTimeNanoseconds=BASE)
+    assert said["ranks"]["collectives"] == matched and len(said["devices"]) == 3
+    assert all(c["offset_ns"] == 0 and c["violations"] == 0 for c in said["ranks"]["clocks"])
+    assert [(r["rank"], r["collectives"]) for r in said["ranks"]["ranks"]] == [(0, 0), (0, matched), (1, matched)]
+    assert said["losses"]["warnings"] == ["rank 0 has 2 traces, one after the other: taken for windows of one process, each is shown by itself"]
+    assert ("collectives carry no numbers and the ranks have different ones on record" in texts["report"]) == (not matched)
+
+
+@pytest.mark.parametrize("seq", (True, False))
+def test_one_rank_twice_at_one_time_is_compared_with_nobody(gpushim, tmp_path, seq):
+    said, texts = windows(gpushim, tmp_path, "h", seq, apart_us=1000, restarted=True)
+    assert said["ranks"]["collectives"] == 0 and [split[:2] for split in shares(said)] == [(0, 0)] * 4
+    assert [c["violations"] for c in said["ranks"]["clocks"]] == [0]
+    (warning,) = said["losses"]["warnings"]
+    assert warning.startswith("a rank has several traces of one time, as of several jobs") and warning in texts["info"]
+
+
+def test_windows_of_a_process_without_a_rank(gpushim, tmp_path):
+    for window in (0, 1):
+        rank = Rank(0, None)
+        for step in range(STEPS):
+            rank.launch(9_000_000 * window + PERIOD * step + 10, "gemm", 9_000_000 * window + PERIOD * step + 20, 100, 7)
+        (tmp_path / f"{window}.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": rank.events}))
+    said = json.loads(subprocess.run([gpushim, "report", "--json", tmp_path], capture_output=True, text=True, check=True).stdout)
+    assert said["losses"]["warnings"] == ["process 1000 has 2 traces, one after the other: taken for windows of one process, each is shown by itself"]
+    assert [d["compute_ns"] for d in said["devices"]] == [100_000 * STEPS] * 2
+    text = subprocess.run([gpushim, "report", tmp_path], capture_output=True, text=True, check=True).stdout
+    assert "1 process has several traces, one after the other" in " ".join(text.split())

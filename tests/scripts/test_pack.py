@@ -139,7 +139,7 @@ def test_one_that_is_being_written_is_refused(recorder, call, tmp_path):
 
 def test_usage(trained, call, tmp_path):
     for args, said in ((["pack", trained], "no file is named"), (["pack", trained, "-o", tmp_path / "a.gz"], "not packed again"),
-                       (["unpack", tmp_path / "a.gpk"], "no folder is named")):
+                       (["unpack", tmp_path / "a.gpk"], "no folder is named"), (["unpack", tmp_path / "a.gpk", "-o", ""], "no folder is named")):
         done = call(*args)
         assert done.returncode == 2 and said in done.stderr
     (recording,) = trained.iterdir()

@@ -2,7 +2,7 @@
 # These let single allocations fail.
 UNIT_FAILING := cause_ops comm_hashes diff_baseline diff_changes diff_run_parts export_sqlite hash_index host_trace \
 	html_lanes_merge html_pack html_strings import import_build import_collectives import_json import_kineto_damage \
-	import_nsys_damage pack ranks ranks_counted report report_ranks run run_imported steps_marks \
+	import_nsys_damage pack ranks ranks_counted report report_ranks run run_imported run_windows steps_marks \
 	steps_micro steps_order steps_training
 $(foreach name,$(UNIT_FAILING),$(eval LDFLAGS_test_$(name) = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc))
 # Or one kind of them.

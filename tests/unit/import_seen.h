@@ -117,12 +117,14 @@ void import_command(struct import_build *b, uint32_t process, struct import_text
 
 void import_call(struct import_build *b, const struct import_call *c)
 {
-	char stream[24], device[24];
+	char stream[24], device[24], context[36] = "";
 
-	seen_add(b, "call %" PRIu64 "/%u %" PRId64 "..%" PRId64 " %s result=%d corr=%" PRIu64 " stream=%s device=%s bytes=%" PRIu64 " address=%" PRIu64 " @%u:%llu\n",
+	if (c->context)
+		snprintf(context, sizeof(context), " context=%" PRIu64, c->context);
+	seen_add(b, "call %" PRIu64 "/%u %" PRId64 "..%" PRId64 " %s result=%d corr=%" PRIu64 " stream=%s%s device=%s bytes=%" PRIu64 " address=%" PRIu64 " @%u:%llu\n",
 		 b->pids[c->process], c->tid, c->begin_ns, c->end_ns, seen_name(b, c->name), c->result, c->correlation,
-		 seen_number(stream, c->stream, IMPORT_NO_STREAM), seen_number(device, c->device, IMPORT_NO_DEVICE), c->bytes, c->address,
-		 IMPORT_TABLE(c->place), IMPORT_ROW_OF(c->place));
+		 seen_number(stream, c->stream, IMPORT_NO_STREAM), context, seen_number(device, c->device, IMPORT_NO_DEVICE), c->bytes,
+		 c->address, IMPORT_TABLE(c->place), IMPORT_ROW_OF(c->place));
 }
 
 void import_work(struct import_build *b, const struct import_work *w)

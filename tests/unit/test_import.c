@@ -28,6 +28,16 @@ static void expect_format(const char *name, enum import_format format)
 		fail_msg("%s: format %d, not %d", name, out, format);
 }
 
+static void put_blank(const char *name, int lines, const char *then)
+{
+	char text[8192];
+
+	assert_true((size_t)lines + strlen(then) < sizeof(text));
+	memset(text, '\n', (size_t)lines);
+	strcpy(text + lines, then);
+	put_bytes(name, (const uint8_t *)text, (size_t)lines + strlen(then));
+}
+
 static void test_json_is_kineto_s_whatever_it_is_called(void **state)
 {
 	(void)state;
@@ -36,11 +46,15 @@ static void test_json_is_kineto_s_whatever_it_is_called(void **state)
 	put_json("spaces", " \t\r\n\n{'traceEvents':[]}");
 	put_json("marked", "\xef\xbb\xbf {'traceEvents':[]}");
 	put_json("bracket", "[");
+	put_blank("blank", 5000, "{}");
+	put_blank("white", 4000, "");
 	expect_format("trace.gst", IMPORT_KINETO);
 	expect_format("bare", IMPORT_KINETO);
 	expect_format("spaces", IMPORT_KINETO);
 	expect_format("marked", IMPORT_KINETO);
 	expect_format("bracket", IMPORT_KINETO);
+	expect_format("blank", IMPORT_KINETO);
+	expect_format("white", IMPORT_NONE);
 }
 
 static void test_packed_json_is_looked_into(void **state)
@@ -77,6 +91,14 @@ static void test_packed_json_is_looked_into(void **state)
 		memcpy(many + n, bytes, one); /* several packed ones behind each other are one file */
 	put_bytes("many", many, n);
 	expect_format("many", IMPORT_KINETO);
+	put_packed("nothing", "");
+	file = fopen(in_folder("nothing"), "rb");
+	assert_non_null(file);
+	n = fread(many, 1, sizeof(many) / 2, file);
+	fclose(file);
+	memcpy(many + n, bytes, one); /* the first of them may hold nothing */
+	put_bytes("behind", many, n + one);
+	expect_format("behind", IMPORT_KINETO);
 	bytes[0] = 0x1e;
 	put_bytes("flipped", bytes, one);
 	expect_format("flipped", IMPORT_NONE);

@@ -20,7 +20,7 @@
 /* Every token with its place, as one number; of elements that are read ahead the tokens themselves, until they are joined. */
 struct teller {
 	uint64_t hash;
-	size_t count, refuse_at, joined;
+	size_t count, refuse_at, joined, mended;
 	unsigned depth, list; /* open brackets; the one of the list, 0 none */
 	bool aside;
 	char *kept;
@@ -93,7 +93,16 @@ static bool on_word(void *to, int word)
 	return tell(to, 'w', &word, sizeof(word));
 }
 
-static const struct import_json_calls calls = { on_open, on_close, on_key, on_text, on_number, on_word };
+static void on_mended(void *to, uint64_t byte)
+{
+	struct teller *t = to;
+
+	assert_false(t->aside);
+	t->hash = fnv1a(t->hash, &byte, sizeof(byte));
+	t->mended++;
+}
+
+static const struct import_json_calls calls = { on_open, on_close, on_key, on_text, on_number, on_word, on_mended };
 
 static bool listed(const void *to)
 {
@@ -170,6 +179,7 @@ static size_t check_same(size_t refuse_at)
 	assert_int_equal(one.joined, 0);
 	assert_int_equal(told(&many, "4", refuse_at, &damage), kind);
 	assert_int_equal(many.count, one.count);
+	assert_int_equal(many.mended, one.mended);
 	assert_true(many.hash == one.hash);
 	assert_int_equal(damage.kind, one_damage.kind);
 	assert_int_equal(damage.byte, one_damage.byte);
@@ -248,6 +258,35 @@ static void test_what_looks_like_an_end_is_none(void **state)
 
 		put(t.at, t.n);
 		check_same(0);
+		free(t.at);
+	}
+}
+
+/* What is mended has its place; a text that looks like it, from the middle on, is left alone. */
+static void test_what_is_no_json(void **state)
+{
+	static const char *const wrong[] = { "{\"a\": NaN}", "{\"a\tb\": [-inf]}",
+					     "{\"text\": \"}, NaN, {\\\"x\\\": nan}, {\"}", "{\"\\c\": {\"d\": 1}}" };
+
+	(void)state;
+	for (unsigned each = 7; each < 5000; each *= 9) {
+		struct text t = list_of(HEAD, "", 2u << 20, 4);
+		size_t mended = 0;
+		struct teller one;
+		struct error damage;
+
+		t.at = realloc(t.at, t.n + (1u << 20));
+		assert_non_null(t.at);
+		for (unsigned i = 0; i < 10000; i++) {
+			t.n += (size_t)sprintf(t.at + t.n, ",%s", i % each ? elements[1] : wrong[i / each % 4]);
+			mended += i % each == 0 && i / each % 4 != 2 ? 1 + (i / each % 4 == 1) : 0;
+		}
+		t.n += (size_t)sprintf(t.at + t.n, TAIL);
+		put(t.at, t.n);
+		check_same(0);
+		assert_int_equal(told(&one, "1", 0, &damage), ERR_NONE);
+		assert_int_equal(damage.kind, ERR_NONE);
+		assert_int_equal(one.mended, mended);
 		free(t.at);
 	}
 }
@@ -369,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_a_list_that_is_nowhere),  cmocka_unit_test(test_an_element_longer_than_a_piece),
 		cmocka_unit_test(test_damage_anywhere),         cmocka_unit_test(test_a_call_may_refuse),
 		cmocka_unit_test(test_depth_within_elements),   cmocka_unit_test(test_pieces_end_behind_elements),
+		cmocka_unit_test(test_what_is_no_json),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, drop_file);

@@ -209,21 +209,21 @@ static void test_what_is_left_out_of_devices(void **state)
 
 	(void)state;
 	begin();
-	call(import_process(build, 1), 1, "cudaLaunchKernel", 10, 20, 0);
-	call(import_process(build, 1), 1, "cudaLaunchKernel", 20, 10, 0);
+	call(import_process(build, 1), 1, "cudaStreamSynchronize", 10, 20, 0);
+	call(import_process(build, 1), 1, "cudaStreamSynchronize", 20, 10, 0);
 	host_op(import_process(build, 1), 1, "aten::mm", 5, -5);
 	import_left_out(build, 3, 0);
 	incomplete_is(false, 5);
 	begin();
-	call(import_process(build, 1), 1, "cudaLaunchKernel", 10, 20, 0);
+	call(import_process(build, 1), 1, "cudaStreamSynchronize", 10, 20, 0);
 	work(import_process(build, 1), 1, "k", -5, 6, 0, GST_ACTIVITY_KERNEL, 0);
 	incomplete_is(true, 1);
 	begin();
-	call(import_process(build, 1), 1, "cudaLaunchKernel", 10, 20, 0);
+	call(import_process(build, 1), 1, "cudaStreamSynchronize", 10, 20, 0);
 	import_work(build, &far);
 	incomplete_is(true, 1);
 	begin();
-	call(import_process(build, 1), 1, "cudaLaunchKernel", 10, 20, 0);
+	call(import_process(build, 1), 1, "cudaStreamSynchronize", 10, 20, 0);
 	import_left_out(build, 3, 1);
 	incomplete_is(true, 3);
 }

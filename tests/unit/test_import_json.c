@@ -20,7 +20,8 @@
 
 struct tokens {
 	char text[1024];
-	size_t n, count, refuse_at;
+	size_t n, count, refuse_at, mended;
+	uint64_t mended_at; /* the sum of these */
 };
 
 static bool add(struct tokens *t, const char *what, const char *at, size_t bytes)
@@ -65,7 +66,15 @@ static bool on_word(void *to, int word)
 	return add(to, word < 0 ? "null" : word ? "true" : "false", "", 0);
 }
 
-static const struct import_json_calls calls = { on_open, on_close, on_key, on_text, on_number, on_word };
+static void on_mended(void *to, uint64_t byte)
+{
+	struct tokens *t = to;
+
+	t->mended++;
+	t->mended_at += byte;
+}
+
+static const struct import_json_calls calls = { on_open, on_close, on_key, on_text, on_number, on_word, on_mended };
 
 /* What is the matter with it, "" nothing; its tokens. */
 static const char *tokens_of(struct tokens *t, uint64_t *byte)
@@ -128,7 +137,13 @@ static void test_damage_has_a_byte(void **state)
 		{ "[1 2]", "parse error: after array element, I expect ',' or ']'", "[0 n:1 ", 3 },
 		{ "[1] x", "parse error: trailing garbage", "[0 n:1 end ", 4 },
 		{ "[1] [2]", "parse error: trailing garbage", "[0 n:1 end ", 4 },
-		{ "[\"a\x01\"]", "lexical error: invalid character inside string.", "[0 ", 2 },
+		{ "[\"a\x01", "it ends in the middle: 1 brackets are open", "[0 ", 4 },
+		{ "[nano]", "lexical error: invalid string in json text.", "[0 ", 1 },
+		{ "[1 NaN]", "lexical error: invalid char in json text.", "[0 n:1 ", 3 },
+		{ "[] NaN ", "parse error: trailing garbage", "[0 end ", 3 },
+		{ "{NaN: 1}", "lexical error: invalid char in json text.", "{0 ", 1 },
+		{ "{\"a\": [Na", "lexical error: invalid char in json text.", "{0 k:a [6 ", 7 },
+		{ "NaN ", "lexical error: invalid char in json text.", "", 0 },
 	};
 
 	(void)state;
@@ -140,6 +155,44 @@ static void test_damage_has_a_byte(void **state)
 		assert_string_equal(tokens_of(&t, &byte), cases[i].fact);
 		assert_string_equal(t.text, cases[i].tokens);
 		assert_int_equal(byte, cases[i].byte);
+	}
+}
+
+/* What others than JSON's own grammar allow. */
+static void test_what_is_mended(void **state)
+{
+	static const struct {
+		const char *json, *tokens;
+		size_t mended;
+		uint64_t at;
+	} cases[] = {
+		{ "[NaN, -inf ,1,[{}, Infinity]]", "[0 t: t: n:1 [14 {15 end t: end end ", 3, 1 + 6 + 19 },
+		{ "{\"a\":+nan,\"b\":{\"c\":[\nINF],\"d\":nan}}", "{0 k:a t: k:b {14 k:c [19 t: end k:d t: end end ", 3,
+		  5 + 21 + 30 },
+		{ "[\"a\x01\tb\", \"c\"]", "[0 t:a  b t:c end ", 1, 1 },
+		{ "{\"k\\d\": \"C:\\x\\u00zz\\u0041\\\\\", \"\n\":{}}", "{0 k:k/d t:C:/x/u00zzA\\ k:  {34 end end ", 3,
+		  1 + 8 + 30 },
+		{ "[{\"a\":{\"b\\\"\n\":inf,\"c\":1}},\"\\\\\x02\"]",
+		  "[0 {1 k:a {6 k:b\"  t: k:c n:1 end end t:\\  end ", 3, 7 + 14 + 26 },
+		{ "[\"\\u12\",\"\\\"]", NULL, 1, 1 }, /* a backslash before the last quote is what it says */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tokens t;
+		uint64_t byte;
+		const char *damage;
+
+		put(cases[i].json, strlen(cases[i].json));
+		damage = tokens_of(&t, &byte);
+		if (cases[i].tokens) {
+			assert_string_equal(damage, "");
+			assert_string_equal(t.text, cases[i].tokens);
+		} else {
+			assert_string_equal(damage, "it ends in the middle: 1 brackets are open");
+		}
+		assert_int_equal(t.mended, cases[i].mended);
+		assert_int_equal(t.mended_at, cases[i].at);
 	}
 }
 
@@ -309,7 +362,7 @@ static void test_each_allocation_may_fail(void **state)
 	assert_non_null(json);
 	assert_non_null(bytes);
 	memset(json, 'y', n + 3);
-	memcpy(json, "[\"\\n", 4); /* unescaped elsewhere, in pieces */
+	memcpy(json, "[NaN, \"\\n", 9); /* unescaped elsewhere, in pieces; after what is mended */
 	memcpy(json + n, "\"]", 2);
 	for (int pack = 0; pack < 2; pack++) {
 		long at = 1;
@@ -332,7 +385,7 @@ static void test_each_allocation_may_fail(void **state)
 					    strcmp(e.text, "Cannot allocate memory") == 0);
 			}
 		} while (kind != ERR_NONE);
-		assert_int_equal(t.count, 3);
+		assert_int_equal(t.count, 4);
 		assert_true(at > 10);
 	}
 	free(json);
@@ -345,6 +398,7 @@ int main(void)
 		cmocka_unit_test(test_tokens),
 		cmocka_unit_test(test_byte_order_mark),
 		cmocka_unit_test(test_damage_has_a_byte),
+		cmocka_unit_test(test_what_is_mended),
 		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_long_texts),
 		cmocka_unit_test(test_packed_members),

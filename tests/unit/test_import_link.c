@@ -6,14 +6,10 @@
 
 #include <cmocka.h>
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "import_build.h"
+#include "tests/unit/import_built.h"
 
-static struct import_build *build;
-static struct trace **traces;
-static size_t n_traces;
 static uint32_t process;
 
 static void begin(void)
@@ -21,19 +17,6 @@ static void begin(void)
 	build = import_build_new("t.json", "kineto");
 	assert_non_null(build);
 	process = import_process(build, 1);
-}
-
-static int forget(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < n_traces; i++)
-		trace_free(traces[i]);
-	free(traces);
-	traces = NULL;
-	n_traces = 0;
-	import_build_free(build);
-	build = NULL;
-	return 0;
 }
 
 static const struct trace *finish(void)
@@ -116,6 +99,45 @@ static void test_the_outer_call_counts(void **state)
 	assert_int_equal(t->measured[0].seq, 2); /* ran first, launched second: harmless */
 	assert_int_equal(t->measured[1].seq, 1);
 	assert_int_equal(t->measured[2].seq, 1);
+}
+
+/* Times cut to whole microseconds: what is inside may end behind what it is in, and what that holds still later. */
+static void test_one_call_of_two_layers(void **state)
+{
+	const struct trace *t;
+
+	(void)state;
+	begin();
+	call(1, "cudaLaunchKernel", 100, 200, 7);
+	call(1, "cuLaunchKernel", 110, 210, 7);
+	call(1, "cuCtxGetCurrent", 205, 208, 0);
+	call(1, "cudaLaunchKernel", 300, 400, 8);
+	call(1, "cudaLaunchKernel", 390, 410, 9); /* another launch, whatever its begin */
+	kernel(5, 500, 510, 7);
+	kernel(5, 510, 520, 8);
+	kernel(5, 520, 530, 9);
+	t = finish();
+	assert_int_equal(t->n_calls, 3);
+	assert_int_equal(t->imported->inside, 2);
+	assert_false(t->imported->incomplete);
+	assert_int_equal(t->calls[0].end_ns, 200);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(t->calls[i].seq, i + 1);
+		assert_int_equal(t->measured[i].seq, i + 1);
+	}
+}
+
+static void test_launches_alone(void **state)
+{
+	(void)state;
+	begin();
+	call(1, "cudaLaunchKernel", 100, 200, 7);
+	call(1, "cudaLaunchKernel", 300, 400, 8);
+	assert_true(finish()->imported->incomplete);
+	forget(NULL);
+	begin();
+	call(1, "cudaStreamSynchronize", 100, 200, 7);
+	assert_false(finish()->imported->incomplete);
 }
 
 static void test_a_graphs_nodes_are_their_launch(void **state)
@@ -406,6 +428,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_the_outer_call_counts, forget),
+		cmocka_unit_test_teardown(test_one_call_of_two_layers, forget),
+		cmocka_unit_test_teardown(test_launches_alone, forget),
 		cmocka_unit_test_teardown(test_a_graphs_nodes_are_their_launch, forget),
 		cmocka_unit_test_teardown(test_without_a_partner, forget),
 		cmocka_unit_test_teardown(test_numbers_that_come_again, forget),

@@ -81,14 +81,14 @@ static void test_events(void **state)
 	     ", 3, 6), (0, 1, 13, 6, " GPID ", 2, 99), (0, 1, 4294967295, 7, " GPID
 	     ", 2, 5), (0, 1, 4294967295, 8, " GPID ", 3, 4294967295);");
 	assert_int_equal(import(), ERR_NONE);
-	expect("call 100/100 10..11 cudaEventRecord result=0 corr=1 stream=7 device=0 bytes=0 address=5 @14:1\n"
-	       "call 100/100 20..21 cudaEventRecord result=0 corr=2 stream=8 device=0 bytes=0 address=0 @14:2\n"
-	       "call 100/100 30..31 cudaEventRecord result=0 corr=3 stream=9 device=1 bytes=0 address=0 @14:3\n"
-	       "call 100/100 40..41 cudaStreamWaitEvent result=0 corr=4 stream=13 device=0 bytes=0 address=5 @14:4\n"
-	       "call 100/100 50..51 cudaStreamWaitEvent result=0 corr=5 stream=13 device=0 bytes=0 address=0 @14:5\n"
-	       "call 100/100 60..61 cudaStreamWaitEvent result=0 corr=6 stream=13 device=0 bytes=0 address=0 @14:6\n"
-	       "call 100/100 70..71 cudaEventSynchronize result=0 corr=7 stream=7 device=0 bytes=0 address=5 @14:7\n"
-	       "call 100/100 80..81 cudaStreamSynchronize result=0 corr=8 stream=- device=0 bytes=0 address=0 @14:8\n"
+	expect("call 100/100 10..11 cudaEventRecord result=0 corr=1 stream=7 context=1 device=0 bytes=0 address=5 @14:1\n"
+	       "call 100/100 20..21 cudaEventRecord result=0 corr=2 stream=8 context=1 device=0 bytes=0 address=0 @14:2\n"
+	       "call 100/100 30..31 cudaEventRecord result=0 corr=3 stream=9 context=2 device=1 bytes=0 address=0 @14:3\n"
+	       "call 100/100 40..41 cudaStreamWaitEvent result=0 corr=4 stream=13 context=1 device=0 bytes=0 address=5 @14:4\n"
+	       "call 100/100 50..51 cudaStreamWaitEvent result=0 corr=5 stream=13 context=1 device=0 bytes=0 address=0 @14:5\n"
+	       "call 100/100 60..61 cudaStreamWaitEvent result=0 corr=6 stream=13 context=1 device=0 bytes=0 address=0 @14:6\n"
+	       "call 100/100 70..71 cudaEventSynchronize result=0 corr=7 stream=7 context=1 device=0 bytes=0 address=5 @14:7\n"
+	       "call 100/100 80..81 cudaStreamSynchronize result=0 corr=8 stream=- context=1 device=0 bytes=0 address=0 @14:8\n"
 	       "warn no kernel is in it: record with --trace=cuda (there is no table CUPTI_ACTIVITY_KIND_KERNEL)\n");
 }
 

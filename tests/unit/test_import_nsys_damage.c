@@ -49,7 +49,9 @@ static void test_files_of_another_kind(void **state)
 
 static void test_a_journal_beside_it(void **state)
 {
-	static const char *const kinds[] = { "-wal", "-journal" };
+	static const struct {
+		const char *kind, *hot;
+	} kinds[] = { { "-wal", "x" }, { "-journal", "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" } };
 	char beside[600];
 
 	(void)state;
@@ -57,15 +59,63 @@ static void test_a_journal_beside_it(void **state)
 		int fd;
 
 		make(current);
-		snprintf(beside, sizeof(beside), "%s%s", path, kinds[i]);
+		snprintf(beside, sizeof(beside), "%s%s", path, kinds[i].kind);
 		fd = open(beside, O_WRONLY | O_CREAT, 0600);
 		assert_int_equal(import(), ERR_NONE); /* empty ones hold nothing */
-		assert_int_equal(write(fd, "x", 1), 1);
+		assert_int_equal(write(fd, kinds[i].hot, strlen(kinds[i].hot)), strlen(kinds[i].hot));
 		close(fd);
-		snprintf(err.text, sizeof(err.text), "the %s file beside it", kinds[i]);
-		expect_error(ERR_FORMAT, kinds[i]);
+		snprintf(err.text, sizeof(err.text), "the %s file beside it", kinds[i].kind);
+		expect_error(ERR_FORMAT, kinds[i].kind);
 		unlink(beside);
 	}
+}
+
+/* SQLite leaves one behind (journal_mode = PERSIST), with zeroes where it began. */
+static void test_a_journal_of_what_is_done(void **state)
+{
+	static const uint8_t done[28];
+	char beside[600];
+	int fd;
+
+	(void)state;
+	make(current);
+	snprintf(beside, sizeof(beside), "%s-journal", path);
+	fd = open(beside, O_WRONLY | O_CREAT, 0600);
+	assert_int_equal(write(fd, done, sizeof(done)), sizeof(done));
+	assert_int_equal(import(), ERR_NONE);
+	expect(current_said);
+	assert_int_equal(pwrite(fd, "\xd9\xd5\x05\xf9\x20\xa1\x63\xd6", 8, 0), 8);
+	assert_int_equal(import(), ERR_NONE);
+	assert_int_equal(ftruncate(fd, 7), 0);
+	assert_int_equal(import(), ERR_NONE);
+	close(fd);
+	unlink(beside);
+}
+
+/* What is beside the file counts, not what is beside a link to it. */
+static void test_a_log_behind_a_link(void **state)
+{
+	char beside[640], other[600], link_s[600];
+	int fd;
+
+	(void)state;
+	make(current);
+	snprintf(other, sizeof(other), "%s/there.sqlite", folder);
+	snprintf(beside, sizeof(beside), "%s-wal", other);
+	snprintf(link_s, sizeof(link_s), "%s-wal", path);
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(symlink("there.sqlite", path), 0);
+	fd = open(link_s, O_WRONLY | O_CREAT, 0600);
+	assert_int_equal(write(fd, "x", 1), 1);
+	close(fd);
+	assert_int_equal(import(), ERR_NONE);
+	expect(current_said);
+	assert_int_equal(rename(link_s, beside), 0);
+	expect_error(ERR_FORMAT, "the -wal file beside it holds changes");
+	assert_string_equal(err.file, path);
+	unlink(beside);
+	unlink(other);
+	unlink(path);
 }
 
 /* Its header says that there is a write-ahead log, which SQLite would make. */
@@ -342,6 +392,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files_of_another_kind),      cmocka_unit_test(test_a_journal_beside_it),
+		cmocka_unit_test(test_a_journal_of_what_is_done),  cmocka_unit_test(test_a_log_behind_a_link),
 		cmocka_unit_test(test_nothing_is_written),         cmocka_unit_test(test_what_runs_is_not_read),
 		cmocka_unit_test(test_values_of_any_kind),         cmocka_unit_test(test_too_many_processes),
 		cmocka_unit_test(test_a_file_that_ends_too_early), cmocka_unit_test(test_a_page_of_zeros),

@@ -151,6 +151,15 @@ static void test_numbers_of_what_is_lost(void **state)
 	static const char *const texts[] = { "12 events were lost", "Number of dropped records: 12",
 					     "Device 7: 12 CUDA events were dropped.", "Records dropped: 12 (CPU 3)",
 					     "Lost 12 samples in 3 buffers" };
+	static const struct {
+		const char *text;
+		uint64_t lost;
+	} long_ones[] = { { "Number of CUDA events lost: 1,234", 1234 },
+			  { "1,234,567 events were dropped.", 1234567 },
+			  { "Dropped 12,345 records, 3 buffers", 12345 },
+			  { "12, events were lost", 12 },
+			  { "Events lost: ,123", 123 },
+			  { "1,2345 events were lost", 2345 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -159,6 +168,33 @@ static void test_numbers_of_what_is_lost(void **state)
 		snprintf(rows, sizeof(rows), "(2,'%s')", texts[i]);
 		snprintf(lines, sizeof(lines), "lost 12\nwarn Nsight Systems says: %s\n", texts[i]);
 		expect_said(rows, lines);
+	}
+	for (size_t i = 0; i < sizeof(long_ones) / sizeof(long_ones[0]); i++) {
+		char rows[128], lines[256];
+
+		snprintf(rows, sizeof(rows), "(2,'%s')", long_ones[i].text);
+		snprintf(lines, sizeof(lines), "lost %" PRIu64 "\nwarn Nsight Systems says: %s\n", long_ones[i].lost,
+			 long_ones[i].text);
+		expect_said(rows, lines);
+	}
+}
+
+/* Process 0 of a machine is all of it, or all of the session; another process is none of ours. */
+static void test_whom_a_warning_is_about(void **state)
+{
+	static const char *const ours[] = { "NULL", GPID, "1 << 48", "-144115188075855872" };
+	char sql[2048];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]) + 1; i++) {
+		bool another = i == sizeof(ours) / sizeof(ours[0]);
+
+		snprintf(sql, sizeof(sql),
+			 CALLS "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1,2," GTID ",0,0);"
+			       "CREATE TABLE DIAGNOSTIC_EVENT (severity INTEGER, text TEXT, globalPid INTEGER);"
+			       "INSERT INTO DIAGNOSTIC_EVENT VALUES (2,'12 events were lost',%s);",
+			 another ? "200 << 24" : ours[i]);
+		expect(sql, another ? CALL : CALL "lost 12\nwarn Nsight Systems says: 12 events were lost\n");
 	}
 }
 
@@ -170,7 +206,8 @@ static void test_numbers_of_something_else(void **state)
 					     "Buffer 4 overflow: events were lost",
 					     "99999999999999999999 events were lost",
 					     "Some events were lost in process 12345",
-					     "dropped: 12" };
+					     "dropped: 12",
+					     "Buffers 1,2,3: events were lost" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -192,6 +229,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_switches_that_are_missing, forget),
 		cmocka_unit_test_teardown(test_the_command_is_that_of_the_one_that_works, forget),
 		cmocka_unit_test_teardown(test_numbers_of_what_is_lost, forget),
+		cmocka_unit_test_teardown(test_whom_a_warning_is_about, forget),
 		cmocka_unit_test_teardown(test_numbers_of_something_else, forget),
 	};
 

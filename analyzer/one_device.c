@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "one_device.h"
+
+#include <string.h>
+
+#include "same_clock.h"
+
+/* Of our own recordings a UUID says besides that it is one machine, so one clock. Other tools count from when they were started, and what a device did
+ * between two windows is in neither. */
+static bool comparable(const struct trace *a, const struct trace *b)
+{
+	if (a->header.clock != CLOCK_OF_IMPORT && b->header.clock != CLOCK_OF_IMPORT)
+		return true;
+	return trace_window(a) == trace_window(b) && same_clock(&a->header, &b->header);
+}
+
+bool one_device(const struct trace *a, const struct device *of_a, const struct trace *b, const struct device *of_b)
+{
+	static const uint8_t none[sizeof(of_a->uuid)];
+
+	return memcmp(of_a->uuid, of_b->uuid, sizeof(none)) == 0 && memcmp(of_a->uuid, none, sizeof(none)) != 0 &&
+	       comparable(a, b);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events of Kineto's traces that come in two halves. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/kineto_expected.h"
+
+static void test_halves(void **state)
+{
+	(void)state;
+	expect("{'ph':'B','cat':'cpu_op','name':'outer','pid':9,'tid':5,'ts':1},"
+	       "{'ph':'B','cat':'cuda_runtime','name':'cudaMalloc','pid':9,'tid':5,'ts':2,'args':{'size':64}},"
+	       "{'ph':'B','cat':'cpu_op','name':'elsewhere','pid':9,'tid':6,'ts':2},"
+	       "{'ph':'E','pid':9,'tid':5,'ts':3,'args':{'correlation':4,'size':65}},"
+	       "{'ph':'E','pid':9,'tid':5,'ts':4.5},"
+	       "{'ph':'E','pid':9,'tid':5,'ts':5},"
+	       "{'ph':'B','cat':'user_annotation','name':'epoch','pid':9,'tid':5,'ts':6},"
+	       "{'ph':'b','cat':'user_annotation','name':'request','id':'0x10','pid':9,'tid':5,'ts':7},"
+	       "{'ph':'n','cat':'user_annotation','name':'request','id':'0x10','pid':9,'tid':5,'ts':8},"
+	       "{'ph':'e','cat':'user_annotation','name':'request','id':16,'pid':9,'tid':6,'ts':9},"
+	       "{'ph':'B','cat':'kernel','name':'k','pid':0,'tid':7,'ts':8,'args':{'device':0,'stream':7}}",
+	       "call 9/5 2000..3000 cudaMalloc result=0 corr=4 stream=- device=- bytes=64 address=0\n"
+	       "op 9/5 kind=1 1000..4500 outer\n"
+	       "range 9/5 7000..9000 request domain= started\n"
+	       "range 9/5 6000..- epoch domain=\n"
+	       "cut 8000\n"
+	       "warn 3 events lack a beginning, an end, or what they are about\n"
+	       "left out 3, work 1\n");
+}
+
+/* An end need not say its category: one that nothing is told of has its place among the others all the same. */
+static void test_halves_that_tell_nothing(void **state)
+{
+	(void)state;
+	expect("{'ph':'B','cat':'kernel','name':'k','pid':0,'tid':7,'ts':10},"
+	       "{'ph':'B','cat':'gpu_user_annotation','name':'a','pid':0,'tid':7,'ts':12},"
+	       "{'ph':'E','pid':0,'tid':7,'ts':15},"
+	       "{'ph':'E','pid':0,'tid':7,'ts':20},"
+	       "{'ph':'B','cat':'fwdbwd','name':'never ends','pid':0,'tid':7,'ts':21},"
+	       "{'ph':'E','cat':'fwdbwd','pid':0,'tid':8,'ts':22},"
+	       "{'ph':'b','cat':'fwdbwd','id':1,'pid':0,'tid':7,'ts':23},"
+	       "{'ph':'B','cat':'fwdbwd','pid':0,'tid':7}",
+	       "work 0 kind=1 10000..20000 k device=0 stream=7 context=0 corr=0 bytes=0 copy=0 node=0\n");
+}
+
+static void test_halves_drawn_on_streams(void **state)
+{
+	(void)state;
+	expect("{'ph':'B','cat':'kernel','name':'k','pid':0,'tid':'stream 1','ts':0},"
+	       "{'tid':'stream 1','name':'another key comes first','ph':'E','pid':0,'ts':5},"
+	       "{'ph':'B','cat':'kernel','name':'k','pid':0,'tid':'stream 2','ts':10},"
+	       "{'name':'stream 9stream 8','tid':'stream 2','ph':'E','pid':0,'ts':15},"
+	       "{'ph':'B','cat':'kernel','name':'k','pid':0,'tid':'stream 3','ts':20},"
+	       "{'tid':'stream 3','ph':'E','pid':0,'ts':25,'args':{'stream':4}}",
+	       "work 0 kind=1 0..5000 k device=0 stream=1 context=0 corr=0 bytes=0 copy=0 node=0\n"
+	       "work 0 kind=1 10000..15000 k device=0 stream=2 context=0 corr=0 bytes=0 copy=0 node=0\n"
+	       "work 0 kind=1 20000..25000 k device=0 stream=4 context=0 corr=0 bytes=0 copy=0 node=0\n");
+}
+
+/* What an event's own texts say counts, whatever stands where they stood once its end comes. */
+/* Of work that has one half only it is not known when it was done; of an operator nothing follows for the device. */
+static void test_halves_of_work_alone(void **state)
+{
+	(void)state;
+	expect("{'ph':'B','cat':'kernel','name':'k','pid':0,'tid':7,'ts':10},"
+	       "{'ph':'E','cat':'gpu_memcpy','pid':0,'tid':8,'ts':15},"
+	       "{'ph':'E','pid':0,'tid':8,'ts':15,'args':{'device':0}},"
+	       "{'ph':'E','pid':0,'tid':8,'ts':15},"
+	       "{'ph':'B','cat':'cpu_op','name':'o','pid':9,'tid':9,'ts':15,'args':{'device':0}}",
+	       "cut 10000\n"
+	       "warn 5 events lack a beginning, an end, or what they are about\nleft out 5, work 3\n");
+}
+
+/* It is a range without an end, and no operation of its thread. */
+static void test_a_loader_that_never_ends(void **state)
+{
+	(void)state;
+	expect("{'ph':'B','cat':'user_annotation','name':'enumerate(DataLoader)#x.__next__','pid':9,'tid':5,'ts':6}",
+	       "range 9/5 6000..- enumerate(DataLoader)#x.__next__ domain=\n");
+}
+
+/* Where times of a thread go back nobody knows what belongs together; at one instant it may. */
+static void test_halves_in_disorder(void **state)
+{
+	(void)state;
+	expect("{'ph':'E','pid':0,'tid':7,'ts':20,'args':{'device':0}},"
+	       "{'ph':'B','cat':'kernel','name':'a','pid':0,'tid':7,'ts':10,'args':{'device':0}},"
+	       "{'ph':'E','pid':0,'tid':7,'ts':40,'args':{'device':0}},"
+	       "{'ph':'B','cat':'kernel','name':'b','pid':0,'tid':7,'ts':30,'args':{'device':0}},"
+	       "{'ph':'B','cat':'kernel','name':'c','pid':0,'tid':7,'ts':40,'args':{'device':0}},"
+	       "{'ph':'E','pid':0,'tid':7,'ts':40,'args':{'device':0}},"
+	       "{'ph':'B','cat':'kernel','name':'d','pid':0,'tid':8,'ts':10,'args':{'device':0}},"
+	       "{'ph':'E','pid':0,'tid':8,'ts':11,'args':{'device':0}}",
+	       "work 0 kind=1 40000..40000 c device=0 stream=7 context=0 corr=0 bytes=0 copy=0 node=0\n"
+	       "work 0 kind=1 10000..11000 d device=0 stream=8 context=0 corr=0 bytes=0 copy=0 node=0\n"
+	       "warn 4 events lack a beginning, an end, or what they are about\nleft out 4, work 4\n");
+}
+
+/* One number of two categories is of two events. */
+static void test_an_id_is_one_of_a_category(void **state)
+{
+	(void)state;
+	expect("{'ph':'b','cat':'user_annotation','name':'a','id':1,'pid':9,'tid':5,'ts':10},"
+	       "{'ph':'b','cat':'cuda_runtime','name':'f','id':1,'pid':9,'tid':5,'ts':11},"
+	       "{'ph':'e','cat':'user_annotation','name':'a','id':1,'pid':9,'tid':5,'ts':12},"
+	       "{'ph':'e','cat':'cuda_runtime','name':'f','id':1,'pid':9,'tid':5,'ts':19}",
+	       "range 9/5 10000..12000 a domain= started\n"
+	       "call 9/5 11000..19000 f result=0 corr=0 stream=- device=- bytes=0 address=0\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_halves),
+		cmocka_unit_test(test_halves_that_tell_nothing),
+		cmocka_unit_test(test_halves_drawn_on_streams),
+		cmocka_unit_test(test_halves_of_work_alone),
+		cmocka_unit_test(test_a_loader_that_never_ends),
+		cmocka_unit_test(test_halves_in_disorder),
+		cmocka_unit_test(test_an_id_is_one_of_a_category),
+	};
+
+	return cmocka_run_group_tests(tests, make_file, drop_file);
+}
