@@ -120,7 +120,7 @@ static const struct baseline_shape gap = SHAPE(diff_gap, gap_fields, gap_wrong);
 static const struct baseline_field memory_fields[] = {
 	FIELD(diff_memory, known, BASELINE_BOOL),           FIELD(diff_memory, peak_allocated, BASELINE_AMOUNT),
 	FIELD(diff_memory, peak_reserved, BASELINE_AMOUNT), FIELD(diff_memory, fragmentation, BASELINE_DOUBLE),
-	FIELD(diff_memory, out_of_memory, BASELINE_AMOUNT),
+	FIELD(diff_memory, out_of_memory, BASELINE_AMOUNT), FIELD(diff_memory, told, BASELINE_BOOL),
 };
 
 static const struct baseline_shape memory = SHAPE(diff_memory, memory_fields, NULL);

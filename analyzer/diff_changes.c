@@ -48,6 +48,7 @@ struct memory_figures {
 	struct change_of allocated, reserved, fragmentation;
 	uint64_t out_of_memory; /* a mean, rounded up */
 	bool known;             /* in all of them */
+	bool told;              /* in one of them: of fragmentation not all is known */
 };
 
 static struct memory_figures memory_of_side(const struct change_side *side)
@@ -58,6 +59,7 @@ static struct memory_figures memory_of_side(const struct change_side *side)
 		const struct diff_memory *m = &change_device(side, i)->memory;
 
 		f.known &= m->known;
+		f.told |= m->told;
 		change_add(&f.allocated, i, side->n, (double)m->peak_allocated);
 		change_add(&f.reserved, i, side->n, (double)m->peak_reserved);
 		change_add(&f.fragmentation, i, side->n, m->fragmentation);
@@ -75,8 +77,12 @@ static bool is_other_peak(const struct change_of *base, const struct change_of *
 
 static const struct diff_memory *keep_memory(struct diff *out, const struct memory_figures *f, bool *ok)
 {
-	struct diff_memory m = { true, (uint64_t)f->allocated.mean, (uint64_t)f->reserved.mean, f->fragmentation.mean,
-				 f->out_of_memory };
+	struct diff_memory m = { true,
+				 (uint64_t)f->allocated.mean,
+				 (uint64_t)f->reserved.mean,
+				 f->told ? 0 : f->fragmentation.mean,
+				 f->out_of_memory,
+				 f->told };
 	const struct diff_memory *kept = f->known ? diff_keep_list(&out->texts, &m, 1, sizeof(m)) : NULL;
 
 	*ok &= kept || !f->known;
@@ -94,7 +100,7 @@ static bool changed_memory(struct diff *out, struct diff_pair *pair, const struc
 	pair->new_memory = keep_memory(out, &b, &ok);
 	pair->memory_changed = a.known && b.known &&
 			       (is_other_peak(&a.allocated, &b.allocated) || is_other_peak(&a.reserved, &b.reserved) ||
-				(change_is_apart(&a.fragmentation, &b.fragmentation) &&
+				(!a.told && !b.told && change_is_apart(&a.fragmentation, &b.fragmentation) &&
 				 (fragments < 0 ? -fragments : fragments) >= CHANGE_FRAGMENTS) ||
 				(a.out_of_memory > 0) != (b.out_of_memory > 0));
 	return ok;

@@ -122,9 +122,10 @@ static void memory(FILE *out, const struct diff_pair *p)
 	      "<th>at its peak</th>" NUMBER "base</th>" NUMBER "new</th>" NUMBER "change</th>");
 	bytes(out, "allocated", b->peak_allocated, n->peak_allocated);
 	bytes(out, "reserved", b->peak_reserved, n->peak_reserved);
-	fprintf(out,
-		"<tr><td>fragmentation</td><td class=\"number\">%.3f</td><td class=\"number\">%.3f</td><td class=\"number\">%+.3f</td></tr>\n",
-		b->fragmentation, n->fragmentation, n->fragmentation - b->fragmentation);
+	if (!b->told && !n->told)
+		fprintf(out,
+			"<tr><td>fragmentation</td><td class=\"number\">%.3f</td><td class=\"number\">%.3f</td><td class=\"number\">%+.3f</td></tr>\n",
+			b->fragmentation, n->fragmentation, n->fragmentation - b->fragmentation);
 	fprintf(out,
 		"<tr><td>out of memory, times</td><td class=\"number\">%" PRIu64 "</td><td class=\"number\">%" PRIu64
 		"</td><td></td></tr>\n",

@@ -172,7 +172,11 @@ static void memory(struct json *j, const char *key, const struct diff_memory *m)
 	json_map(j);
 	json_key_uint(j, "peak_allocated_bytes", m->peak_allocated);
 	json_key_uint(j, "peak_reserved_bytes", m->peak_reserved);
-	json_key_double(j, "fragmentation", m->fragmentation);
+	json_key(j, "fragmentation");
+	if (m->told)
+		json_number(j, "null");
+	else
+		json_double(j, m->fragmentation);
 	json_key_uint(j, "out_of_memory", m->out_of_memory);
 	json_map_end(j);
 }

@@ -174,8 +174,9 @@ static void memory(struct md *m, const struct diff_pair *p)
 		  text_bytes(now, n->peak_allocated), diff_growth(growth, b->peak_allocated, n->peak_allocated));
 	md_format(m, "| reserved | %s | %s | %s |\n", text_bytes(base, b->peak_reserved),
 		  text_bytes(now, n->peak_reserved), diff_growth(growth, b->peak_reserved, n->peak_reserved));
-	md_format(m, "| fragmentation | %.3f | %.3f | %+.3f |\n", b->fragmentation, n->fragmentation,
-		  n->fragmentation - b->fragmentation);
+	if (!b->told && !n->told)
+		md_format(m, "| fragmentation | %.3f | %.3f | %+.3f |\n", b->fragmentation, n->fragmentation,
+			  n->fragmentation - b->fragmentation);
 	md_format(m, "| out of memory | %" PRIu64 " | %" PRIu64 " | |\n", b->out_of_memory, n->out_of_memory);
 	md_row(m);
 	md_details_end(m);

@@ -66,6 +66,7 @@ struct diff_memory {
 	uint64_t peak_allocated, peak_reserved; /* bytes */
 	double fragmentation;                   /* at its worst, as the report's JSON has it */
 	uint64_t out_of_memory;
+	bool told;                              /* as of memory_framework: of fragmentation nothing is known */
 };
 
 struct diff_run_device {

@@ -210,8 +210,9 @@ static struct diff_memory memory_of_device(const struct memory_device *m)
 	return (struct diff_memory){ .known = true,
 				     .peak_allocated = within_any(m->peak_allocated),
 				     .peak_reserved = within_any(m->peak_reserved),
-				     .fragmentation = memory_fragmentation(&m->worst.use),
-				     .out_of_memory = m->out_of_memory };
+				     .fragmentation = m->framework.told ? 0 : memory_fragmentation(&m->worst.use),
+				     .out_of_memory = m->out_of_memory,
+				     .told = m->framework.told };
 }
 
 enum err_kind diff_run_add_facts(struct diff_run *out, const struct summary *s, struct error *e)

@@ -246,14 +246,17 @@ static void memory(const struct page *p, const struct diff_pair *pair)
 	struct list l = list_of(p, "memory");
 	const struct diff_memory *a = pair->base_memory, *b = pair->new_memory;
 	char text[160];
+	int used = 0;
 
 	if (!pair->memory_changed || !a || !b)
 		return;
 	line(&l, change_of_bytes(text, sizeof(text), "allocated", a->peak_allocated, b->peak_allocated));
 	line(&l, change_of_bytes(text, sizeof(text), "reserved", a->peak_reserved, b->peak_reserved));
-	snprintf(text, sizeof(text), "fragmentation %.2f, was %.2f; out of memory %llu times, was %llu",
-		 b->fragmentation, a->fragmentation, (unsigned long long)b->out_of_memory,
-		 (unsigned long long)a->out_of_memory);
+	if (!a->told && !b->told)
+		used = snprintf(text, sizeof(text), "fragmentation %.2f, was %.2f; ", b->fragmentation,
+				a->fragmentation);
+	snprintf(text + used, sizeof(text) - (size_t)used, "out of memory %llu times, was %llu",
+		 (unsigned long long)b->out_of_memory, (unsigned long long)a->out_of_memory);
 	line(&l, text);
 }
 

@@ -311,6 +311,7 @@ static void gaps(const struct metrics *m)
 
 /* Those with work, whatever is known of their memory, then those of which nothing else is: as report --json lists them. */
 static void of_memory(const struct metrics *m, const char *name, const char *type, const char *unit, const char *help,
+		      bool (*is_known)(const struct memory_device *d),
 		      void (*put)(const struct metrics *m, const struct memory_device *d))
 {
 	static const struct memory_device nothing;
@@ -318,6 +319,8 @@ static void of_memory(const struct metrics *m, const char *name, const char *typ
 
 	family(m, name, type, unit, help);
 	for (size_t i = 0; i < s->n_devices; i++) {
+		if (s->devices[i].memory && !is_known(s->devices[i].memory))
+			continue;
 		of_device(m, name, suffix_of(type), &s->devices[i]);
 		fputs("} ", m->out);
 		put(m, s->devices[i].memory ? s->devices[i].memory : &nothing);
@@ -328,12 +331,23 @@ static void of_memory(const struct metrics *m, const char *name, const char *typ
 
 		for (size_t k = 0; k < s->n_devices; k++)
 			is_listed |= s->devices[k].memory == d;
-		if (is_listed)
+		if (is_listed || !is_known(d))
 			continue;
 		fprintf(m->out, PREFIX "%s%s{device=\"%" PRIu32 "\"} ", name, suffix_of(type),
 			report_memory_number(s, d));
 		put(m, d);
 	}
+}
+
+static bool always(const struct memory_device *d)
+{
+	(void)d;
+	return true;
+}
+
+static bool is_scattered(const struct memory_device *d)
+{
+	return !d->framework.told;
 }
 
 static void put_allocated(const struct metrics *m, const struct memory_device *d)
@@ -358,14 +372,14 @@ static void put_out_of_memory(const struct metrics *m, const struct memory_devic
 
 static void memory(const struct metrics *m)
 {
-	of_memory(m, "memory_peak_allocated_bytes", "gauge", "bytes", "Device memory that was in use, at most.",
+	of_memory(m, "memory_peak_allocated_bytes", "gauge", "bytes", "Device memory that was in use, at most.", always,
 		  put_allocated);
 	of_memory(m, "memory_peak_reserved_bytes", "gauge", "bytes",
-		  "Device memory that was taken from the driver, at most.", put_reserved);
+		  "Device memory that was taken from the driver, at most.", always, put_reserved);
 	of_memory(m, "memory_fragmentation_ratio", "gauge", "ratio",
-		  "1 - the largest free piece / all that was reserved and free, when most was reserved.",
+		  "1 - the largest free piece / all that was reserved and free, when most was reserved.", is_scattered,
 		  put_fragmentation);
-	of_memory(m, "out_of_memory", "counter", "", "Times that the program was told that there is no memory.",
+	of_memory(m, "out_of_memory", "counter", "", "Times that the program was told that there is no memory.", always,
 		  put_out_of_memory);
 }
 

@@ -137,11 +137,16 @@ static int64_t phases(struct rows *r, const struct summary *s, const struct summ
 
 static void memory(struct rows *r, uint32_t number, const struct memory_device *d)
 {
+	bool scattered = !d->framework.told; /* how what is free lies is known */
+
 	row_begin(r, TABLE_memory);
 	row_int(r, number);
 	row_bytes(r, d->peak_allocated);
 	row_bytes(r, d->peak_reserved);
-	row_real(r, memory_fragmentation(&d->worst.use));
+	if (scattered)
+		row_real(r, memory_fragmentation(&d->worst.use));
+	else
+		row_null(r);
 	row_bytes(r, d->out_of_memory);
 	row_bytes(r, d->retries);
 	row_int(r, d->peak_allocated_ns);
@@ -153,7 +158,7 @@ static void memory(struct rows *r, uint32_t number, const struct memory_device *
 		row_int(r, d->points[i].time_ns);
 		row_bytes(r, d->points[i].use.allocated);
 		row_bytes(r, d->points[i].use.reserved);
-		row_bytes(r, d->points[i].use.largest_free);
+		row_bytes_or_null(r, scattered, d->points[i].use.largest_free);
 		row_end(r);
 	}
 }
@@ -191,7 +196,7 @@ static void story(struct tables *t, const struct memory_story *m)
 	row_bytes(r, m->asked);
 	row_bytes(r, m->at.allocated);
 	row_bytes(r, m->at.reserved);
-	row_bytes(r, m->at.largest_free);
+	row_bytes_or_null(r, !known || !t->s->memory.devices[m->device].framework.told, m->at.largest_free);
 	row_text(r, words);
 	row_end(r);
 }

@@ -217,6 +217,14 @@ void row_int_or_null(struct rows *r, bool known, int64_t v)
 		row_null(r);
 }
 
+void row_bytes_or_null(struct rows *r, bool known, uint64_t v)
+{
+	if (known)
+		row_bytes(r, v);
+	else
+		row_null(r);
+}
+
 static void bind_text(struct rows *r, sqlite3_stmt *to, int column, const char *text)
 {
 	static const char replacement[] = "\xef\xbf\xbd";

@@ -50,6 +50,7 @@ void row_real(struct rows *r, double v);    /* not finite: 0 */
 void row_text(struct rows *r, const char *text); /* NULL is NULL. As JSON has it: what is no UTF-8 becomes U+FFFD */
 void row_null(struct rows *r);
 void row_int_or_null(struct rows *r, bool known, int64_t v);
+void row_bytes_or_null(struct rows *r, bool known, uint64_t v);
 void row_name(struct rows *r, const char *text); /* its number in `strings`; NULL and "" are NULL. Borrowed until rows_finish */
 /* … of a kernel, and what its module calls it. */
 void row_kernel(struct rows *r, const char *text, const char *symbol);

@@ -108,7 +108,7 @@ static enum err_kind course(const struct drawn *x)
 	static const struct column list[] = { { "t", PACK_DELTA, when },
 					      { "a", PACK_VARINT, allocated },
 					      { "r", PACK_VARINT, reserved },
-					      { "l", PACK_VARINT, largest_free } };
+					      { "l", PACK_VARINT, largest_free } }; /* last: may not be known */
 	size_t most = MOST_POINTS / x->share, kept;
 	struct memory_point *points = memory_course(x->d->points, x->d->n_points, most < 64 ? 64 : most, &kept);
 	enum err_kind kind;
@@ -117,7 +117,7 @@ static enum err_kind course(const struct drawn *x)
 		return err_set(x->e, ERR_SYSTEM, NULL, ERR_NO_BYTE, "out of memory");
 	json_key_map(&x->h->json, "course");
 	json_key_int(&x->h->json, "points", (int64_t)x->d->n_points);
-	kind = columns(x, list, 4, points, kept);
+	kind = columns(x, list, x->d->framework.told ? 3 : 4, points, kept);
 	json_map_end(&x->h->json);
 	free(points);
 	return kind;
@@ -125,11 +125,14 @@ static enum err_kind course(const struct drawn *x)
 
 /* ---- where there was no room ---- */
 
-static void use(struct json *j, const struct memory_use *u)
+static void use(const struct drawn *x, const struct memory_use *u)
 {
+	struct json *j = &x->h->json;
+
 	key_bytes(j, "allocated", u->allocated);
 	key_bytes(j, "reserved", u->reserved);
-	key_bytes(j, "largest_free", u->largest_free);
+	if (!x->d->framework.told)
+		key_bytes(j, "largest_free", u->largest_free);
 }
 
 static void mark(const struct drawn *x, const struct memory_story *s)
@@ -153,7 +156,7 @@ static void mark(const struct drawn *x, const struct memory_story *s)
 	key_bytes(j, "asked", s->asked);
 	key_bytes(j, "given_back", s->given_back);
 	json_key_int(j, "refusals", (int64_t)(s->refusals & INT64_MAX));
-	use(j, &s->at);
+	use(x, &s->at);
 	if (s->left) {
 		key_bytes(j, "device_free", s->left->free);
 		key_bytes(j, "device_total", s->left->total);
@@ -270,8 +273,9 @@ static enum err_kind worst(const struct drawn *x)
 	json_key_text(j, "why", w->story ? "out-of-memory" : "fragmentation");
 	if (w->story)
 		key_bytes(j, "asked", w->story->asked);
-	use(j, &w->use);
-	json_key_double(j, "fragmentation", memory_fragmentation(&w->use));
+	use(x, &w->use);
+	if (!x->d->framework.told)
+		json_key_double(j, "fragmentation", memory_fragmentation(&w->use));
 	key_bytes(j, "unplaced", w->unplaced);
 	kind = picture(x, &p);
 	json_map_end(j);

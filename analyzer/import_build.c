@@ -462,6 +462,7 @@ void import_block(struct import_build *b, const struct import_block *m)
 {
 	struct import_process *p = NULL;
 	struct trace_memory *memory;
+	unsigned said = (m->has_allocated ? BLOCK_ALLOCATED : 0) | (m->has_reserved ? BLOCK_RESERVED : 0);
 
 	if (m->device < UINT16_MAX)
 		p = take(b, m->process, m->time_ns, m->time_ns);
@@ -474,14 +475,14 @@ void import_block(struct import_build *b, const struct import_block *m)
 		b->no_memory = true;
 		return;
 	}
-	memory->blocks[memory->n_blocks++] =
-		(struct block_event){ .time_ns = m->time_ns,
-				      .address = m->address,
-				      .bytes = m->bytes,
-				      .allocated = m->allocated,
-				      .reserved = m->reserved,
-				      .byte = m->place,
-				      .tid = m->tid,
-				      .device = (uint16_t)m->device,
-				      .kind = m->freed ? GST_BLOCK_GIVEN : GST_BLOCK_TAKEN };
+	memory->blocks[memory->n_blocks++] = (struct block_event){ .time_ns = m->time_ns,
+								   .address = m->address,
+								   .bytes = m->bytes,
+								   .allocated = m->allocated,
+								   .reserved = m->reserved,
+								   .byte = m->place,
+								   .tid = m->tid,
+								   .device = (uint16_t)m->device,
+								   .kind = m->freed ? GST_BLOCK_GIVEN : GST_BLOCK_TAKEN,
+								   .said = (uint8_t)said };
 }

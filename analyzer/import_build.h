@@ -59,6 +59,7 @@ struct import_build {
 	int64_t epoch_ns;
 	uint32_t host; /* number of a name */
 	int64_t cut_ns; /* of import_cut; INT64_MAX none */
+	int64_t last_work_ns; /* when the last work of all processes began; INT64_MAX none. In the end */
 	struct import_used *used; size_t n_used; /* import_publish.c's */
 	bool no_memory, too_many, too_many_devices;
 };

@@ -108,7 +108,7 @@ struct import_block {
 	int64_t time_ns;
 	uint64_t address, bytes, allocated, reserved;
 	uint32_t process, tid, device;
-	bool freed;
+	bool freed, has_allocated, has_reserved; /* … of these totals: else they are not said */
 };
 
 struct import_device {

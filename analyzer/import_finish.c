@@ -136,11 +136,11 @@ static bool make_imported(struct import_build *b, struct import_process *p, bool
 	return true;
 }
 
-/* Launches without work, of those whose work would have begun while the tool looked: all, where there is none. */
-static bool misses_work(const struct trace *t)
+/* Launches without work, of those whose work would have begun while the tool looked at this process or, where it has none, at any. */
+static bool misses_work(const struct import_build *b, const struct trace *t)
 {
 	uint64_t launches = 0, without = 0;
-	int64_t last_ns = t->n_measured ? t->measured[t->n_measured - 1].begin_ns : INT64_MAX;
+	int64_t last_ns = t->n_measured ? t->measured[t->n_measured - 1].begin_ns : b->last_work_ns;
 
 	for (size_t i = 0; i < t->n_calls && t->calls[i].begin_ns < last_ns; i++) {
 		const struct call *c = &t->calls[i];
@@ -185,7 +185,7 @@ static bool finish(struct import_build *b, struct import_process *p, bool first,
 	set_times(p, damage);
 	if (!import_link(b, p) || !import_collectives(b, p) || !import_publish(b, p))
 		return false;
-	t->imported->incomplete |= misses_work(t);
+	t->imported->incomplete |= misses_work(b, t);
 	if (t->damage.kind)
 		t->cut_ns = cut_of(b, p);
 	array_sort(t->ranges, t->n_ranges, sizeof(*t->ranges), range_by_time);
@@ -251,6 +251,20 @@ static void number_processes(struct import_build *b)
 			    given == 1 ? "process has" : "processes have");
 }
 
+/* When the last work of all began; INT64_MAX: there is none. */
+static int64_t last_work(const struct import_build *b)
+{
+	int64_t last_ns = INT64_MIN;
+
+	for (size_t i = 0; i < b->n; i++) {
+		const struct trace *t = b->processes[i].t;
+
+		for (size_t k = 0; t && k < t->n_measured; k++)
+			last_ns = t->measured[k].begin_ns > last_ns ? t->measured[k].begin_ns : last_ns;
+	}
+	return last_ns == INT64_MIN ? INT64_MAX : last_ns;
+}
+
 enum err_kind import_build_finish(struct trace ***out, size_t *n, struct import_build *b, const struct error *damage,
 				  struct error *e)
 {
@@ -265,6 +279,7 @@ enum err_kind import_build_finish(struct trace ***out, size_t *n, struct import_
 	if (!traces)
 		return no_memory(b, e);
 	number_processes(b);
+	b->last_work_ns = last_work(b);
 	array_sort(b->processes, b->n, sizeof(*b->processes), by_number);
 	for (size_t i = 0; i < b->n; i++) {
 		struct import_process *p = &b->processes[i];

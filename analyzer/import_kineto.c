@@ -227,11 +227,12 @@ static bool complete(struct kineto *k, const struct kineto_event *e)
 }
 
 /* What an allocator has in all: less than nothing says nothing. */
-static uint64_t total(const struct kineto_event *e, uint64_t said, enum kineto_field field)
+static bool total(uint64_t *out, const struct kineto_event *e, uint64_t said, enum kineto_field field)
 {
-	uint64_t bytes = e->said & said ? kineto_number(e, field) : 0;
+	uint64_t bytes = e->said & said ? kineto_number(e, field) : UINT64_MAX;
 
-	return bytes <= INT64_MAX ? bytes : 0;
+	*out = bytes <= INT64_MAX ? bytes : 0;
+	return bytes <= INT64_MAX;
 }
 
 /* An allocator says "[memory]": "Bytes" less than none are given back. Device type 0 is the host's memory. */
@@ -262,8 +263,8 @@ static bool block(struct kineto *k, const struct kineto_event *e)
 	m.address = kineto_number(e, KINETO_FIELD_ADDRESS);
 	m.freed = bytes < 0;
 	m.bytes = (uint64_t)(bytes < 0 ? -bytes : bytes);
-	m.allocated = total(e, KINETO_SAID(ALLOCATED), KINETO_FIELD_ALLOCATED);
-	m.reserved = total(e, KINETO_SAID(RESERVED), KINETO_FIELD_RESERVED);
+	m.has_allocated = total(&m.allocated, e, KINETO_SAID(ALLOCATED), KINETO_FIELD_ALLOCATED);
+	m.has_reserved = total(&m.reserved, e, KINETO_SAID(RESERVED), KINETO_FIELD_RESERVED);
 	import_block(k->b, &m);
 	return true;
 }

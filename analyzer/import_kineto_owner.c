@@ -19,7 +19,8 @@ struct line { /* of work: whatever the file calls its process */
 
 struct kineto_owners {
 	struct line *lines; /* one for each of kineto.processes */
-	uint32_t *begun;    /* [line][process]: work whose call it may have begun, of that which may be several's; NULL: not counted */
+	uint32_t *
+		begun; /* [line][process]: work whose call it may have begun, of that which may be several's; NULL: not counted */
 	bool several;
 };
 
@@ -52,15 +53,15 @@ static bool before(const void *element, const void *key)
 	return ((const struct kineto_link *)element)->correlation < *(const uint64_t *)key;
 }
 
-/* The processes with such a call; *n 0: none. */
-static const struct kineto_link *callers(const struct kineto *k, uint64_t correlation, size_t *n)
+/* The processes with such a call, `most` of them at most; *n 0: none. */
+static const struct kineto_link *callers(const struct kineto *k, uint64_t correlation, size_t most, size_t *n)
 {
 	size_t i = array_first(k->links, k->n_links, sizeof(*k->links), before, &correlation);
 
 	*n = 0;
-	while (correlation && i + *n < k->n_links && k->links[i + *n].correlation == correlation)
+	while (correlation && *n < most && i + *n < k->n_links && k->links[i + *n].correlation == correlation)
 		++*n;
-	return &k->links[i];
+	return *n ? &k->links[i] : NULL;
 }
 
 static void vote(struct line *line, uint32_t process)
@@ -77,7 +78,7 @@ static void count_votes(struct kineto *k, struct kineto_owners *o)
 		const struct kineto_work *w = &k->works[i];
 		uint32_t *begun = o->begun ? &o->begun[w->process * k->n_processes] : NULL;
 		size_t n;
-		const struct kineto_link *at = callers(k, w->work.correlation, &n);
+		const struct kineto_link *at = callers(k, w->work.correlation, begun ? SIZE_MAX : 2, &n);
 
 		if (n == 1)
 			vote(&o->lines[w->process], at->process);
@@ -108,8 +109,8 @@ static bool guess(const struct kineto *k, struct kineto_owners *o)
 		if (o->lines[i].lead)
 			lines_of[o->lines[i].process]++;
 	for (size_t i = 0; i < k->n_processes; i++) {
-		uint32_t process = o->lines[i].lead ? KINETO_NO_PROCESS
-						    : likeliest(k, &o->begun[i * k->n_processes], lines_of);
+		uint32_t process =
+			o->lines[i].lead ? KINETO_NO_PROCESS : likeliest(k, &o->begun[i * k->n_processes], lines_of);
 
 		if (process == KINETO_NO_PROCESS)
 			continue;
@@ -127,12 +128,14 @@ static void warn_of_guesses(struct kineto *k, const struct kineto_owners *o)
 	size_t n;
 
 	for (size_t i = 0; i < k->n_works; i++) {
-		callers(k, k->works[i].work.correlation, &n);
+		callers(k, k->works[i].work.correlation, 2, &n);
 		guessed += n > 1 && o->lines[k->works[i].process].lead == 0;
 	}
 	if (guessed)
-		import_warn(k->b, "of %llu %s of work it is guessed which process asked for %s: calls of several have the same numbers",
-			    (unsigned long long)guessed, guessed == 1 ? "piece" : "pieces", guessed == 1 ? "it" : "them");
+		import_warn(
+			k->b,
+			"of %llu %s of work it is guessed which process asked for %s: calls of several have the same numbers",
+			(unsigned long long)guessed, guessed == 1 ? "piece" : "pieces", guessed == 1 ? "it" : "them");
 }
 
 static bool tell_apart(struct kineto *k, struct kineto_owners *o)
@@ -172,7 +175,7 @@ struct kineto_owners *kineto_owners_new(struct kineto *k, uint32_t main)
 uint32_t kineto_owner(const struct kineto *k, const struct kineto_owners *o, const struct kineto_work *w)
 {
 	size_t n = 0;
-	const struct kineto_link *at = o->several ? callers(k, w->work.correlation, &n) : NULL;
+	const struct kineto_link *at = o->several ? callers(k, w->work.correlation, 2, &n) : NULL;
 
 	return n == 1 ? at->process : o->lines[w->process].process;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* import_kineto_pairs.c: events in two halves. B and E nest within a thread, and come in the order of time there (Trace Event Format, "Duration
- * Events"): one that does not is left out, as nobody knows what it belongs to. b and e (S and F, as they once were called) have an id, which is one
+ * Events"): one that does not has its place among the others all the same, but of its pair nobody knows when it was. b and e (S and F, as they once were called) have an id, which is one
  * of a category (ibid., "Async Events"), and may begin and end anywhere. */
 #include <stdlib.h>
 
@@ -13,11 +13,13 @@
 struct half {
 	struct kineto_event event; /* without its texts */
 	struct kineto_name name;
+	bool late;      /* one of its thread that came before it was later */
 	uint32_t below; /* number of the one that began before it there; of free ones the next */
 };
 
-struct place { /* a thread; or an id, which is one of a category and process */
-	uint64_t process, number, category;
+struct place { /* a thread; or an id, which is one of a process and category */
+	uint64_t process, number;
+	enum kineto_class class; /* the category's */
 	bool started;
 	uint32_t top;    /* the last that began; NONE */
 	int64_t last_ns; /* when the last half was */
@@ -32,27 +34,52 @@ struct kineto_pairs {
 	uint32_t free;
 };
 
-static struct place *place_of(struct kineto_pairs *p, const struct kineto_event *e, bool started)
+static uint64_t hash_of(const struct place *x)
 {
-	struct place x = {
+	uint64_t words[] = { x->process, x->number, x->started };
+
+	return fnv1a(FNV_BEGIN, words, sizeof(words));
+}
+
+/* any: of whatever category, in which one is open. NULL: it is not there. */
+static struct place *find(struct kineto_pairs *p, const struct place *x, bool any)
+{
+	uint64_t hash = hash_of(x);
+	uint32_t i;
+
+	for (size_t at = 0; (i = hash_next(&p->index, hash, &at)) != HASH_NONE;) {
+		struct place *y = &p->places[i];
+
+		if (y->process == x->process && y->number == x->number && y->started == x->started &&
+		    (any ? y->top != NONE : y->class == x->class))
+			return y;
+	}
+	return NULL;
+}
+
+static struct place said_place(const struct kineto_event *e, bool started)
+{
+	return (struct place){
 		.process = e->said & KINETO_SAID(PID) ? kineto_number(e, KINETO_FIELD_PID) : 0,
 		.number = started ? kineto_number(e, KINETO_FIELD_ID) : kineto_tid(e),
-		.category = started ? fnv1a(FNV_BEGIN + e->class, e->category.at, e->category.bytes) : 0,
+		.class = started ? e->class : KINETO_UNKNOWN,
 		.started = started,
 		.top = NONE,
 		.last_ns = INT64_MIN,
 	};
-	uint64_t words[] = { x.process, x.number, x.category, x.started },
-		 hash = fnv1a(FNV_BEGIN, words, sizeof(words));
-	uint32_t i;
+}
 
-	for (size_t at = 0; (i = hash_next(&p->index, hash, &at)) != HASH_NONE;)
-		if (p->places[i].process == x.process && p->places[i].number == x.number &&
-		    p->places[i].category == x.category && p->places[i].started == x.started)
-			return &p->places[i];
-	if (!array_room(p->places, p->n_places, p->places_cap) || !hash_add(&p->index, hash, (uint32_t)p->n_places))
+/* NULL: no memory. */
+static struct place *place_of(struct kineto_pairs *p, const struct place *x)
+{
+	struct place *place = find(p, x, false);
+
+	if (place)
+		return place;
+	if (!array_room(p->places, p->n_places, p->places_cap) ||
+	    !hash_add(&p->index, hash_of(x), (uint32_t)p->n_places))
 		return NULL;
-	p->places[p->n_places] = x;
+	p->places[p->n_places] = *x;
 	return &p->places[p->n_places++];
 }
 
@@ -95,7 +122,7 @@ static bool begin(struct kineto *k, struct place *place, const struct kineto_eve
 			return false;
 		i = (uint32_t)p->n_halves++;
 	}
-	p->halves[i] = (struct half){ .event = *e, .below = place->top };
+	p->halves[i] = (struct half){ .event = *e, .late = is_late(place, e), .below = place->top };
 	if (!says_nothing(e->class))
 		p->halves[i].name = kineto_name(k, e);
 	leave_texts(&p->halves[i].event);
@@ -119,6 +146,7 @@ static bool end(struct kineto *k, struct place *place, const struct kineto_event
 	uint32_t i = place->top;
 	struct half *half;
 	int64_t begin_ns, end_ns = import_us_ns(e->begin);
+	bool late = is_late(place, e);
 
 	if (i == NONE) {
 		if (!kineto_is_left_out(e->class))
@@ -132,7 +160,7 @@ static bool end(struct kineto *k, struct place *place, const struct kineto_event
 	begin_ns = import_us_ns(half->event.begin);
 	if (says_nothing(half->event.class))
 		return true;
-	if (end_ns < begin_ns) {
+	if (late || half->late || end_ns < begin_ns) {
 		kineto_lacks(k, &half->event);
 		return true;
 	}
@@ -144,7 +172,7 @@ bool kineto_pair(struct kineto *k, const struct kineto_event *e)
 {
 	bool started = e->phase != 'B' && e->phase != 'E';
 	bool begins = e->phase == 'B' || e->phase == 'b' || e->phase == 'S';
-	struct place *place;
+	struct place x, *place = NULL;
 
 	if (!k->pairs) {
 		k->pairs = calloc(1, sizeof(*k->pairs));
@@ -161,14 +189,13 @@ bool kineto_pair(struct kineto *k, const struct kineto_event *e)
 	}
 	if (begins && e->class == KINETO_UNKNOWN)
 		kineto_other(k, e);
-	place = place_of(k->pairs, e, started);
+	x = said_place(e, started);
+	if (started && !begins && e->class == KINETO_UNKNOWN && !e->category.bytes) /* it should say which */
+		place = find(k->pairs, &x, true);
+	if (!place)
+		place = place_of(k->pairs, &x);
 	if (!place)
 		return false;
-	if (is_late(place, e)) {
-		if (!kineto_is_left_out(e->class))
-			kineto_lacks(k, e);
-		return true;
-	}
 	return begins ? begin(k, place, e) : end(k, place, e, started);
 }
 
@@ -180,7 +207,7 @@ void kineto_pairs_end(struct kineto *k)
 		for (uint32_t at = p->places[i].top; at != NONE; at = p->halves[at].below) {
 			const struct half *half = &p->halves[at];
 
-			if (half->event.class == KINETO_ANNOTATION)
+			if (half->event.class == KINETO_ANNOTATION && !half->late)
 				kineto_complete(k, &half->event, half->name, import_us_ns(half->event.begin), INT64_MAX,
 						p->places[i].started);
 			else if (!says_nothing(half->event.class))

@@ -2,9 +2,9 @@
 /* import_link.c: which call asked for which work, and the order of work in each stream.
  *
  * Tools say it by a number that a call and its work have in common, the correlation. A call inside another of its thread is part of it, and so its
- * number is one more of the outer one's. With the same number it may end a little behind the other, in whole microseconds. Numbers may come again: the
- * last call with it that began before the work did is meant. Places in a stream are given in the order in which calls began. Work whose call is not
- * known has none; calls that no work is known of are no submissions. */
+ * number is one more of the outer one's. With the same number it may end a little behind the other: where begin and length are cut to whole
+ * microseconds. Numbers may come again: the last call with it that began before the work did is meant. Places in a stream are given in the order in
+ * which calls began. Work whose call is not known has none; calls that no work is known of are no submissions. */
 #include "import_build.h"
 
 #include "alloc.h"
@@ -15,7 +15,8 @@
 #include <string.h>
 
 #define NO_CALL UINT32_MAX
-#define WAYS 8 /* bits of call.detail below the copy's kind, while it is linked */
+#define CUT_NS 2000 /* two times, each cut by less than a microsecond */
+#define WAYS 8      /* bits of call.detail below the copy's kind, while it is linked */
 
 struct numbered {
 	uint64_t correlation;
@@ -69,7 +70,8 @@ static struct thread_now *now_of(struct linking *l, uint32_t tid)
 
 static bool is_inside(const struct call *c, const struct thread_now *now)
 {
-	return c->begin_ns < now->until_ns && (c->end_ns <= now->until_ns || (c->seq && c->seq == now->number));
+	return c->begin_ns < now->until_ns &&
+	       (c->end_ns <= now->until_ns || (c->seq && c->seq == now->number && c->end_ns - now->until_ns < CUT_NS));
 }
 
 /* Leaves out what is inside others, and lists the numbers of all. */
@@ -84,6 +86,7 @@ static void list_numbers(struct linking *l)
 		bool inside = is_inside(&c, now);
 
 		if (inside) {
+			now->number = c.end_ns > now->until_ns ? 0 : now->number; /* once */
 			now->until_ns = c.end_ns > now->until_ns ? c.end_ns : now->until_ns;
 		} else {
 			now->outer = (uint32_t)kept;

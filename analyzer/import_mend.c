@@ -19,7 +19,7 @@ size_t import_mend_word(char *at, size_t n, size_t stumbled)
 		begin--;
 	for (end = begin; end < n && of_word(at[end]);)
 		end++;
-	if (end == n) /* it may go on */
+	if (begin == stumbled) /* it is the next word */
 		return IMPORT_MEND_NONE;
 	sign = begin < end && (at[begin] == '+' || at[begin] == '-');
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

@@ -106,7 +106,7 @@ static bool take_common(struct nsys *n, const struct nsys_rows *r, struct import
 		.end_ns = nsys_rows_int(r, KERNEL_end, INT64_MIN),
 		.process = nsys_process_number(n, pid),
 		.device = nsys_device(r, KERNEL_deviceId),
-		.context = (uint64_t)nsys_rows_int(r, KERNEL_contextId, 0),
+		.context = nsys_context(r, KERNEL_contextId),
 		.stream = nsys_stream(r, KERNEL_streamId),
 		.correlation = (uint64_t)nsys_rows_int(r, KERNEL_correlationId, 0),
 		.node = (uint64_t)nsys_rows_int(r, KERNEL_graphNodeId, 0),
@@ -115,7 +115,7 @@ static bool take_common(struct nsys *n, const struct nsys_rows *r, struct import
 		w->end_ns = INT64_MIN;
 	if (w->process != UINT32_MAX && w->device != IMPORT_NO_DEVICE)
 		see_device(n, pid, w);
-	nsys_context_see(n, pid, nsys_context(r, KERNEL_contextId), w->device);
+	nsys_context_see(n, pid, w->context, w->device);
 	return w->process != UINT32_MAX;
 }
 

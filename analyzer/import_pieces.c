@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define STEP_MOST ((size_t)16 << 20)
+#define WORD ((size_t)32)           /* bytes: longer than any word with the spaces before it */
 #define AT_ONCE ((size_t)512 << 10) /* what unpacks to too much is noticed behind so many bytes */
 
 enum err_kind import_pieces_open(struct import_pieces *p, const char *path, struct error *e)
@@ -59,6 +60,15 @@ static size_t last_element(const char *at, size_t n)
 	return 0;
 }
 
+/* Where there is no element's end, no word comes in two pieces, nor what it follows in another (import_mend.h). 0: nothing of that kind is near. */
+static size_t before_last_word(const char *at, size_t n)
+{
+	for (size_t i = n; i > n - WORD; i--)
+		if (strchr(",:[", at[i - 1]) && at[i - 1])
+			return i - 1;
+	return 0;
+}
+
 static enum err_kind no_memory(const char *path, struct error *e)
 {
 	return err_set(e, ERR_SYSTEM, path, ERR_NO_BYTE, "out of memory");
@@ -88,6 +98,9 @@ static enum err_kind cut(struct import_pieces *p, struct import_piece *piece, co
 
 	p->n_rest = 0;
 	piece->before = end > 0;
+	p->step = end ? IMPORT_PIECE : p->step < STEP_MOST ? 2 * p->step : STEP_MOST;
+	if (!end && !p->ended && piece->n > WORD)
+		end = before_last_word(piece->at, piece->n);
 	if (end) {
 		if (!room(&p->rest, &p->rest_room, piece->n - end))
 			return no_memory(path, e);
@@ -95,7 +108,6 @@ static enum err_kind cut(struct import_pieces *p, struct import_piece *piece, co
 		memcpy(p->rest, piece->at + end, p->n_rest);
 		piece->n = end;
 	}
-	p->step = end ? IMPORT_PIECE : p->step < STEP_MOST ? 2 * p->step : STEP_MOST;
 	return ERR_NONE;
 }
 

@@ -239,8 +239,10 @@ static bool hear(struct replay *r, const struct memory_event *e, size_t where)
 		return false;
 	d->framework.taken += e->what == MEMORY_TAKE;
 	d->framework.given += e->what == MEMORY_GIVE;
-	d->framework.allocated = e->block->allocated;
-	d->framework.reserved = e->block->reserved;
+	if (e->block->said & BLOCK_ALLOCATED)
+		d->framework.allocated = e->block->allocated;
+	if (e->block->said & BLOCK_RESERVED)
+		d->framework.reserved = e->block->reserved;
 	return true;
 }
 

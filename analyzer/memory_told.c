@@ -18,7 +18,8 @@ static uint64_t less(uint64_t bytes, uint64_t by)
 	return bytes > by ? bytes - by : 0;
 }
 
-static bool has_totals(const struct block_event *b)
+/* Where all that is ever said is nothing, nobody counts. */
+static bool counts(const struct block_event *b)
 {
 	return b->allocated || b->reserved;
 }
@@ -26,15 +27,19 @@ static bool has_totals(const struct block_event *b)
 bool memory_told_in(const struct trace *t)
 {
 	for (size_t i = 0; t->imported && i < t->memory.n_blocks; i++)
-		if (has_totals(&t->memory.blocks[i]))
+		if (counts(&t->memory.blocks[i]))
 			return true;
 	return false;
 }
 
 bool memory_told_add(struct memory_events *out, const struct trace *t, uint32_t process)
 {
-	bool told[MEMORY_ORDINALS] = { false }, begun[MEMORY_ORDINALS] = { false };
+	bool told[MEMORY_ORDINALS] = { false }, begun[MEMORY_ORDINALS] = { false },
+	     counted[MEMORY_ORDINALS] = { false };
 
+	for (size_t i = 0; i < t->memory.n_blocks; i++)
+		if (t->memory.blocks[i].device < MEMORY_ORDINALS)
+			counted[t->memory.blocks[i].device] |= counts(&t->memory.blocks[i]);
 	for (size_t i = 0; i < t->memory.n_blocks; i++) {
 		const struct block_event *b = &t->memory.blocks[i];
 		struct memory_event e = { .time_ns = b->time_ns, .process = process, .what = MEMORY_TOLD };
@@ -47,7 +52,7 @@ bool memory_told_add(struct memory_events *out, const struct trace *t, uint32_t 
 			e.time_ns = t->begin_ns;
 		begun[b->device] = true;
 		e.block = b;
-		told[b->device] = has_totals(b);
+		told[b->device] = counted[b->device] && b->said;
 		if (told[b->device] && !memory_event_add(out, &e))
 			return false;
 	}
@@ -66,12 +71,11 @@ void memory_told_begin(struct memory_told *t, const struct block_event *first)
 
 void memory_told_hear(struct memory_told *t, const struct block_event *b)
 {
-	if (!has_totals(b)) {
+	if (b->said & BLOCK_ALLOCATED)
+		t->allocated = capped(b->allocated);
+	else
 		t->allocated = b->kind == GST_BLOCK_TAKEN ? more(t->allocated, b->bytes) : less(t->allocated, b->bytes);
-		return;
-	}
-	t->allocated = capped(b->allocated);
-	if (b->reserved)
+	if (b->said & BLOCK_RESERVED)
 		t->reserved = capped(b->reserved);
 }
 

@@ -26,7 +26,7 @@ bool memory_told_add(struct memory_events *out, const struct trace *t, uint32_t 
 void memory_told_begin(struct memory_told *t, const struct block_event *first);
 void memory_told_hear(struct memory_told *t, const struct block_event *b);
 
-/* How what is free lies nobody says: it is taken for one piece. */
+/* How what is free lies nobody says: it is taken for one piece here, and not shown. */
 struct memory_use memory_told_use(const struct memory_told *t);
 /* What of it is at no address on record, where so much is. */
 uint64_t memory_told_base(const struct memory_told *t, uint64_t placed);

@@ -6,12 +6,13 @@
 #include "same_clock.h"
 
 /* Of our own recordings a UUID says besides that it is one machine, so one clock. Other tools count from when they were started, and what a device did
- * between two windows is in neither. */
+ * between two windows is in neither; in one file nothing is between. */
 static bool comparable(const struct trace *a, const struct trace *b)
 {
 	if (a->header.clock != CLOCK_OF_IMPORT && b->header.clock != CLOCK_OF_IMPORT)
 		return true;
-	return trace_window(a) == trace_window(b) && same_clock(&a->header, &b->header);
+	return same_clock(&a->header, &b->header) &&
+	       (trace_window(a) == trace_window(b) || strcmp(a->path, b->path) == 0);
 }
 
 bool one_device(const struct trace *a, const struct device *of_a, const struct trace *b, const struct device *of_b)

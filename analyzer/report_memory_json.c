@@ -22,22 +22,28 @@ static void key_address(struct json *j, const char *key, uint64_t address)
 	json_key_text(j, key, text);
 }
 
-static void use(struct json *j, const struct memory_use *u)
+/* scattered: how what is free lies is known. */
+static void use(struct json *j, const struct memory_use *u, bool scattered)
 {
 	key_bytes(j, "allocated_bytes", u->allocated);
 	key_bytes(j, "reserved_bytes", u->reserved);
 	key_bytes(j, "free_bytes", u->reserved - u->allocated);
+	if (!scattered)
+		return;
 	key_bytes(j, "largest_free_bytes", u->largest_free);
 	json_key_double(j, "fragmentation", memory_fragmentation(u));
 }
 
-static void point(struct json *j, const struct memory_point *p)
+static void point(struct json *j, const struct memory_point *p, bool scattered)
 {
 	json_array(j);
 	json_int(j, p->time_ns);
 	json_int(j, (int64_t)(p->use.allocated & INT64_MAX));
 	json_int(j, (int64_t)(p->use.reserved & INT64_MAX));
-	json_int(j, (int64_t)(p->use.largest_free & INT64_MAX));
+	if (scattered)
+		json_int(j, (int64_t)(p->use.largest_free & INT64_MAX));
+	else
+		json_number(j, "null");
 	json_array_end(j);
 }
 
@@ -53,7 +59,7 @@ static void course(struct json *j, const struct memory_device *d)
 		for (size_t k = i; k < i + stretch && k < d->n_points; k++)
 			if (d->points[k].use.allocated > d->points[best].use.allocated)
 				best = k;
-		point(j, &d->points[best]);
+		point(j, &d->points[best], !d->framework.told);
 	}
 	json_array_end(j);
 }
@@ -112,7 +118,7 @@ static void map(struct json *j, const struct memory_story *s)
 	json_key_int(j, "map_left_out", (int64_t)s->pieces_left_out);
 }
 
-static void story(struct json *j, const struct memory_story *s, bool page)
+static void story(struct json *j, const struct memory_story *s, bool scattered, bool page)
 {
 	const struct frame *from = memory_asked_from(s);
 	char place[48 + PLACE_TEXT], where[PLACE_TEXT], words[FRAME_WORDS] = "";
@@ -133,9 +139,9 @@ static void story(struct json *j, const struct memory_story *s, bool page)
 	json_key_int(j, "ranges_given_back", (int64_t)s->ranges_given_back);
 	key_bytes(j, "given_back_bytes", s->given_back);
 	json_key_map(j, "before");
-	use(j, &s->before);
+	use(j, &s->before, scattered);
 	json_map_end(j);
-	use(j, &s->at);
+	use(j, &s->at, scattered);
 	if (s->left) {
 		key_bytes(j, "device_free_bytes", s->left->free);
 		key_bytes(j, "device_total_bytes", s->left->total);
@@ -161,7 +167,7 @@ static void stories(struct json *j, const struct summary *s, size_t device, cons
 		const struct memory_story *one = &s->memory.stories.at[i];
 
 		if (one->device == device && left) {
-			story(j, one, scope->page);
+			story(j, one, !s->memory.devices[device].framework.told, scope->page);
 			left--;
 		}
 	}
@@ -196,16 +202,18 @@ static void entry(struct json *j, const struct summary *s, uint32_t number, cons
 	json_key_int(j, "device", number);
 	key_bytes(j, "peak_allocated_bytes", d->peak_allocated);
 	key_bytes(j, "peak_reserved_bytes", d->peak_reserved);
-	json_key_double(j, "fragmentation", memory_fragmentation(&d->worst.use));
+	if (!d->framework.told)
+		json_key_double(j, "fragmentation", memory_fragmentation(&d->worst.use));
 	json_key_int(j, "out_of_memory", (int64_t)d->out_of_memory);
 	json_key_int(j, "retries", (int64_t)d->retries);
 	json_key_int(j, "peak_allocated_ns", d->peak_allocated_ns);
 	json_key_int(j, "peak_reserved_ns", d->peak_reserved_ns);
 	json_key_int(j, "fragmentation_ns", d->worst.time_ns);
 	key_bytes(j, "free_bytes", d->worst.use.reserved - d->worst.use.allocated);
-	key_bytes(j, "largest_free_bytes", d->worst.use.largest_free);
+	if (!d->framework.told)
+		key_bytes(j, "largest_free_bytes", d->worst.use.largest_free);
 	json_key_map(j, "end");
-	use(j, &d->now);
+	use(j, &d->now, !d->framework.told);
 	json_map_end(j);
 	framework(j, &d->framework);
 	pools(j, s, index);

@@ -84,7 +84,7 @@ static uint64_t without_cupti(const struct run *run)
 /* Several traces of one rank: --trust says what is made of them. */
 static void windows(struct words *w, const struct run *run)
 {
-	if (run->windowed && run->traces[0]->imported->ranks != GST_NONE)
+	if (run->windowed_ranks)
 		say_count(w, run->windowed, "rank has several traces, one after the other",
 			  "ranks have several traces each, one after the other");
 	else

@@ -24,6 +24,7 @@ struct run {
 	struct run_missing *missing; /* traces of this run, or of a later one where the last was asked for, that are not here */
 	size_t n_missing;
 	size_t windowed;     /* ranks, or processes, of which there are several imported traces, one after the other (run_windows.h) */
+	bool windowed_ranks; /* … and all of these are ranks */
 	bool windows_uneven; /* … and not all ranks have one in each window */
 };
 

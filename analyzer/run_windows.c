@@ -98,6 +98,7 @@ static void take_windows(struct finder *f, const struct piece *at, size_t n, siz
 	f->files = f->first ? f->files : files;
 	f->first = f->first ? f->first : at;
 	f->run->windowed++;
+	f->run->windowed_ranks = is_ranked(at->trace); /* ranks come first */
 }
 
 /* All traces of one rank, by their begin. Of pids without a rank it is known to be one only where the one ended before the other began. */
@@ -134,6 +135,31 @@ static void look_at_all(struct finder *f)
 
 /* ---- what is compared ------------------------------------------------------------------------------------- */
 
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct piece *)a)->trace->path, ((const struct piece *)b)->trace->path);
+}
+
+/* A file's processes are one window whatever the times of each: all have the file's. */
+static void span_files(struct finder *f)
+{
+	struct piece *at = f->pieces;
+
+	array_sort(at, f->n, sizeof(*at), by_path);
+	for (size_t i = 0, end; i < f->n; i = end) {
+		int64_t begin_ns = at[i].begin_ns, end_ns = at[i].end_ns;
+
+		for (end = i + 1; end < f->n && same_file(&at[i], &at[end]); end++) {
+			begin_ns = min64(begin_ns, at[end].begin_ns);
+			end_ns = max64(end_ns, at[end].end_ns);
+		}
+		for (size_t k = i; k < end; k++) {
+			at[k].begin_ns = begin_ns;
+			at[k].end_ns = end_ns;
+		}
+	}
+}
+
 static int by_whose(const void *a, const void *b)
 {
 	const struct piece *x = a, *y = b;
@@ -157,24 +183,35 @@ static bool each_once(struct piece *at, size_t n, size_t *ranks)
 	return true;
 }
 
+/* Those that overlap: one window, or, where they are apart, each file one. Returns the number after. */
+static uint32_t number(struct piece *at, size_t n, uint32_t next, bool apart)
+{
+	array_sort(at, n, sizeof(*at), by_path);
+	for (size_t i = 0; i < n; i++) {
+		next += apart && i && !same_file(&at[i - 1], &at[i]);
+		at[i].trace->imported->window = next;
+	}
+	return next + 1;
+}
+
 /* Numbers the windows. True: in one of them a rank is there twice, and nothing of it is compared. */
 static bool number_windows(struct finder *f)
 {
+	struct piece *at = f->pieces;
 	uint32_t next = 0;
 	bool apart = false;
 
-	array_sort(f->pieces, f->n, sizeof(*f->pieces), by_begin);
+	span_files(f);
+	array_sort(at, f->n, sizeof(*at), by_begin); /* those of a file stay together */
 	for (size_t i = 0, end; i < f->n; i = end) {
-		int64_t end_ns = f->pieces[i].end_ns;
+		int64_t end_ns = at[i].end_ns;
 		size_t ranks;
 		bool once;
 
-		for (end = i + 1; end < f->n && f->pieces[end].begin_ns < end_ns; end++)
-			end_ns = max64(end_ns, f->pieces[end].end_ns);
-		once = each_once(&f->pieces[i], end - i, &ranks);
-		for (size_t k = i; k < end; k++)
-			f->pieces[k].trace->imported->window = once ? next : next++;
-		next += once;
+		for (end = i + 1; end < f->n && (at[end].begin_ns < end_ns || same_file(&at[end - 1], &at[end])); end++)
+			end_ns = max64(end_ns, at[end].end_ns);
+		once = each_once(&at[i], end - i, &ranks);
+		next = number(&at[i], end - i, next, !once);
 		apart |= !once;
 		f->run->windows_uneven |= !once || ranks != f->ranks;
 	}
@@ -187,13 +224,12 @@ static bool say_windows(const struct finder *f)
 {
 	const char *what = f->one_process ? "taken for windows of one process, each is shown by itself"
 					  : "each is shown by itself";
+	bool ranked = f->run->windowed_ranks;
 	struct trace *t;
-	bool ranked;
 
 	if (!f->first)
 		return true;
 	t = f->first->trace;
-	ranked = is_ranked(t);
 	if (f->run->windowed > 1)
 		return run_files_warn(t, "%zu %s have several traces each, one after the other: %s", f->run->windowed,
 				      ranked ? "ranks" : "processes", what);

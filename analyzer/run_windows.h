@@ -3,13 +3,13 @@
  * (schedule's `repeat`), Nsight Systems a report for each range that it captured: one process, and what it did between them is in none.
  *
  * A trace is another one's window where it is of the same rank, or, where ranks are not said, of the same pid and host, in another file, and not
- * of the same time. Ranks are compared within what overlaps only: see imported.window. */
+ * of the same time. Ranks are compared within what overlaps only: see imported.window. All processes of a file are of one window. */
 #pragma once
 
 #include <stdbool.h>
 
 struct run;
 
-/* run.windowed, run.windows_uneven, imported.window; windows of one process with one base of their times are on one clock; says so once, as a
- * warning of the first of them. Nothing of it where no rank has two traces. False: no memory. */
+/* run.windowed, run.windowed_ranks, run.windows_uneven, imported.window; windows of one process with one base of their times are on one clock;
+ * says so once, as a warning of the first of them. Nothing of it where no rank has two traces. False: no memory. */
 bool run_windows_find(struct run *run);

@@ -20,7 +20,8 @@ static bool add_block(struct trace_memory *m, const struct gst_block *r, int64_t
 							 .byte = byte,
 							 .tid = tid,
 							 .device = r->device,
-							 .kind = r->kind };
+							 .kind = r->kind,
+							 .said = BLOCK_ALLOCATED | BLOCK_RESERVED };
 	return true;
 }
 

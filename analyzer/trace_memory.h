@@ -11,6 +11,8 @@
 struct clock;
 struct trace;
 
+enum block_said { BLOCK_ALLOCATED = 1, BLOCK_RESERVED = 2 };
+
 struct block_event { /* of a framework's allocator */
 	int64_t time_ns;
 	uint64_t address, bytes, allocated, reserved;
@@ -18,6 +20,7 @@ struct block_event { /* of a framework's allocator */
 	uint32_t tid;
 	uint16_t device;
 	uint8_t kind; /* enum gst_block_kind */
+	uint8_t said; /* enum block_said: these totals; what is not said is 0 */
 };
 
 struct mapping { /* physical memory stands at an address */

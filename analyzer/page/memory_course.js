@@ -195,7 +195,7 @@
 			return [(mark.failed ? "out of memory" : "tried again, then had room") + ", " + gpushim.duration(mark.until),
 				"thread " + mark.tid + " asked the " + mark.by + " for " + b(mark.asked) + (from ? " at " + from : ""),
 				...(mark.call ? ["refused: " + this.strings[mark.call] + (mark.refusals > 1 ? ", " + gpushim.count(mark.refusals) + " times" : "")] : []),
-				b(mark.allocated) + " in use, " + b(mark.reserved - mark.allocated) + " free, the largest piece " + b(mark.largest_free),
+				b(mark.allocated) + " in use, " + b(mark.reserved - mark.allocated) + " free" + (this.told ? "" : ", the largest piece " + b(mark.largest_free)),
 				...(mark.given_back ? [b(mark.given_back) + " given back to the driver meanwhile"] : []),
 				...(mark.device_total ? ["the device had " + b(mark.device_free) + " of " + b(mark.device_total) + " left"] : []),
 				...(mark.failed ? [mark.enough ? "in one piece what was free would have been enough" : "what was free, wherever it lay, was too little"] : [])];

@@ -119,6 +119,7 @@ SHAPES = {
     "names-as-numbers": [x("cpu_op", "o", "trainer", "main", 1, 2), x("cpu_op", "o", "9", "-5", 1, 2), x("cpu_op", "o", 1 << 63, 140234567890944, 1, 2),
                          x("kernel", "k", "GPU", "stream x", 4, 2, device="zero")],
     "processes": [launch(1, 1, pid=1), launch(1, 1, pid=2), launch(5, 2, pid=2), launch(6, 2, pid=1), *(kernel(n, 10 + n, 1) for n in (5, 1, 6, 99))],
+    "processes-without-numbers": [x("cuda_runtime", "cudaMalloc", pid, 5, 1, 2) for pid in (1, 2)] + [kernel(7, 3, 2)],
     "processes-alike": [*(launch(n, n + pid, pid=pid) for n in range(1, 9) for pid in (1, 2)), *(kernel(n, 10 * n + 3, 2, device=device) for n in range(1, 9) for device in (0, 1))],
     "one-call-of-two-layers": [x("cuda_runtime", "cudaLaunchKernel", 9, 5, 10, 5, correlation=1), x("cuda_driver", "cuLaunchKernel", 9, 5, 11, 5, correlation=1), kernel(1, 20, 3)],
     "hostile-names": [x("kernel", 'r"\\un\x01\u202e</script>' * 3, 0, 7, 1, 2, device=0, stream=7), x("cpu_op", "\ud800", 9, 5, 1, 2), x("user_annotation", "", 9, 5, 1, 3)],

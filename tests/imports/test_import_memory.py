@@ -4,6 +4,8 @@ blocks alone; what was taken before is named."""
 
 import json
 import random
+import re
+import sqlite3
 import subprocess
 
 import pytest
@@ -78,9 +80,10 @@ def test_totals(gpushim, tmp_path, processes, devices):
             assert entry["peak_allocated_bytes"] == max(allocator.before, *(allocated for _, allocated, _ in true))
             assert entry["peak_reserved_bytes"] == max(reserved for _, _, reserved in true)
             assert (end["allocated_bytes"], end["reserved_bytes"]) == true[-1][1:] == (framework["allocated_bytes"], framework["reserved_bytes"])
-            assert end["free_bytes"] == end["largest_free_bytes"] == true[-1][2] - true[-1][1]
+            assert end["free_bytes"] == true[-1][2] - true[-1][1]
             assert (framework["before_bytes"], framework["before_left_bytes"]) == (allocator.before, allocator.left())
-            assert entry["fragmentation"] == 0, "how what is free lies is not on record"
+            assert not {"fragmentation", "largest_free_bytes"} & (entry.keys() | end.keys()), "how what is free lies is not on record"
+            assert {largest for *_, largest in entry["course"]} == {None}
             last = {time: use for time, *use in true}
             course = {time: use for time, *use, _ in entry["course"]}
             known = {time: use for time, use in course.items() if time >= true[0][0]}
@@ -119,7 +122,55 @@ def test_evidence_claims_no_fragmentation(gpushim, tmp_path):
     assert f"; {free / GIB:.1f} GiB reserved and free" in said and "fragmentation" not in said
 
 
-@pytest.mark.parametrize("instead", [None, -1])
+def test_no_export_nor_page_knows_how_free_memory_lies(gpushim, tmp_path):
+    """Of a device with totals nobody does; of one whose blocks are all that is known it is computed."""
+    for totals in (True, None):
+        path, (allocator,) = traced(tmp_path, 2, totals=totals)
+        subprocess.run([gpushim, "export", path, "--sqlite", tmp_path / "t.sqlite", "--metrics", tmp_path / "t.prom"], check=True)
+        subprocess.run([gpushim, "report", path, "--html", tmp_path / "t.html"], check=True, capture_output=True)
+        (data,) = re.findall(r'"memory": ?\[\{"device": ?0, ?"name".*?"unplaced"', (tmp_path / "t.html").read_text(), re.DOTALL)
+        assert [f'"{key}":' in data.replace('": ', '":') for key in ("largest_free", "fragmentation", "l")] == [totals is None] * 3
+        with sqlite3.connect(tmp_path / "t.sqlite") as base:
+            assert base.execute("SELECT fragmentation IS NULL, peak_reserved_bytes > 0 FROM memory").fetchall() == [(totals is True, 1)]
+            assert base.execute("SELECT DISTINCT largest_free_bytes IS NULL FROM memory_points").fetchall() == [(totals is True,)]
+        metrics = (tmp_path / "t.prom").read_text()
+        assert ("\ngpushim_memory_fragmentation_ratio{" in metrics) == (totals is None)
+        assert "\n# TYPE gpushim_memory_fragmentation_ratio gauge\n" in metrics and "\ngpushim_memory_peak_reserved_bytes{" in metrics
+
+
+def test_a_diff_does_not_compare_what_is_not_known(gpushim, tmp_path):
+    """Nor does one with a baseline of it."""
+    path, _ = traced(tmp_path, 3)
+    (tmp_path / "other").mkdir()
+    bare, _ = traced(tmp_path / "other", 3, totals=None)
+    subprocess.run([gpushim, "report", path, "--save-baseline", tmp_path / "base.json"], check=True, capture_output=True)
+
+    def diff(form, *sides):
+        done = subprocess.run([gpushim, "diff", *form, *sides], capture_output=True, text=True)
+        assert done.returncode in (0, 1, 5), done.stderr
+        return done.stdout
+
+    for sides in ((path, bare), ("--baseline", tmp_path / "base.json", bare)):
+        (pair,) = json.loads(diff(["--json"], *sides))["devices"]
+        assert (pair["memory"]["base"]["fragmentation"], pair["memory"]["new"]["fragmentation"]) == (None, 0) and pair["memory"]["changed"]
+        words = diff([], *sides) + diff(["--md"], *sides) + diff(["--html", tmp_path / "diff.html"], *sides) + (tmp_path / "diff.html").read_text()
+        assert "out of memory" in words and "fragmentation" not in words
+
+
+def test_totals_of_nothing(gpushim, tmp_path):
+    """0 in all is a total: the last block is given back, and all that was reserved."""
+    path, (allocator,) = traced(tmp_path, 2)
+    text = json.loads(path.read_text())
+    last = {**allocator.events[-1], "ts": allocator.at + 1}
+    last["args"] = {**last["args"], "Bytes": -allocator.allocated, "Addr": 4096, "Total Allocated": 0, "Total Reserved": 0}
+    text["traceEvents"].append(last)
+    path.write_text(json.dumps(text))
+    (entry,) = imported.report(gpushim, path)["memory"]
+    assert {entry[where][key] for where in ("end", "framework") for key in ("allocated_bytes", "reserved_bytes")} == {0}
+    assert entry["peak_reserved_bytes"] == allocator.reserved > 0
+
+
+@pytest.mark.parametrize("instead", [None, -1, 0])
 def test_without_totals_only_the_blocks_count(gpushim, tmp_path, instead):
     path, (allocator,) = traced(tmp_path, 2, totals=instead)
     (entry,) = imported.report(gpushim, path)["memory"]

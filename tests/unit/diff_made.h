@@ -162,8 +162,8 @@ static inline void made_pair(struct made *m)
 	p->comms = &m->comm, p->n_comms = 1;
 	p->sites = m->site_changes, p->n_sites = 2;
 	p->gaps = m->gap_changes, p->n_gaps = MADE_GAPS;
-	m->memory[0] = (struct diff_memory){ true, 41u << 20, 64u << 20, 0.041, 0 };
-	m->memory[1] = (struct diff_memory){ true, 57u << 20, 80u << 20, 0.12, 2 };
+	m->memory[0] = (struct diff_memory){ true, 41u << 20, 64u << 20, 0.041, 0, false };
+	m->memory[1] = (struct diff_memory){ true, 57u << 20, 80u << 20, 0.12, 2, false };
 	p->base_memory = &m->memory[0], p->new_memory = &m->memory[1], p->memory_changed = true;
 	p->by_class = true;
 	for (size_t i = 0; i < 2; i++) {

@@ -120,7 +120,7 @@ static inline struct diff_run made_run(void)
 					       .n_kernels = made_random(20), .n_sites = made_random(6), .n_gaps = made_random(5) };
 		if (made_random(2))
 			d->memory = (struct diff_memory){ true, made_random((uint64_t)1 << 40), made_random((uint64_t)1 << 40),
-							  (double)made_random(1000) / 1000, made_random(3) };
+							  (double)made_random(1000) / 1000, made_random(3), made_random(2) != 0 };
 		made_parts(&r, d);
 	}
 	return r;

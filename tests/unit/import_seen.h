@@ -163,11 +163,15 @@ void import_collective(struct import_build *b, const struct import_collective *c
 		 seen_name(b, c->dtype), c->elements_in, c->elements_out, c->seq, c->correlation, IMPORT_TABLE(c->place), IMPORT_ROW_OF(c->place));
 }
 
+/* "-": not said. */
 void import_block(struct import_build *b, const struct import_block *m)
 {
-	seen_add(b, "block %" PRIu64 "/%u %" PRId64 " device=%u %" PRIu64 "+%" PRIu64 " allocated=%" PRIu64 " reserved=%" PRIu64 "%s @%" PRIu64 "\n",
-		 b->pids[m->process], m->tid, m->time_ns, m->device, m->address, m->bytes, m->allocated, m->reserved, m->freed ? " freed" : "",
-		 m->place);
+	char allocated[24], reserved[24];
+
+	seen_add(b, "block %" PRIu64 "/%u %" PRId64 " device=%u %" PRIu64 "+%" PRIu64 " allocated=%s reserved=%s%s @%" PRIu64 "\n",
+		 b->pids[m->process], m->tid, m->time_ns, m->device, m->address, m->bytes,
+		 seen_number(allocated, m->has_allocated ? m->allocated : UINT64_MAX, UINT64_MAX),
+		 seen_number(reserved, m->has_reserved ? m->reserved : UINT64_MAX, UINT64_MAX), m->freed ? " freed" : "", m->place);
 }
 
 void import_lost(struct import_build *b, uint64_t records)

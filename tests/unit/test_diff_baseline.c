@@ -142,6 +142,7 @@ static void same_device(const struct diff_run_device *a, const struct diff_run_d
 	assert_int_equal(a->memory.peak_reserved, b->memory.peak_reserved);
 	same_double(a->memory.fragmentation, b->memory.fragmentation);
 	assert_int_equal(a->memory.out_of_memory, b->memory.out_of_memory);
+	assert_int_equal(a->memory.told, b->memory.told);
 	assert_int_equal(a->n_classes, b->n_classes);
 	assert_int_equal(a->n_kernels, b->n_kernels);
 	assert_int_equal(a->has_comms, b->has_comms);

@@ -356,12 +356,27 @@ static void memory_changes_beyond_a_block(void **state)
 		struct diff_memory base, now;
 		bool changed;
 	} rows[] = {
-		{ { true, 100u << 20, 200u << 20, 0.1, 0 }, { true, 101u << 20, 201u << 20, 0.12, 0 }, false },
-		{ { true, 100u << 20, 200u << 20, 0.1, 0 }, { true, 110u << 20, 200u << 20, 0.1, 0 }, true },
-		{ { true, 100u << 20, 200u << 20, 0.1, 0 }, { true, 100u << 20, 200u << 20, 0.2, 0 }, true },
-		{ { true, 100u << 20, 200u << 20, 0.1, 0 }, { true, 100u << 20, 200u << 20, 0.1, 2 }, true },
-		{ { true, 1000, 2000, 0.1, 0 }, { true, 2000, 3000, 0.1, 0 }, false },
-		{ { false, 0, 0, 0, 0 }, { true, 100u << 20, 200u << 20, 0.1, 0 }, false },
+		{ { true, 100u << 20, 200u << 20, 0.1, 0, false },
+		  { true, 101u << 20, 201u << 20, 0.12, 0, false },
+		  false },
+		{ { true, 100u << 20, 200u << 20, 0.1, 0, false },
+		  { true, 110u << 20, 200u << 20, 0.1, 0, false },
+		  true },
+		{ { true, 100u << 20, 200u << 20, 0.1, 0, false },
+		  { true, 100u << 20, 200u << 20, 0.2, 0, false },
+		  true },
+		{ { true, 100u << 20, 200u << 20, 0.1, 0, false },
+		  { true, 100u << 20, 200u << 20, 0.1, 2, false },
+		  true },
+		{ { true, 1000, 2000, 0.1, 0, false }, { true, 2000, 3000, 0.1, 0, false }, false },
+		{ { false, 0, 0, 0, 0, false }, { true, 100u << 20, 200u << 20, 0.1, 0, false }, false },
+		{ { true, 100u << 20, 200u << 20, 0, 0, true },
+		  { true, 100u << 20, 200u << 20, 0.9, 0, false },
+		  false },
+		{ { true, 100u << 20, 200u << 20, 0.9, 0, false },
+		  { true, 100u << 20, 200u << 20, 0, 0, true },
+		  false },
+		{ { true, 100u << 20, 200u << 20, 0, 0, true }, { true, 110u << 20, 200u << 20, 0, 0, true }, true },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -372,6 +387,7 @@ static void memory_changes_beyond_a_block(void **state)
 		assert_int_equal(m.pair.memory_changed, rows[i].changed);
 		assert_int_equal(m.pair.base_memory != NULL, rows[i].base.known);
 		assert_int_equal(m.pair.new_memory->peak_allocated, rows[i].now.peak_allocated);
+		assert_int_equal(m.pair.new_memory->told, rows[i].now.told);
 		arena_free(&m.diff.texts);
 	}
 }

@@ -140,6 +140,8 @@ static void test_damage_has_a_byte(void **state)
 		{ "[\"a\x01", "it ends in the middle: 1 brackets are open", "[0 ", 4 },
 		{ "[nano]", "lexical error: invalid string in json text.", "[0 ", 1 },
 		{ "[1 NaN]", "lexical error: invalid char in json text.", "[0 n:1 ", 3 },
+		{ "[1,,NaN]", "parse error: unallowed token at this point in JSON text", "[0 n:1 ", 3 },
+		{ "{\"a\"::NaN}", "parse error: unallowed token at this point in JSON text", "{0 k:a ", 5 },
 		{ "[] NaN ", "parse error: trailing garbage", "[0 end ", 3 },
 		{ "{NaN: 1}", "lexical error: invalid char in json text.", "{0 ", 1 },
 		{ "{\"a\": [Na", "lexical error: invalid char in json text.", "{0 k:a [6 ", 7 },
@@ -194,6 +196,28 @@ static void test_what_is_mended(void **state)
 		assert_int_equal(t.mended, cases[i].mended);
 		assert_int_equal(t.mended_at, cases[i].at);
 	}
+}
+
+/* Wherever the pieces that are read end. */
+static void test_many_are_mended(void **state)
+{
+	enum { N = 200000 };
+	char *json = malloc(N * 5 + 2);
+	size_t n = 1;
+	struct tokens t;
+	uint64_t byte;
+
+	(void)state;
+	assert_non_null(json);
+	json[0] = '[';
+	for (int i = 0; i < N; i++)
+		n += (size_t)sprintf(json + n, "%s%s", i ? "," : "", i % 3 ? "inf" : " nan");
+	json[n++] = ']';
+	put(json, n);
+	assert_string_equal(tokens_of(&t, &byte), "");
+	assert_int_equal(t.mended, N);
+	assert_int_equal(t.count, N + 2);
+	free(json);
 }
 
 static void test_depth(void **state)
@@ -399,6 +423,7 @@ int main(void)
 		cmocka_unit_test(test_byte_order_mark),
 		cmocka_unit_test(test_damage_has_a_byte),
 		cmocka_unit_test(test_what_is_mended),
+		cmocka_unit_test(test_many_are_mended),
 		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_long_texts),
 		cmocka_unit_test(test_packed_members),

@@ -64,6 +64,7 @@ static void test_allocations(void **state)
 	       "'Addr':139926520725504,'Bytes':512,'Total Allocated':5435638784,'Total Reserved':12782141440}},"
 	       "{'ph':'i','s':'t','name':'[memory]','pid':9,'tid':5,'ts':2,'args':{'Device Type':1,'Device Id':3,'Addr':139926520725504,'Bytes':-512,"
 	       "'Total Allocated':0,'Total Reserved':12782141440}},"
+	       "{'ph':'i','s':'t','name':'[memory]','pid':9,'tid':5,'ts':2.5,'args':{'Device Type':1,'Device Id':3,'Addr':64,'Bytes':512,'Total Allocated':-1}},"
 	       "{'ph':'i','s':'t','name':'[memory]','pid':9,'tid':5,'ts':3,'args':{'Device Type':0,'Device Id':-1,'Addr':4,'Bytes':512}},"
 	       "{'ph':'i','s':'t','name':'[memory]','pid':9,'tid':5,'ts':3,'args':{'Device Type':0,'Device Id':0,'Addr':4,'Bytes':512}},"
 	       "{'ph':'i','s':'t','name':'[memory]','pid':9,'tid':5,'ts':3,'args':{'Device Type':1,'Device Id':0,'Bytes':512}},"
@@ -71,6 +72,7 @@ static void test_allocations(void **state)
 	       "{'ph':'i','s':'g','name':'Record Window End','pid':'','tid':'','ts':9}",
 	       "block 9/5 1001 device=3 139926520725504+512 allocated=5435638784 reserved=12782141440\n"
 	       "block 9/5 2000 device=3 139926520725504+512 allocated=0 reserved=12782141440 freed\n"
+	       "block 9/5 2500 device=3 64+512 allocated=- reserved=-\n"
 	       "warn 1 event lacks a beginning, an end, or what it is about\n"
 	       "warn 1 record of the allocator is left out: it names no address\n"
 	       "left out 1, work 0\n");

@@ -42,9 +42,11 @@ static void test_work_alone(void **state)
 	       "work 0 kind=1 1000..1000 k device=0 stream=- context=0 corr=0 bytes=0 copy=0 node=0\n");
 }
 
-#define CALL(pid, ts, corr) HEAD("cuda_runtime", "f") "'pid':" #pid ",'tid':1,'ts':" #ts ",'dur':1,'args':{'correlation':" #corr "}},"
+#define CALL(pid, ts, corr) \
+	HEAD("cuda_runtime", "f") "'pid':" #pid ",'tid':1,'ts':" #ts ",'dur':1,'args':{'correlation':" #corr "}},"
 #define KERNEL(pid, ts, device, corr) \
-	HEAD("kernel", "k") "'pid':" #pid ",'tid':7,'ts':" #ts ",'dur':1,'args':{'device':" #device ",'correlation':" #corr "}}"
+	HEAD("kernel", "k")           \
+	"'pid':" #pid ",'tid':7,'ts':" #ts ",'dur':1,'args':{'device':" #device ",'correlation':" #corr "}}"
 
 /* The owners of the work alone, in order. */
 static void expect_owners(const char *events, const char *owners, unsigned guessed)
@@ -72,17 +74,21 @@ static void expect_owners(const char *events, const char *owners, unsigned guess
 static void test_ranks_with_the_same_numbers(void **state)
 {
 	(void)state;
-	expect_owners(CALL(1, 1, 7) CALL(2, 1, 7) CALL(1, 5, 8) CALL(2, 5, 8) KERNEL(5, 3, 0, 7) "," KERNEL(
-			      6, 3, 1, 7) "," KERNEL(5, 8, 0, 8) "," KERNEL(6, 8, 1, 8),
+	expect_owners(CALL(1, 1, 7) CALL(2, 1, 7) CALL(1, 5, 8) CALL(2, 5, 8)
+			      KERNEL(5, 3, 0, 7) "," KERNEL(6, 3, 1, 7) "," KERNEL(5, 8, 0, 8) "," KERNEL(6, 8, 1, 8),
 		      "1212", 4);
 	/* 1 calls too late for what is drawn on 5 */
-	expect_owners(CALL(1, 4, 7) CALL(2, 1, 7) CALL(1, 9, 8) CALL(2, 5, 8) KERNEL(5, 3, 0, 7) "," KERNEL(
-			      6, 6, 1, 7) "," KERNEL(5, 8, 0, 8) "," KERNEL(6, 12, 1, 8),
+	expect_owners(CALL(1, 4, 7) CALL(2, 1, 7) CALL(1, 9, 8) CALL(2, 5, 8)
+			      KERNEL(5, 3, 0, 7) "," KERNEL(6, 6, 1, 7) "," KERNEL(5, 8, 0, 8) "," KERNEL(6, 12, 1, 8),
 		      "2121", 4);
 	/* one number that is 2's alone decides for all of its line, and leaves 1 the other */
-	expect_owners(CALL(1, 1, 7) CALL(2, 1, 7) CALL(2, 2, 9) KERNEL(5, 3, 0, 7) "," KERNEL(6, 3, 1, 7) "," KERNEL(
-			      5, 8, 0, 9),
+	expect_owners(CALL(1, 1, 7) CALL(2, 1, 7) CALL(2, 2, 9)
+			      KERNEL(5, 3, 0, 7) "," KERNEL(6, 3, 1, 7) "," KERNEL(5, 8, 0, 9),
 		      "212", 1);
+	/* nobody says a number */
+	expect_owners(HEAD("cuda_runtime", "f") "'pid':1,'tid':1,'ts':1,'dur':1}," HEAD(
+			      "cuda_runtime", "f") "'pid':2,'tid':1,'ts':1,'dur':1}," KERNEL(5, 3, 0, 7),
+		      "1", 0);
 	/* both devices drawn as one: nothing tells them apart */
 	expect_owners(CALL(1, 1, 7) CALL(2, 2, 7) KERNEL(5, 3, 0, 7) "," KERNEL(5, 4, 0, 7), "11", 2);
 }
@@ -99,10 +105,11 @@ static void test_one_number_for_all(void **state)
 	assert_non_null(json);
 	at += sprintf(at, "[");
 	for (int i = 0; i < N; i++)
-		at += sprintf(at,
-			      "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"f\",\"pid\":%d,\"tid\":1,\"ts\":%d,\"dur\":1,\"args\":{\"correlation\":1}},"
-			      "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":5,\"tid\":1,\"ts\":%d,\"dur\":1,\"args\":{\"device\":0,\"stream\":1,\"correlation\":1}},",
-			      1 + i % 2, 2 * i, 2 * i + 1);
+		at += sprintf(
+			at,
+			"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"f\",\"pid\":%d,\"tid\":1,\"ts\":%d,\"dur\":1,\"args\":{\"correlation\":1}},"
+			"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":5,\"tid\":1,\"ts\":%d,\"dur\":1,\"args\":{\"device\":0,\"stream\":1,\"correlation\":1}},",
+			1 + i % 2, 2 * i, 2 * i + 1);
 	at += sprintf(at, "{}]");
 	put(json, (size_t)(at - json));
 	free(json);

@@ -113,11 +113,14 @@ static void test_one_call_of_two_layers(void **state)
 	call(1, "cuCtxGetCurrent", 205, 208, 0);
 	call(1, "cudaLaunchKernel", 300, 400, 8);
 	call(1, "cudaLaunchKernel", 390, 410, 9); /* another launch, whatever its begin */
-	kernel(5, 500, 510, 7);
-	kernel(5, 510, 520, 8);
-	kernel(5, 520, 530, 9);
+	call(1, "cudaMemcpyAsync", 3000, 4000, 10);
+	call(1, "cudaMemcpyAsync", 3500, 6000, 10); /* more than is cut */
+	kernel(5, 7500, 7510, 7);
+	kernel(5, 7510, 7520, 8);
+	kernel(5, 7520, 7530, 9);
+	work_on(0, 5, 7530, 7540, 10, GST_ACTIVITY_COPY, GST_COPY_D2D);
 	t = finish();
-	assert_int_equal(t->n_calls, 3);
+	assert_int_equal(t->n_calls, 5);
 	assert_int_equal(t->imported->inside, 2);
 	assert_false(t->imported->incomplete);
 	assert_int_equal(t->calls[0].end_ns, 200);
@@ -127,6 +130,7 @@ static void test_one_call_of_two_layers(void **state)
 	}
 }
 
+/* Work of another process shows until when the tool looked. */
 static void test_launches_alone(void **state)
 {
 	(void)state;
@@ -135,6 +139,19 @@ static void test_launches_alone(void **state)
 	call(1, "cudaLaunchKernel", 300, 400, 8);
 	assert_true(finish()->imported->incomplete);
 	forget(NULL);
+	for (int64_t at = 150; at <= 350; at += 100) {
+		struct error e;
+
+		begin();
+		call(1, "cudaLaunchKernel", 200, 250, 7);
+		process = import_process(build, 2);
+		call(2, "cudaLaunchKernel", 10, 20, 8);
+		kernel(5, at, at + 1, 8);
+		assert_int_equal(import_build_finish(&traces, &n_traces, build, NULL, &e), ERR_NONE);
+		assert_int_equal(traces[0]->imported->incomplete, at > 200);
+		assert_false(traces[1]->imported->incomplete);
+		forget(NULL);
+	}
 	begin();
 	call(1, "cudaStreamSynchronize", 100, 200, 7);
 	assert_false(finish()->imported->incomplete);

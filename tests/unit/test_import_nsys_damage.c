@@ -177,7 +177,7 @@ static void test_values_of_any_kind(void **state)
 	     "(1, 2, -1, zeroblob(1000000), 0, 0, 0, 1);"
 	     "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start);");
 	assert_int_equal(import(), ERR_NONE);
-	expect("work 100 kind=1 12..34 12.5 device=- stream=9223372036854775807 context=18446744073709551615 corr=9223372036854775807 bytes=0 copy=0 node=0 @9:1\n"
+	expect("work 100 kind=1 12..34 12.5 device=- stream=9223372036854775807 context=0 corr=9223372036854775807 bytes=0 copy=0 node=0 @9:1\n"
 	       "work 0 kind=1 1..-9223372036854775808  device=- stream=- context=0 corr=0 bytes=0 copy=0 node=0 @9:2\n"
 	       "work 16777215 kind=1 1..2  device=0 stream=0 context=0 corr=0 bytes=0 copy=0 node=0 @9:3\n");
 }

@@ -9,6 +9,7 @@
 #include "tests/unit/import_built.h"
 
 #define GIB ((uint64_t)1 << 30)
+#define UNSAID UINT64_MAX /* of a total */
 
 static struct memory memory;
 static struct run run;
@@ -22,12 +23,14 @@ static void block_of(uint32_t process, uint32_t device, int64_t time_ns, uint64_
 				  .time_ns = time_ns,
 				  .address = address,
 				  .bytes = (uint64_t)(bytes < 0 ? -bytes : bytes),
-				  .allocated = allocated,
-				  .reserved = reserved,
+				  .allocated = allocated == UNSAID ? 0 : allocated,
+				  .reserved = reserved == UNSAID ? 0 : reserved,
 				  .process = process,
 				  .tid = 1,
 				  .device = device,
-				  .freed = bytes < 0 };
+				  .freed = bytes < 0,
+				  .has_allocated = allocated != UNSAID,
+				  .has_reserved = reserved != UNSAID };
 
 	import_block(build, &m);
 }
@@ -223,23 +226,71 @@ static void test_one_instant(void **state)
 
 /* ---- who says nothing --------------------------------------------------------------------------------------------------------- */
 
+/* Totals that are not there, and those that are 0 in every block: who says so does not count. */
 static void test_without_totals(void **state)
+{
+	static const uint64_t totals[] = { UNSAID, 0 };
+
+	for (int i = 0; i < 2; i++) {
+		const struct memory_device *d;
+
+		begin(1);
+		block(1000, 4096, 30, totals[i], totals[i]);
+		block(2000, 8192, 50, totals[i], totals[i]);
+		block(3000, 4096, -30, totals[i], totals[i]);
+		block(4000, 500000, -400, totals[i], totals[i]);
+		built();
+		d = &memory.devices[0];
+		assert_false(d->framework.told);
+		assert_int_equal(d->n_points, 3);
+		assert_int_equal(d->peak_allocated, 80);
+		use_is(d->now, 50, 50);
+		assert_int_equal(d->framework.before, 0);
+		gone(state);
+	}
+}
+
+/* … on one device, beside one whose allocator does. */
+static void test_one_device_does_not_count(void **state)
 {
 	const struct memory_device *d;
 
 	(void)state;
 	begin(1);
-	block(1000, 4096, 30, 0, 0);
-	block(2000, 8192, 50, 0, 0);
-	block(3000, 4096, -30, 0, 0);
-	block(4000, 500000, -400, 0, 0);
+	block_of(0, 0, 1000, 4096, 30, 530, 600);
+	block_of(0, 1, 1000, 4096, 30, 0, 0);
+	block_of(0, 1, 2000, 8192, 50, 0, 0);
+	built();
+	d = &memory.devices[memory_device_index(&memory, traces[0], 0)];
+	assert_true(d->framework.told);
+	use_is(d->now, 530, 600);
+	d = &memory.devices[memory_device_index(&memory, traces[0], 1)];
+	assert_false(d->framework.told);
+	use_is(d->now, 80, 80);
+}
+
+/* 0 is a total like any other: of the first block, and of the last. */
+static void test_nothing_is_left(void **state)
+{
+	const struct memory_device *d;
+
+	(void)state;
+	begin(1);
+	block(1000, 500000, -400, 0, 0);
+	block(2000, 4096, 30, 30, 100);
+	block(3000, 4096, -30, 0, 100);
+	block(4000, 8192, 50, 50, 0); /* reserved is at least that */
+	block(5000, 8192, -50, 0, 0);
 	built();
 	d = &memory.devices[0];
-	assert_false(d->framework.told);
-	assert_int_equal(d->n_points, 3);
-	assert_int_equal(d->peak_allocated, 80);
-	use_is(d->now, 50, 50);
-	assert_int_equal(d->framework.before, 0);
+	use_is(memory_at(d, 999), 400, 400);
+	use_is(memory_at(d, 1000), 0, 0);
+	use_is(memory_at(d, 3000), 0, 100);
+	use_is(memory_at(d, 4000), 50, 50);
+	use_is(d->now, 0, 0);
+	assert_int_equal(d->peak_reserved, 400);
+	assert_int_equal(d->framework.before, 400);
+	assert_int_equal(d->framework.reserved, 0);
 }
 
 /* A recording of our own has the driver's word: a framework's totals change nothing. */
@@ -271,12 +322,12 @@ static void test_some_totals(void **state)
 
 	(void)state;
 	begin(1);
-	block(1000, 4096, 30, 0, 0);
+	block(1000, 4096, 30, UNSAID, UNSAID);
 	block(2000, 8192, 50, 580, 1000);
-	block(3000, 16384, 100, 0, 0);
-	block(4000, 8192, -50, 0, 0);
-	block(5000, 32768, 7, 637, 0);
-	block(6000, 32768, -7, 0, 900);
+	block(3000, 16384, 100, UNSAID, UNSAID);
+	block(4000, 8192, -50, UNSAID, UNSAID);
+	block(5000, 32768, 7, 637, UNSAID);
+	block(6000, 32768, -7, UNSAID, 900);
 	built();
 	d = &memory.devices[0];
 	use_is(memory_at(d, 999), 0, 0);
@@ -285,9 +336,11 @@ static void test_some_totals(void **state)
 	use_is(memory_at(d, 3000), 680, 1000);
 	use_is(memory_at(d, 4000), 630, 1000);
 	use_is(memory_at(d, 5000), 637, 1000);
-	use_is(d->now, 0, 900);
+	use_is(d->now, 630, 900);
 	assert_int_equal(d->framework.before, 530);
-	assert_int_equal(d->framework.before_left, 0);
+	assert_int_equal(d->framework.before_left, 500);
+	assert_int_equal(d->framework.allocated, 637); /* the last it said */
+	assert_int_equal(d->framework.reserved, 900);
 }
 
 /* ---- damage ------------------------------------------------------------------------------------------------------------------- */
@@ -298,10 +351,10 @@ static void test_beyond_any(void **state)
 
 	(void)state;
 	begin(1);
-	block(1000, 4096, -INT64_MAX, UINT64_MAX, UINT64_MAX);
-	block(2000, 4096, INT64_MAX, 0, 0);
+	block(1000, 4096, -INT64_MAX, UINT64_MAX - 1, UINT64_MAX - 1);
+	block(2000, 4096, INT64_MAX, UNSAID, UNSAID);
 	block(3000, 8192, 100, 500, 20); /* less reserved than allocated */
-	block(4000, 8192, -INT64_MAX, 0, 0);
+	block(4000, 8192, -INT64_MAX, UNSAID, UNSAID);
 	built();
 	d = &memory.devices[0];
 	assert_int_equal(d->peak_allocated, MEMORY_BEYOND_ANY);
@@ -358,6 +411,8 @@ int main(void)
 		cmocka_unit_test_teardown(test_devices_and_processes, gone),
 		cmocka_unit_test_teardown(test_one_instant, gone),
 		cmocka_unit_test_teardown(test_without_totals, gone),
+		cmocka_unit_test_teardown(test_one_device_does_not_count, gone),
+		cmocka_unit_test_teardown(test_nothing_is_left, gone),
 		cmocka_unit_test_teardown(test_our_own, gone),
 		cmocka_unit_test_teardown(test_some_totals, gone),
 		cmocka_unit_test_teardown(test_beyond_any, gone),

@@ -49,9 +49,28 @@ static void test_windows_are_apart(void **state)
 	(void)state;
 	a.imported = &first;
 	b.imported = &second;
+	a.path = "a.sqlite";
+	b.path = "b.sqlite";
 	assert_false(one_device(&a, &some, &b, &same));
 	second.window = 1;
 	assert_true(one_device(&a, &some, &b, &same));
+}
+
+static void test_one_file_is_one_window(void **state)
+{
+	struct imported first = { .window = 1 }, second = { .window = 2 };
+	struct trace a = of(CLOCK_OF_IMPORT, 1), b = of(CLOCK_OF_IMPORT, 1);
+	char path[] = "a.sqlite";
+
+	(void)state;
+	a.imported = &first;
+	b.imported = &second;
+	a.path = "a.sqlite";
+	b.path = path;
+	assert_true(one_device(&a, &some, &b, &same));
+	assert_false(one_device(&a, &some, &b, &other));
+	b.header.pid_ns = 2;
+	assert_false(one_device(&a, &some, &b, &same));
 }
 
 /* The wall clock may be set between two recordings, and their names differ: containers. */
@@ -72,6 +91,7 @@ int main(void)
 		cmocka_unit_test(test_by_uuid),
 		cmocka_unit_test(test_on_one_clock),
 		cmocka_unit_test(test_windows_are_apart),
+		cmocka_unit_test(test_one_file_is_one_window),
 		cmocka_unit_test(test_our_own_are_of_one_machine),
 	};
 

@@ -243,6 +243,54 @@ static void processes_of_one_file(void **state)
 	expect_clocks(1);
 }
 
+/* Whatever the times of each: they are of one GPU, and on one clock. */
+static void processes_of_one_file_are_one_window(void **state)
+{
+	(void)state;
+	add(UNSAID, 100, "", EPOCH, 0, 0);
+	add(UNSAID, 101, "", EPOCH, 20, 30)->path = paths[0];
+	add(UNSAID, 100, "", EPOCH, 50, 60);
+	EXPECT_WINDOWS(0, 0, 1);
+	expect_said(0, "process 100 has 2 traces, one after the other: " TAKEN);
+	forget(state);
+	add(UNSAID, 100, "", EPOCH, 0, 0);
+	add(UNSAID, 101, "", EPOCH, 0, 0)->path = paths[0];
+	add(UNSAID, 100, "", EPOCH, 50, 60);
+	EXPECT_WINDOWS(0, 0, 1);
+}
+
+/* A process of the one file is still there in the other's time. */
+static void files_that_overlap_are_apart_by_file(void **state)
+{
+	(void)state;
+	add(UNSAID, 100, "", EPOCH, 0, 10);
+	add(UNSAID, 101, "", EPOCH, 0, 500)->path = paths[0];
+	add(UNSAID, 100, "", EPOCH + 1, 50, 60);
+	add(UNSAID, 102, "", EPOCH + 1, 51, 61)->path = paths[2];
+	EXPECT_WINDOWS(0, 0, 1, 1);
+	assert_int_equal(imported[0].n_warnings, 2);
+	assert_string_equal(imported[0].warnings[1], APART);
+}
+
+static void ranks_only_where_all_are(void **state)
+{
+	(void)state;
+	add(UNSAID, 100, "", EPOCH, 0, 10);
+	add(3, 101, "", EPOCH, 1, 11);
+	add(3, 101, "", EPOCH, 50, 60);
+	assert_true(run_windows_find(&run));
+	assert_true(run.windowed_ranks); /* the first of all traces is none of them */
+	expect_said(1, "rank 3 has 2 traces, one after the other: " TAKEN);
+	forget(state);
+	add(3, 101, "", EPOCH, 0, 10);
+	add(3, 101, "", EPOCH, 50, 60);
+	add(UNSAID, 100, "", EPOCH, 0, 10);
+	add(UNSAID, 100, "", EPOCH, 50, 60);
+	assert_true(run_windows_find(&run));
+	assert_false(run.windowed_ranks);
+	expect_said(0, "2 processes have several traces each, one after the other: " TAKEN);
+}
+
 static void recordings_of_our_own(void **state)
 {
 	(void)state;
@@ -283,6 +331,9 @@ int main(void)
 		cmocka_unit_test_teardown(two_within_one_of_another_rank, forget),
 		cmocka_unit_test_teardown(another_process_of_the_rank, forget),
 		cmocka_unit_test_teardown(processes_of_one_file, forget),
+		cmocka_unit_test_teardown(processes_of_one_file_are_one_window, forget),
+		cmocka_unit_test_teardown(files_that_overlap_are_apart_by_file, forget),
+		cmocka_unit_test_teardown(ranks_only_where_all_are, forget),
 		cmocka_unit_test_teardown(recordings_of_our_own, forget),
 		cmocka_unit_test_teardown(no_memory, forget),
 	};
