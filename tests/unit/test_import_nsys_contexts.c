@@ -6,11 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/unit/import_files.h"
-#include "tests/unit/import_seen.h"
-
-#define GPID "(100 << 24)"
-#define GTID "(100 << 24 | 100)"
+#include "tests/unit/nsys_seen.h"
 
 /* Context 1 is of device 0, context 2 of device 1, context 3 of both. */
 #define WORK                                                                                                                                                                                     \
@@ -28,15 +24,6 @@
 	"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT 10 * i, 10 * i + 1, " GTID ", i, 0 FROM n;"
 
 #define NONE "4294967295" /* CUPTI's word for no stream, no event, no context */
-
-static struct import_build seen;
-static struct error err, damage;
-
-static int forget(void **state)
-{
-	seen_free(&seen);
-	return folder_empty(state);
-}
 
 /* What is said of calls. */
 static void expect(const char *sql, const char *lines)

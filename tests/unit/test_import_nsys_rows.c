@@ -8,26 +8,14 @@
 
 #include "import_nsys_parts.h"
 #include "spill.h"
-#include "tests/unit/import_files.h"
-#include "tests/unit/import_seen.h"
+#include "tests/unit/nsys_seen.h"
 
-#define GPID "(100 << 24)"
-#define GTID "(100 << 24 | 100)"
 #define GTID2 "(100 << 24 | 101)"
 
 #define CALLS                                                                   \
 	"CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"          \
 	"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER);" \
 	"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER);"
-
-static struct import_build seen;
-static struct error err, damage;
-
-static int forget(void **state)
-{
-	seen_free(&seen);
-	return folder_empty(state);
-}
 
 static void expect(const char *sql, const char *lines)
 {
