@@ -225,7 +225,8 @@ static void test_where_addresses_are_few(void **state)
 
 	(void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	skip(); /* they have taken most of them */
+	printf("skip: the sanitizers have taken most addresses\n");
+	skip();
 #endif
 	pages_give_back();
 	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
