@@ -60,7 +60,7 @@ static struct import_text keep(struct reader *r, const char *at, size_t bytes)
 /* Of a name that stands for a number: always the same one, and none that a file would have by itself. */
 static uint64_t number_of_letters(const char *at, size_t bytes)
 {
-	return fnv1a(FNV_BEGIN, at, bytes) | 1ull << 62;
+	return (fnv1a(FNV_BEGIN, at, bytes) & INT64_MAX) | 1ull << 62;
 }
 
 /* Of the key, whether its value stood there as a number or as a text. */

@@ -10,26 +10,43 @@ static bool of_word(char c)
 	return isalnum((unsigned char)c) || c == '+' || c == '-';
 }
 
+/* Of what begins there; nan may say more, in brackets. */
+static size_t word_end(const char *at, size_t n, size_t begin)
+{
+	size_t end = begin, more;
+
+	while (end < n && of_word(at[end]))
+		end++;
+	for (more = end + 1; more < n && (isalnum((unsigned char)at[more]) || at[more] == '_');)
+		more++;
+	return end < n && at[end] == '(' && more < n && at[more] == ')' ? more + 1 : end;
+}
+
+/* Of a word and its length. */
+static bool is_no_number(const char *word, size_t n)
+{
+	const char *bracket = memchr(word, '(', n);
+
+	return bracket ? bracket == word + 3 && strncasecmp(word, "nan", 3) == 0
+		       : (n == 3 && (strncasecmp(word, "nan", n) == 0 || strncasecmp(word, "inf", n) == 0)) ||
+				 (n == 8 && strncasecmp(word, "infinity", n) == 0);
+}
+
 size_t import_mend_word(char *at, size_t n, size_t stumbled)
 {
-	static const char *const words[] = { "nan", "inf", "infinity" };
 	size_t begin = stumbled < n ? stumbled : n, end, sign;
 
 	while (begin && of_word(at[begin - 1]))
 		begin--;
-	for (end = begin; end < n && of_word(at[end]);)
-		end++;
 	if (begin == stumbled) /* it is the next word */
 		return IMPORT_MEND_NONE;
+	end = word_end(at, n, begin);
 	sign = begin < end && (at[begin] == '+' || at[begin] == '-');
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strlen(words[i]) == end - begin - sign &&
-		    strncasecmp(at + begin + sign, words[i], end - begin - sign) == 0) {
-			memset(at + begin, ' ', end - begin);
-			memset(at + begin, '"', 2);
-			return begin;
-		}
-	return IMPORT_MEND_NONE;
+	if (!is_no_number(at + begin + sign, end - begin - sign))
+		return IMPORT_MEND_NONE;
+	memset(at + begin, ' ', end - begin);
+	memset(at + begin, '"', 2);
+	return begin;
 }
 
 /* Bytes of what stands behind a backslash, if that escapes anything. */

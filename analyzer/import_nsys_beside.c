@@ -38,7 +38,7 @@ enum err_kind nsys_check_beside(const char *path, struct error *e)
 		free(real);
 		return err_set(
 			e, ERR_FORMAT, path, ERR_NO_BYTE,
-			"the %s file beside it holds changes that are not in it: let sqlite3 open it once (%s), or "
+			"the %s file beside it may hold changes that are not in it: let sqlite3 open it once (%s), or "
 			"export again",
 			kinds[i], i ? "it rolls them back" : "PRAGMA wal_checkpoint(TRUNCATE)");
 	}

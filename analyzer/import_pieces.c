@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define STEP_MOST ((size_t)16 << 20)
-#define WORD ((size_t)32)           /* bytes: longer than any word with the spaces before it */
 #define AT_ONCE ((size_t)512 << 10) /* what unpacks to too much is noticed behind so many bytes */
 
 enum err_kind import_pieces_open(struct import_pieces *p, const char *path, struct error *e)
@@ -60,13 +59,20 @@ static size_t last_element(const char *at, size_t n)
 	return 0;
 }
 
-/* Where there is no element's end, no word comes in two pieces, nor what it follows in another (import_mend.h). 0: nothing of that kind is near. */
-static size_t before_last_word(const char *at, size_t n)
+/* Where there is no element's end, no word and no text comes in two pieces, nor what it follows in another (import_mend.h), unless it is as long as a
+ * piece. *in_text: whether it begins within a text; 0: then whether it ends within one. */
+static size_t before_last_word(const char *at, size_t n, bool *in_text)
 {
-	for (size_t i = n; i > n - WORD; i--)
-		if (strchr(",:[", at[i - 1]) && at[i - 1])
-			return i - 1;
-	return 0;
+	size_t cut = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (at[i] == '"')
+			*in_text = !*in_text;
+		else if (*in_text)
+			i += at[i] == '\\';
+		else if (at[i] == ',' || at[i] == ':' || at[i] == '[')
+			cut = i;
+	return cut;
 }
 
 static enum err_kind no_memory(const char *path, struct error *e)
@@ -99,9 +105,10 @@ static enum err_kind cut(struct import_pieces *p, struct import_piece *piece, co
 	p->n_rest = 0;
 	piece->before = end > 0;
 	p->step = end ? IMPORT_PIECE : p->step < STEP_MOST ? 2 * p->step : STEP_MOST;
-	if (!end && !p->ended && piece->n > WORD)
-		end = before_last_word(piece->at, piece->n);
+	if (!end && !p->ended)
+		end = before_last_word(piece->at, piece->n, &p->in_text);
 	if (end) {
+		p->in_text = false;
 		if (!room(&p->rest, &p->rest_room, piece->n - end))
 			return no_memory(path, e);
 		p->n_rest = piece->n - end;

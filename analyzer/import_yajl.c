@@ -8,7 +8,9 @@
 
 #include "import_mend.h"
 
-#define OPENED_AGAIN_MOST ((size_t)1 << 24) /* a second's work; a trace has some five open where it has to be mended */
+/* Brackets opened again, and as many more as bytes were read: a trace has some five open where it has to be mended, so it is read to its end,
+ * and what nests deeply does not take long. */
+#define OPENED_AGAIN_MOST ((uint64_t)1 << 24)
 
 /* yajl takes its memory for granted: where there is none it is left by a jump. So its blocks are listed here, and freed without its help. */
 struct block {
@@ -29,7 +31,7 @@ struct import_yajl {
 	bool any, ended;                         /* a token; the outermost value's last bracket */
 	bool array;                              /* the outermost value is one */
 	uint8_t maps[IMPORT_JSON_DEPTH / 8 + 1]; /* of each open bracket a bit: it is a map's */
-	size_t opened_again;                     /* brackets, of all that was mended */
+	uint64_t opened_again;                   /* brackets, of all that was mended */
 	uint64_t mended_at;  /* byte of the file where the last thing that was mended begins; UINT64_MAX */
 	bool too_deep, left; /* why yajl was told to stop, if it was not by a call */
 	struct block *blocks;
@@ -335,7 +337,7 @@ enum import_yajl_end import_yajl_mend(struct import_yajl *y, char *at, size_t n,
 	bool map = y->depth && is_map(y, y->depth - 1), text, key;
 	char behind;
 
-	if (y->too_deep || y->floor || !y->depth || y->opened_again > OPENED_AGAIN_MOST)
+	if (y->too_deep || y->floor || !y->depth || y->opened_again > OPENED_AGAIN_MOST + y->base)
 		return IMPORT_YAJL_DAMAGED;
 	if (setjmp(y->no_memory))
 		return IMPORT_YAJL_NO_MEMORY;

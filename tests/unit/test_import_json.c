@@ -14,6 +14,7 @@
 #include <zlib.h>
 
 #include "import_json.h"
+#include "import_pieces.h"
 #include "import_unpack.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/unit/file_made.h"
@@ -146,6 +147,8 @@ static void test_damage_has_a_byte(void **state)
 		{ "{NaN: 1}", "lexical error: invalid char in json text.", "{0 ", 1 },
 		{ "{\"a\": [Na", "lexical error: invalid char in json text.", "{0 k:a [6 ", 7 },
 		{ "NaN ", "lexical error: invalid char in json text.", "", 0 },
+		{ "[inf(1)]", "lexical error: invalid char in json text.", "[0 ", 1 },
+		{ "[nan(ind,1]", "lexical error: invalid char in json text.", "[0 t: ", 4 },
 	};
 
 	(void)state;
@@ -176,6 +179,7 @@ static void test_what_is_mended(void **state)
 		  1 + 8 + 30 },
 		{ "[{\"a\":{\"b\\\"\n\":inf,\"c\":1}},\"\\\\\x02\"]",
 		  "[0 {1 k:a {6 k:b\"  t: k:c n:1 end end t:\\  end ", 3, 7 + 14 + 26 },
+		{ "[-nan(ind),nan(0x7_F) , NAN()]", "[0 t: t: t: end ", 3, 1 + 11 + 24 },
 		{ "[\"\\u12\",\"\\\"]", NULL, 1, 1 }, /* a backslash before the last quote is what it says */
 	};
 
@@ -220,6 +224,73 @@ static void test_many_are_mended(void **state)
 	free(json);
 }
 
+/* A list without an element's end for longer than a piece: none of its texts comes in two. */
+static void test_texts_are_mended_wherever_pieces_end(void **state)
+{
+	static const char text[] = "\"C:\\d [\\\"\",";
+	const size_t each = sizeof(text) - 1, many = 3 * IMPORT_PIECE / each;
+	char *json = malloc(20 + many * each);
+
+	(void)state;
+	assert_non_null(json);
+	for (size_t blanks = 0; blanks < each; blanks++) {
+		struct tokens t;
+		uint64_t byte;
+
+		memset(json, ' ', blanks);
+		json[blanks] = '[';
+		for (size_t i = 0; i < many; i++)
+			memcpy(json + blanks + 1 + i * each, text, each);
+		json[blanks + many * each] = ']';
+		put(json, blanks + 1 + many * each);
+		assert_string_equal(tokens_of(&t, &byte), "");
+		assert_int_equal(t.mended, many);
+		assert_int_equal(t.count, many + 2);
+	}
+	free(json);
+}
+
+/* That many of inf, so many brackets deep, each with so many blanks. */
+static char *deep_json(size_t deep, size_t many, size_t blanks, size_t *n)
+{
+	char *json = malloc(2 * deep + many * (blanks + 4)), *at = json;
+
+	assert_non_null(json);
+	memset(at, '[', deep);
+	at += deep;
+	for (size_t i = 0; i < many; i++) {
+		memset(at, ' ', blanks);
+		memcpy(at + blanks, "inf,", 4);
+		at += blanks + 4;
+	}
+	memset(at - 1, ']', deep);
+	*n = (size_t)(at - json) - 1 + deep;
+	return json;
+}
+
+/* As long as it does not take longer than to read the file: 2^24 brackets, and one for each byte, may be opened again. */
+static void test_as_many_are_mended_as_are_there(void **state)
+{
+	static const struct {
+		size_t deep, many, blanks;
+		const char *damage;
+	} cases[] = { { 100, 200000, 96, "" }, { 100, 200000, 0, "lexical error: invalid char in json text." } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tokens t;
+		uint64_t byte;
+		size_t n;
+		char *json = deep_json(cases[i].deep, cases[i].many, cases[i].blanks, &n);
+
+		put(json, n);
+		assert_string_equal(tokens_of(&t, &byte), cases[i].damage);
+		assert_int_equal(t.mended, *cases[i].damage ? t.count - cases[i].deep : cases[i].many);
+		assert_true(t.mended > 160000);
+		free(json);
+	}
+}
+
 static void test_depth(void **state)
 {
 	char json[2 * IMPORT_JSON_DEPTH + 2];
@@ -260,7 +331,7 @@ static void test_long_texts(void **state)
 	put(json, n);
 	assert_true(strstr(tokens_of(&t, &byte), " bytes and no end of a text") != NULL);
 	assert_string_equal(t.text, "[0 n:7 ");
-	assert_true(byte > 4 && byte <= 262144); /* of the piece that it went on from */
+	assert_true(byte > 4 && byte <= 3 * IMPORT_PIECE); /* of the piece that it went on from */
 	free(json);
 }
 
@@ -424,6 +495,8 @@ int main(void)
 		cmocka_unit_test(test_damage_has_a_byte),
 		cmocka_unit_test(test_what_is_mended),
 		cmocka_unit_test(test_many_are_mended),
+		cmocka_unit_test(test_texts_are_mended_wherever_pieces_end),
+		cmocka_unit_test(test_as_many_are_mended_as_are_there),
 		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_long_texts),
 		cmocka_unit_test(test_packed_members),

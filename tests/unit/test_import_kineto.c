@@ -200,11 +200,14 @@ static void test_processes_by_name(void **state)
 	(void)state;
 	expect(HEAD("cpu_op", "a") "'pid':'rank 1','tid':5,'ts':1,'dur':1}," HEAD(
 		       "cpu_op", "b") "'pid':'rank 2','tid':5,'ts':1,'dur':1},"
-				      "{'ph':'M','name':'process_name','pid':'rank 2','args':{'name':'python'}}",
+				      "{'ph':'M','name':'process_name','pid':'rank 2','args':{'name':'python'}}," HEAD(
+					      "cpu_op", "c") "'pid':'trainer','tid':5,'ts':1,'dur':1}",
 	       "op 5267585466361556316/5 kind=1 1000..2000 a\n"
 	       "op 5267588764896440949/5 kind=1 1000..2000 b\n"
+	       "op 7850579529631848706/5 kind=1 1000..2000 c\n"
 	       "command 5267585466361556316 rank 1\n"
-	       "command 5267588764896440949 python\n");
+	       "command 5267588764896440949 python\n"
+	       "command 7850579529631848706 trainer\n");
 }
 
 /* Devices are named once each, however many there are. */
