@@ -11,7 +11,7 @@
 /* What the framework did about a refusal, and what of its memory lay free then. */
 static void add_memory(char *buf, size_t size, const struct gap_view *v, const struct call *c)
 {
-	const struct memory_device *d = v->memory ? memory_of(v->memory, &v->device->device) : NULL;
+	const struct memory_device *d = v->memory ? memory_of(v->memory, v->device->trace, &v->device->device) : NULL;
 	const struct memory_story *s = d ? memory_story_of(v->memory, v->trace, c) : NULL;
 	struct memory_use use = d ? memory_at(d, c->begin_ns) : (struct memory_use){ 0 };
 	uint64_t left = use.reserved - use.allocated;

@@ -4,17 +4,16 @@
 #include <string.h>
 
 #include "ns.h"
+#include "one_device.h"
 
 /* A process may use it whose devices are not known: their records are among what was lost. */
 static bool may_use(const struct trace *t, const struct device *d)
 {
-	static const uint8_t none[sizeof(d->uuid)];
-
 	for (size_t i = 0; i < t->n_devices; i++) {
-		bool named = memcmp(t->devices[i].uuid, none, sizeof(none)) != 0;
+		const struct device *one = &t->devices[i];
 
-		if (memcmp(t->devices[i].uuid, d->uuid, sizeof(none)) == 0 &&
-		    (named || t->devices[i].device == d->device))
+		if (memcmp(one->uuid, d->uuid, sizeof(one->uuid)) == 0 &&
+		    (device_has_uuid(one) || one->device == d->device))
 			return true;
 	}
 	return t->n_devices == 0;

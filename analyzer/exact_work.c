@@ -7,6 +7,8 @@
 #include "spill.h"
 #include "timeline.h"
 
+#include <stdlib.h>
+
 /* ---- collecting ------------------------------------------------------------------------------------- */
 
 static bool add_measured(struct stream_work *w, struct work like, int64_t slack_ns, const struct measured *m)
@@ -57,6 +59,48 @@ bool exact_collect_loose(struct device_work *d, const struct trace *t, uint32_t 
 		}
 		if (!add_measured(w, (struct work){ .call = op->call }, 0, op->measured))
 			return false;
+	}
+	return true;
+}
+
+/* By stream of the trace: it has work in its order. NULL: no memory. */
+static bool *in_order(const struct device_work *d, const struct trace *t)
+{
+	bool *seen = array_new(t->n_streams, sizeof(*seen));
+
+	for (size_t i = 0; seen && i < d->n; i++)
+		if (d->streams[i].trace == t && d->streams[i].stream < t->n_streams && d->streams[i].n)
+			seen[d->streams[i].stream] = true;
+	return seen;
+}
+
+/* A graph's nodes may be in a stream of another device: it is none of this one's. */
+static bool count_loose(const struct device_work *d, const struct stream_work *w, uint32_t *n)
+{
+	const struct trace *t = w->trace;
+	bool *seen = in_order(d, t);
+
+	for (size_t i = 0; seen && i < w->n; i++) {
+		const struct measured *m = work_measured(w, &w->ops[i]);
+
+		if (!m || m->stream >= t->n_streams || seen[m->stream] || t->streams[m->stream].device != w->ordinal)
+			continue;
+		seen[m->stream] = true;
+		++*n;
+	}
+	free(seen);
+	return seen != NULL;
+}
+
+bool exact_count_streams(const struct device_work *d, uint32_t *n)
+{
+	*n = 0;
+	for (size_t i = 0; i < d->n; i++) {
+		const struct stream_work *w = &d->streams[i];
+
+		if (w->loose && !count_loose(d, w, n))
+			return false;
+		*n += w->n > 0 && !w->elsewhere && !w->loose;
 	}
 	return true;
 }

@@ -12,6 +12,9 @@ bool exact_add(struct stream_work *w, const struct exact *x, struct work like, i
 /* Adds what is in no stream's order: work without a call, and graphs' nodes on other devices than their stream's. False: no memory. */
 bool exact_collect_loose(struct device_work *d, const struct trace *t, uint32_t device, const struct exact *x);
 
+/* How many streams have work on the device: of work in no stream's order, those that its tool says it ran in. False: no memory. */
+bool exact_count_streams(const struct device_work *d, uint32_t *n);
+
 /* Sorted by number and time: each stream's work. Gives measured work its times. The rest must have its own bounds. */
 void exact_bound(struct stream_work *w);
 

@@ -44,6 +44,11 @@ static void losses(struct rows *r, const struct summary *s)
 	counted(r, TABLE_losses, "records_recycled", s->records_recycled);
 	counted(r, TABLE_losses, "calls_recycled", s->calls_recycled);
 	counted(r, TABLE_losses, "definitions_lost", s->definitions_lost);
+	if (s->imported) {
+		counted(r, TABLE_losses, "imported_lost", s->imported_lost);
+		counted(r, TABLE_losses, "imported_left_out", s->imported_left_out);
+		counted(r, TABLE_losses, "launches_without_work", s->without_work);
+	}
 	counted(r, TABLE_overhead, "calls", (uint64_t)self_whole_ns(s->self.calls_ns));
 	counted(r, TABLE_overhead, "injected", (uint64_t)self_whole_ns(s->self.injected_ns));
 	counted(r, TABLE_overhead, "attach", (uint64_t)self_whole_ns(s->self.attach_ns));

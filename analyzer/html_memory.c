@@ -38,11 +38,7 @@ static uint32_t clock_of(const struct html *h, const struct memory_device *d)
 	for (size_t i = 0; i < h->s->n_devices; i++)
 		if (h->s->devices[i].memory == d)
 			return html_clock_of_device(h, i);
-	for (size_t i = 0; i < h->s->run->n_traces; i++)
-		if (memory_device_index(&h->s->memory, h->s->run->traces[i], (uint16_t)d->device.device) ==
-		    (size_t)(d - h->s->memory.devices))
-			return html_clock_of_trace(h, h->s->run->traces[i]);
-	return 0;
+	return html_clock_of_trace(h, d->trace);
 }
 
 /* ---- columns ---- */

@@ -117,6 +117,11 @@ uint32_t import_name(struct import_build *b, struct import_text text)
 	return import_names_number(&b->names, text, &b->no_memory);
 }
 
+uint8_t import_family(struct import_build *b, uint32_t name)
+{
+	return import_names_call(&b->names, name)->family;
+}
+
 uint32_t import_thread_index(struct import_build *b, struct import_process *p, uint32_t tid)
 {
 	struct trace *t = p->t;
@@ -322,6 +327,18 @@ static struct import_process *take(struct import_build *b, uint32_t process, int
 	return p;
 }
 
+/* By its own word; of calls about memory it is one of the process's devices, of which there may not be too many. */
+static uint16_t named_device(struct import_build *b, struct import_process *p, const struct import_call *c,
+			     uint8_t family)
+{
+	bool memory = family == GST_FAMILY_ALLOC || family == GST_FAMILY_FREE || family == GST_FAMILY_HOST_ALLOC ||
+		      family == GST_FAMILY_HOST_FREE || family == GST_FAMILY_POOL || family == GST_FAMILY_VMM;
+
+	if (c->device >= UINT16_MAX || (memory && !device_of(b, p, c->device)))
+		return UINT16_MAX;
+	return (uint16_t)c->device;
+}
+
 void import_call(struct import_build *b, const struct import_call *c)
 {
 	struct import_process *p = take(b, c->process, c->begin_ns, c->end_ns);
@@ -346,7 +363,7 @@ void import_call(struct import_build *b, const struct import_call *c)
 						.tid = c->tid,
 						.result = c->result,
 						.hook = name->hook,
-						.device = c->device < UINT16_MAX ? (uint16_t)c->device : UINT16_MAX,
+						.device = named_device(b, p, c, name->family),
 						.family = name->family,
 						.detail = name->ways, /* until it is linked */
 						.args = { c->address, c->bytes },

@@ -122,6 +122,8 @@ struct import_device {
 uint32_t import_process(struct import_build *b, uint64_t pid);
 /* Number of a text, > 0; the same for the same text; 0 for the empty one, and where there is no memory. Of the whole import. */
 uint32_t import_name(struct import_build *b, struct import_text text);
+/* What a call of that name does (import_calls.def): enum gst_family. */
+uint8_t import_family(struct import_build *b, uint32_t name);
 
 void import_thread(struct import_build *b, uint32_t process, uint32_t tid, struct import_text name);
 void import_device(struct import_build *b, const struct import_device *d);

@@ -51,7 +51,7 @@ struct used {
 	uint32_t last; /* most work is of the same one as the piece before it */
 };
 
-static bool is(const struct used *used, uint32_t i, struct used_device d)
+static bool is_entry(const struct used *used, uint32_t i, struct used_device d)
 {
 	return used->at[i].process == d.process && used->at[i].device == d.device;
 }
@@ -61,7 +61,7 @@ static bool is_used(struct used *used, struct used_device d, uint64_t hash)
 	uint32_t i;
 
 	for (size_t at = 0; (i = hash_next(&used->index, hash, &at)) != HASH_NONE;)
-		if (is(used, i, d)) {
+		if (is_entry(used, i, d)) {
 			used->last = i;
 			return true;
 		}
@@ -74,7 +74,7 @@ static bool use(struct kineto *k, struct used *used, uint32_t process, uint32_t 
 	struct used_device u = { process, device };
 	uint64_t hash;
 
-	if (used->n && is(used, used->last, u))
+	if (used->n && is_entry(used, used->last, u))
 		return true;
 	hash = fnv1a(FNV_BEGIN, &u, sizeof(u));
 	if (is_used(used, u, hash))
@@ -93,7 +93,7 @@ static bool use(struct kineto *k, struct used *used, uint32_t process, uint32_t 
 	return true;
 }
 
-static bool tell_works(struct kineto *k, const struct kineto_owners *owners)
+static bool tell_works(struct kineto *k, struct kineto_owners *owners)
 {
 	struct used used = { 0 };
 	bool fine = true;
@@ -148,7 +148,8 @@ bool kineto_end(struct kineto *k)
 	uint32_t main;
 	bool fine;
 
-	kineto_pairs_end(k);
+	if (!kineto_pairs_end(k))
+		return false;
 	main = main_process(k);
 	owners = kineto_owners_new(k, main);
 	if (!owners)

@@ -1,27 +1,45 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* import_kineto_owner.c: whose the devices' work is.
  *
- * A trace of PyTorch's is of one process. Where several made calls, as in files put together by other tools, work is of the one among whose
- * calls its correlation is, if there is one only; else of the one most of the others drawn beside it are of. Ranks that do the same have the same
- * correlations: where no work of a line tells, the line is of the process that began most of what is on it before it ran, and of several such of
- * one that no other line is of. */
+ * In files put together by other tools several processes made calls, and the number by which a call and its work are one (the correlation) begins
+ * anew in each: so several may have a piece's number, and its own call may lie before the trace. Callers of a piece are those that called by its
+ * number before it began, by a call that can submit work.
+ *
+ * A line, on which work is drawn, is of the process that alone can have asked for most of it: no other is a caller of the piece, nor that one of
+ * any on another line by the same number. Where there is no such piece: of the one that called most of it; of several that did, of one that no
+ * other line is of, and if nothing tells those apart, of the first in the file. A piece is of its line's process, where that called it; else of
+ * the one caller that has no work by that number on a line of its own; else of the line's process, its call unknown. */
 #include <stdlib.h>
 
 #include "import_kineto_parts.h"
 #include "alloc.h"
+#include "spill.h"
 
-#define COUNTS_MOST ((size_t)1 << 20) /* of lines times processes; beyond, what cannot be told is the main process's */
+#define COUNTS_MOST ((size_t)1 << 22) /* of lines times processes; beyond, what cannot be told is the main process's */
+#define MANY UINT32_MAX
 
 struct line { /* of work: whatever the file calls its process */
 	uint32_t process;
-	int64_t lead; /* of that one over all others */
+	bool sure; /* there are pieces that only that one can have asked for */
+};
+
+struct count {           /* of a line's pieces, those of which one process … */
+	uint32_t alone;  /* … can be the only one that asked for them */
+	uint32_t called; /* … is a caller */
+	uint32_t named;  /* … ever had the number, in any call */
 };
 
 struct kineto_owners {
-	struct line *lines; /* one for each of kineto.processes */
-	uint32_t *
-		begun; /* [line][process]: work whose call it may have begun, of that which may be several's; NULL: not counted */
+	struct line *lines;   /* one for each of kineto.processes */
+	uint32_t *lines_of;   /* … for each process: how many are its */
+	struct count *counts; /* [line][process]; NULL: not counted */
+	uint32_t *called_on;  /* for each of kineto.links: 1 + the line of what it is a call of; 0 none; MANY */
+	size_t near;          /* of the numbers asked for last */
 	bool several;
+};
+
+struct callers { /* links of one number */
+	size_t first, n;
 };
 
 static int by_correlation(const void *a, const void *b)
@@ -35,17 +53,28 @@ static int by_correlation(const void *a, const void *b)
 	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
 }
 
-/* One for each number and process: the first. */
+/* One for each number and process: the first. Where no name in the file is known to submit, any may. */
 static void sort_links(struct kineto *k)
 {
+	struct kineto_link *last = NULL;
+	bool submits = false;
 	size_t n = 0;
 
 	array_sort(k->links, k->n_links, sizeof(*k->links), by_correlation);
-	for (size_t i = 0; i < k->n_links; i++)
-		if (n == 0 || k->links[n - 1].correlation != k->links[i].correlation ||
-		    k->links[n - 1].process != k->links[i].process)
-			k->links[n++] = k->links[i];
+	for (size_t i = 0; i < k->n_links; i++) {
+		const struct kineto_link *link = &k->links[i];
+
+		submits |= link->submits;
+		if (last && last->correlation == link->correlation && last->process == link->process) {
+			last->submits |= link->submits;
+			continue;
+		}
+		last = &k->links[n++];
+		*last = *link;
+	}
 	k->n_links = n;
+	for (size_t i = 0; i < n && !submits; i++)
+		k->links[i].submits = true;
 }
 
 static bool before(const void *element, const void *key)
@@ -53,102 +82,202 @@ static bool before(const void *element, const void *key)
 	return ((const struct kineto_link *)element)->correlation < *(const uint64_t *)key;
 }
 
-/* The processes with such a call, `most` of them at most; *n 0: none. */
-static const struct kineto_link *callers(const struct kineto *k, uint64_t correlation, size_t most, size_t *n)
+/* Whoever has the piece's number. Not counted: two at most. */
+static struct callers callers_of(const struct kineto *k, struct kineto_owners *o, const struct kineto_work *w)
 {
-	size_t i = array_first(k->links, k->n_links, sizeof(*k->links), before, &correlation);
+	uint64_t number = w->work.correlation;
+	size_t most = o->counts ? SIZE_MAX : 2;
+	struct callers c = { 0 };
 
-	*n = 0;
-	while (correlation && *n < most && i + *n < k->n_links && k->links[i + *n].correlation == correlation)
-		++*n;
-	return *n ? &k->links[i] : NULL;
+	if (!number)
+		return c;
+	o->near = c.first = array_first_near(k->links, k->n_links, sizeof(*k->links), before, &number, o->near);
+	while (c.n < most && c.first + c.n < k->n_links && k->links[c.first + c.n].correlation == number)
+		c.n++;
+	return c;
 }
 
-static void vote(struct line *line, uint32_t process)
+static bool in_time(const struct kineto_link *link, const struct kineto_work *w)
 {
-	if (line->lead == 0)
-		line->process = process;
-	line->lead += line->process == process ? 1 : -1;
+	return link->begin_ns <= w->work.begin_ns;
 }
 
-/* Of those whose correlations are one process's only, the majority of each line, in one pass (Boyer and Moore's vote). */
-static void count_votes(struct kineto *k, struct kineto_owners *o)
+static struct count *count_of(const struct kineto *k, const struct kineto_owners *o, uint32_t line, uint32_t process)
 {
-	for (size_t i = 0; i < k->n_works; i++) {
-		const struct kineto_work *w = &k->works[i];
-		uint32_t *begun = o->begun ? &o->begun[w->process * k->n_processes] : NULL;
-		size_t n;
-		const struct kineto_link *at = callers(k, w->work.correlation, begun ? SIZE_MAX : 2, &n);
-
-		if (n == 1)
-			vote(&o->lines[w->process], at->process);
-		for (size_t c = 0; n > 1 && begun && c < n; c++)
-			begun[at[c].process] += at[c].begin_ns <= w->work.begin_ns;
-	}
+	return &o->counts[line * k->n_processes + process];
 }
 
-static uint32_t likeliest(const struct kineto *k, const uint32_t *begun, const uint32_t *lines_of)
+static void note_lines(const struct kineto *k, struct kineto_owners *o, const struct kineto_work *w)
 {
-	uint32_t best = KINETO_NO_PROCESS;
+	struct callers c = callers_of(k, o, w);
 
-	for (uint32_t i = 0; i < k->n_processes; i++)
-		if (begun[i] && (best == KINETO_NO_PROCESS || begun[i] > begun[best] ||
-				 (begun[i] == begun[best] && lines_of[i] < lines_of[best])))
-			best = i;
-	return best;
+	for (size_t i = c.first; i < c.first + c.n; i++)
+		if (in_time(&k->links[i], w) && o->called_on[i] != w->process + 1)
+			o->called_on[i] = o->called_on[i] ? MANY : w->process + 1;
 }
 
-/* Lines on which nothing is one process's only. */
-static bool guess(const struct kineto *k, struct kineto_owners *o)
+static void count(const struct kineto *k, struct kineto_owners *o, const struct kineto_work *w)
 {
-	uint32_t *lines_of = array_new(k->n_processes, sizeof(*lines_of));
+	struct callers c = callers_of(k, o, w);
+	size_t called = 0, last = 0;
 
-	if (!lines_of)
-		return false;
-	for (size_t i = 0; i < k->n_processes; i++)
-		if (o->lines[i].lead)
-			lines_of[o->lines[i].process]++;
-	for (size_t i = 0; i < k->n_processes; i++) {
-		uint32_t process =
-			o->lines[i].lead ? KINETO_NO_PROCESS : likeliest(k, &o->begun[i * k->n_processes], lines_of);
+	for (size_t i = c.first; i < c.first + c.n; i++) {
+		struct count *count = count_of(k, o, w->process, k->links[i].process);
 
-		if (process == KINETO_NO_PROCESS)
+		count->named++;
+		if (!k->links[i].submits || !in_time(&k->links[i], w))
 			continue;
-		o->lines[i].process = process;
-		lines_of[process]++;
+		count->called++;
+		called++;
+		last = i;
 	}
-	free(lines_of);
-	return true;
+	if (called == 1 && o->called_on[last] == w->process + 1)
+		count_of(k, o, w->process, k->links[last].process)->alone++;
 }
 
-/* What is drawn on a line without votes, and may be of several. */
-static void warn_of_guesses(struct kineto *k, const struct kineto_owners *o)
+/* Has a more than b of that line? */
+static bool is_likelier(const struct kineto *k, const struct kineto_owners *o, uint32_t line, uint32_t a, uint32_t b)
+{
+	const struct count *x = count_of(k, o, line, a), *y = count_of(k, o, line, b);
+
+	if (x->alone != y->alone)
+		return x->alone > y->alone;
+	if (x->called != y->called)
+		return x->called > y->called;
+	if (x->named != y->named)
+		return x->named > y->named;
+	return o->lines_of[a] < o->lines_of[b];
+}
+
+static void find_process(const struct kineto *k, struct kineto_owners *o, uint32_t i)
+{
+	uint32_t best = 0;
+
+	for (uint32_t process = 1; process < k->n_processes; process++)
+		if (is_likelier(k, o, i, process, best))
+			best = process;
+	if (!count_of(k, o, i, best)->named)
+		return;
+	o->lines[i].process = best;
+	o->lines_of[best]++;
+}
+
+static bool is_sure(const struct kineto *k, const struct kineto_owners *o, uint32_t line)
+{
+	for (uint32_t process = 0; process < k->n_processes; process++)
+		if (count_of(k, o, line, process)->alone)
+			return true;
+	return false;
+}
+
+/* Those that are sure first: the others are of processes that are left. */
+static void find_processes(const struct kineto *k, struct kineto_owners *o)
+{
+	for (size_t i = 0; i < k->n_works; i++)
+		note_lines(k, o, &k->works[i]);
+	for (size_t i = 0; i < k->n_works; i++)
+		count(k, o, &k->works[i]);
+	for (uint32_t i = 0; i < k->n_processes; i++) {
+		o->lines[i].sure = is_sure(k, o, i);
+		if (o->lines[i].sure)
+			find_process(k, o, i);
+	}
+	for (uint32_t i = 0; i < k->n_processes; i++)
+		if (!o->lines[i].sure)
+			find_process(k, o, i);
+}
+
+/* Calls whose work is drawn on their own process's line. */
+static void note_at_home(struct kineto *k, struct kineto_owners *o, const struct kineto_work *w)
+{
+	struct callers c = callers_of(k, o, w);
+
+	for (size_t i = c.first; i < c.first + c.n; i++)
+		k->links[i].at_home |= k->links[i].process == o->lines[w->process].process && in_time(&k->links[i], w);
+}
+
+/* A name that may submit counts where its process is known to have work. */
+static bool is_caller(const struct kineto *k, const struct kineto_owners *o, const struct kineto_link *link,
+		      const struct kineto_work *w)
+{
+	return in_time(link, w) && (link->submits || (o->counts && count_of(k, o, w->process, link->process)->alone));
+}
+
+struct asked {         /* who, beside the line's process, has called by the number */
+	bool own;      /* that one has, too */
+	bool homeless; /* one of the rivals has no line at all */
+	size_t others;
+	size_t rivals;  /* those of them without work by that number on a line of their own … */
+	uint32_t rival; /* … the last one */
+};
+
+static struct asked who_asked(const struct kineto *k, const struct kineto_owners *o, const struct kineto_work *w,
+			      struct callers c)
+{
+	uint32_t own = o->lines[w->process].process;
+	struct asked asked = { 0 };
+
+	for (size_t i = c.first; i < c.first + c.n; i++) {
+		const struct kineto_link *link = &k->links[i];
+
+		if (!is_caller(k, o, link, w))
+			continue;
+		if (link->process == own) {
+			asked.own = true;
+			continue;
+		}
+		asked.others++;
+		if (link->at_home)
+			continue;
+		asked.rivals++;
+		asked.rival = link->process;
+		asked.homeless |= !o->lines_of[link->process];
+	}
+	return asked;
+}
+
+static uint32_t decide(const struct kineto *k, struct kineto_owners *o, const struct kineto_work *w, bool *guessed)
+{
+	const struct line *line = &o->lines[w->process];
+	struct callers c = callers_of(k, o, w);
+	struct asked asked = who_asked(k, o, w, c);
+
+	*guessed = (!line->sure && c.n > 1) || (asked.own ? asked.homeless : asked.others > 0);
+	return !asked.own && asked.rivals == 1 ? asked.rival : line->process;
+}
+
+static void warn_of_guesses(struct kineto *k, struct kineto_owners *o)
 {
 	uint64_t guessed = 0;
-	size_t n;
+	bool is;
 
 	for (size_t i = 0; i < k->n_works; i++) {
-		callers(k, k->works[i].work.correlation, 2, &n);
-		guessed += n > 1 && o->lines[k->works[i].process].lead == 0;
+		decide(k, o, &k->works[i], &is);
+		guessed += is;
 	}
 	if (guessed)
 		import_warn(
 			k->b,
-			"of %llu %s of work it is guessed which process asked for %s: calls of several have the same numbers",
-			(unsigned long long)guessed, guessed == 1 ? "piece" : "pieces", guessed == 1 ? "it" : "them");
+			"of %llu %s of work it is guessed which process asked for %s: by number and place %s may be several's",
+			(unsigned long long)guessed, guessed == 1 ? "piece" : "pieces", guessed == 1 ? "it" : "them",
+			guessed == 1 ? "it" : "they");
 }
 
 static bool tell_apart(struct kineto *k, struct kineto_owners *o)
 {
-	if (k->n_processes <= COUNTS_MOST / k->n_processes) {
-		o->begun = array_new(k->n_processes * k->n_processes, sizeof(*o->begun));
-		if (!o->begun)
-			return false;
-	}
 	sort_links(k);
-	count_votes(k, o);
-	if (o->begun && !guess(k, o))
+	o->lines_of = array_new(k->n_processes, sizeof(*o->lines_of));
+	if (!o->lines_of)
 		return false;
+	if (k->n_processes <= COUNTS_MOST / k->n_processes) {
+		o->counts = array_new(k->n_processes * k->n_processes, sizeof(*o->counts));
+		o->called_on = spill_new(k->n_links, sizeof(*o->called_on));
+		if (!o->counts || !o->called_on)
+			return false;
+		find_processes(k, o);
+	}
+	for (size_t i = 0; i < k->n_works; i++)
+		note_at_home(k, o, &k->works[i]);
 	warn_of_guesses(k, o);
 	return true;
 }
@@ -172,12 +301,11 @@ struct kineto_owners *kineto_owners_new(struct kineto *k, uint32_t main)
 	return NULL;
 }
 
-uint32_t kineto_owner(const struct kineto *k, const struct kineto_owners *o, const struct kineto_work *w)
+uint32_t kineto_owner(const struct kineto *k, struct kineto_owners *o, const struct kineto_work *w)
 {
-	size_t n = 0;
-	const struct kineto_link *at = o->several ? callers(k, w->work.correlation, 2, &n) : NULL;
+	bool guessed;
 
-	return n == 1 ? at->process : o->lines[w->process].process;
+	return o->several ? decide(k, o, w, &guessed) : o->lines[w->process].process;
 }
 
 void kineto_owners_free(struct kineto_owners *o)
@@ -185,6 +313,8 @@ void kineto_owners_free(struct kineto_owners *o)
 	if (!o)
 		return;
 	free(o->lines);
-	free(o->begun);
+	free(o->lines_of);
+	free(o->counts);
+	spill_free(o->called_on);
 	free(o);
 }

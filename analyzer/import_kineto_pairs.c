@@ -1,37 +1,48 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* import_kineto_pairs.c: events in two halves. B and E nest within a thread, and come in the order of time there (Trace Event Format, "Duration
- * Events"): one that does not has its place among the others all the same, but of its pair nobody knows when it was. b and e (S and F, as they once were called) have an id, which is one
- * of a category (ibid., "Async Events"), and may begin and end anywhere. */
+/* import_kineto_pairs.c: events in two halves. B and E nest within a thread (Trace Event Format, "Duration Events"). b and e (S and F, as they once were
+ * called) have an id, which is one of a category (ibid., "Async Events"), and may begin and end anywhere.
+ *
+ * Halves of one thread, or of one id, should come in the order of time; where a file was written in blocks, or one half is astray, they do not. So all
+ * wait for the end of the file: 56 bytes for each, and 8 for each number that it says, where records are kept (spill.h). An end closes the last that
+ * began before it in the file, whatever comes between: kernels of one stream may overlap. Where that leaves an end of a thread alone, or before its
+ * begin, and more of the thread's are paired in the order of time, as viewers do it, they are paired so. */
 #include <stdlib.h>
 
-#include "alloc.h"
 #include "fnv.h"
 #include "import_kineto_parts.h"
+#include "spill.h"
 
 #define NONE UINT32_MAX
 
 struct half {
-	struct kineto_event event; /* without its texts */
+	uint64_t place, said; /* kineto_event's */
+	int64_t ns;
+	size_t numbers; /* the first of its own, one for each field that is said */
 	struct kineto_name name;
-	bool late;      /* one of its thread that came before it was later */
-	uint32_t below; /* number of the one that began before it there; of free ones the next */
+	uint32_t where; /* of places */
+	uint32_t link;  /* of a begin: the one that was open when it came; of an end: its begin. NONE */
+	uint8_t class;
+	bool begins;
+	bool instant; /* in the file its other half is of the same time */
 };
 
 struct place { /* a thread; or an id, which is one of a process and category */
 	uint64_t process, number;
 	enum kineto_class class; /* the category's */
 	bool started;
-	uint32_t top;    /* the last that began; NONE */
-	int64_t last_ns; /* when the last half was */
+	bool astray;                /* in the order of the file an end is alone, or before its begin */
+	uint32_t top;               /* the last half that is open; NONE */
+	size_t pairs, pairs_before; /* in this order, and in the one before */
 };
 
 struct kineto_pairs {
-	struct half *halves;
+	struct half *halves; /* in the order of the file */
 	size_t n_halves, halves_cap;
+	uint64_t *numbers;
+	size_t n_numbers, numbers_cap;
 	struct place *places;
 	size_t n_places, places_cap;
 	struct hash_index index;
-	uint32_t free;
 };
 
 static uint64_t hash_of(const struct place *x)
@@ -65,7 +76,6 @@ static struct place said_place(const struct kineto_event *e, bool started)
 		.class = started ? e->class : KINETO_UNKNOWN,
 		.started = started,
 		.top = NONE,
-		.last_ns = INT64_MIN,
 	};
 }
 
@@ -89,45 +99,87 @@ static bool says_nothing(enum kineto_class class)
 	return class == KINETO_UNKNOWN || kineto_is_left_out(class);
 }
 
-/* The texts are the next event's by the time this one ends: what they say is taken now. */
-static void leave_texts(struct kineto_event *e)
+static bool keep_numbers(struct kineto_pairs *p, const struct kineto_event *e)
 {
-	const struct import_text none = { "", 0 };
+	for (unsigned field = KINETO_FIELD_PID; field < KINETO_FIELDS; field++) {
+		bool drawn = field == KINETO_FIELD_TID && kineto_is_work(e->class);
 
-	if (e->said & KINETO_SAID(TID))
-		e->number[KINETO_FIELD_TID - KINETO_FIELD_PID] =
-			kineto_is_work(e->class) ? kineto_drawn(e) : kineto_number(e, KINETO_FIELD_TID);
-	e->name = e->category = e->label = e->pid = e->tid = none;
+		if (~e->said & 1ull << field)
+			continue;
+		if (!spill_room(p->numbers, p->n_numbers, p->numbers_cap))
+			return false;
+		p->numbers[p->n_numbers++] = drawn ? kineto_drawn(e) : kineto_number(e, field);
+	}
+	return true;
 }
 
-static bool is_late(struct place *place, const struct kineto_event *e)
-{
-	int64_t ns = import_us_ns(e->begin);
-
-	if (!place->started && ns < place->last_ns)
-		return true;
-	place->last_ns = ns;
-	return false;
-}
-
-static bool begin(struct kineto *k, struct place *place, const struct kineto_event *e)
+/* What counts of its texts is taken now: they are the next event's when that comes. */
+static bool keep(struct kineto *k, const struct place *place, const struct kineto_event *e, bool begins)
 {
 	struct kineto_pairs *p = k->pairs;
-	uint32_t i = p->free;
+	struct half half = {
+		.place = e->place,
+		.said = e->said,
+		.ns = import_us_ns(e->begin),
+		.numbers = p->n_numbers,
+		.where = (uint32_t)(place - p->places),
+		.link = NONE,
+		.class = (uint8_t)e->class,
+		.begins = begins,
+	};
 
-	if (i != NONE) {
-		p->free = p->halves[i].below;
-	} else {
-		if (p->n_halves >= NONE - 1 || !array_room(p->halves, p->n_halves, p->halves_cap))
+	if (begins && !says_nothing(e->class)) {
+		half.name = kineto_name(k, e);
+		if (kineto_process(k, e) == KINETO_NO_PROCESS)
 			return false;
-		i = (uint32_t)p->n_halves++;
 	}
-	p->halves[i] = (struct half){ .event = *e, .late = is_late(place, e), .below = place->top };
-	if (!says_nothing(e->class))
-		p->halves[i].name = kineto_name(k, e);
-	leave_texts(&p->halves[i].event);
-	place->top = i;
+	if (p->n_halves >= NONE || !spill_room(p->halves, p->n_halves, p->halves_cap) || !keep_numbers(p, e))
+		return false;
+	p->halves[p->n_halves++] = half;
 	return true;
+}
+
+static struct kineto_event event_of(const struct kineto_pairs *p, const struct half *half)
+{
+	struct kineto_event e = { .place = half->place, .said = half->said, .class = half->class };
+	const uint64_t *number = p->numbers + half->numbers;
+
+	for (unsigned field = KINETO_FIELD_PID; field < KINETO_FIELDS; field++)
+		if (e.said & 1ull << field)
+			e.number[field - KINETO_FIELD_PID] = *number++;
+	return e;
+}
+
+static bool is_pair(const struct half *begin, const struct half *end)
+{
+	return begin->ns <= end->ns;
+}
+
+/* An end closes the last that is open. Of a begin, and of an end that is alone, NULL. */
+static struct half *nest(struct kineto_pairs *p, struct half *half)
+{
+	struct place *place = &p->places[half->where];
+	struct half *begin;
+
+	half->link = place->top;
+	if (half->begins)
+		place->top = (uint32_t)(half - p->halves);
+	if (half->begins || half->link == NONE)
+		return NULL;
+	begin = &p->halves[half->link];
+	place->top = begin->link;
+	place->pairs += is_pair(begin, half);
+	return begin;
+}
+
+static void nest_in_file(struct kineto_pairs *p, struct half *half)
+{
+	struct half *begin = nest(p, half);
+
+	if (begin && begin->ns == half->ns)
+		half->instant = begin->instant = true;
+	if (!half->begins && (!begin || !is_pair(begin, half)))
+		p->places[half->where].astray = true;
 }
 
 /* What the end says counts where the beginning had nothing. */
@@ -140,34 +192,6 @@ static void add_said(struct kineto_event *e, const struct kineto_event *end)
 		}
 }
 
-static bool end(struct kineto *k, struct place *place, const struct kineto_event *e, bool started)
-{
-	struct kineto_pairs *p = k->pairs;
-	uint32_t i = place->top;
-	struct half *half;
-	int64_t begin_ns, end_ns = import_us_ns(e->begin);
-	bool late = is_late(place, e);
-
-	if (i == NONE) {
-		if (!kineto_is_left_out(e->class))
-			kineto_lacks(k, e);
-		return true;
-	}
-	half = &p->halves[i];
-	place->top = half->below;
-	half->below = p->free;
-	p->free = i;
-	begin_ns = import_us_ns(half->event.begin);
-	if (says_nothing(half->event.class))
-		return true;
-	if (late || half->late || end_ns < begin_ns) {
-		kineto_lacks(k, &half->event);
-		return true;
-	}
-	add_said(&half->event, e);
-	return kineto_complete(k, &half->event, half->name, begin_ns, end_ns, started);
-}
-
 bool kineto_pair(struct kineto *k, const struct kineto_event *e)
 {
 	bool started = e->phase != 'B' && e->phase != 'E';
@@ -178,7 +202,6 @@ bool kineto_pair(struct kineto *k, const struct kineto_event *e)
 		k->pairs = calloc(1, sizeof(*k->pairs));
 		if (!k->pairs)
 			return false;
-		k->pairs->free = NONE;
 	}
 	if (started && kineto_is_left_out(e->class)) /* whose ends have the category as well, and an id */
 		return true;
@@ -194,34 +217,146 @@ bool kineto_pair(struct kineto *k, const struct kineto_event *e)
 		place = find(k->pairs, &x, true);
 	if (!place)
 		place = place_of(k->pairs, &x);
-	if (!place)
+	if (!place || !keep(k, place, e, begins))
 		return false;
-	return begins ? begin(k, place, e) : end(k, place, e, started);
+	nest_in_file(k->pairs, &k->pairs->halves[k->pairs->n_halves - 1]);
+	return true;
 }
 
-void kineto_pairs_end(struct kineto *k)
+struct turn { /* of a half whose place is astray */
+	int64_t ns;
+	uint32_t where, half;
+	uint8_t order; /* at one time: what ends, what takes none, what begins */
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+
+	if (x->where != y->where)
+		return x->where < y->where ? -1 : 1;
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	return x->half < y->half ? -1 : x->half > y->half;
+}
+
+/* False: no memory. */
+static bool find_turns(const struct kineto_pairs *p, struct turn **turns, size_t *n)
+{
+	size_t cap = 0;
+
+	for (size_t i = 0; i < p->n_halves; i++) {
+		const struct half *half = &p->halves[i];
+		uint8_t order = half->instant ? 1 : half->begins ? 2 : 0;
+
+		if (!p->places[half->where].astray)
+			continue;
+		if (!spill_room(*turns, *n, cap))
+			return false;
+		(*turns)[(*n)++] = (struct turn){ half->ns, half->where, (uint32_t)i, order };
+	}
+	return true;
+}
+
+static void start_again(struct kineto_pairs *p)
+{
+	for (size_t i = 0; i < p->n_places; i++)
+		if (p->places[i].astray) {
+			p->places[i].pairs_before = p->places[i].pairs;
+			p->places[i].pairs = 0;
+			p->places[i].top = NONE;
+		}
+}
+
+/* Back to the order of the file, where the one of time pairs no more. */
+static void nest_in_file_again(struct kineto_pairs *p)
+{
+	for (size_t i = 0; i < p->n_places; i++)
+		p->places[i].astray &= p->places[i].pairs <= p->places[i].pairs_before;
+	start_again(p);
+	for (size_t i = 0; i < p->n_halves; i++)
+		if (p->places[p->halves[i].where].astray)
+			nest(p, &p->halves[i]);
+}
+
+static bool nest_by_time(struct kineto_pairs *p)
+{
+	struct turn *turns = NULL;
+	size_t n = 0;
+	bool fine = find_turns(p, &turns, &n);
+
+	if (fine && n) {
+		array_sort(turns, n, sizeof(*turns), by_time);
+		start_again(p);
+		for (size_t i = 0; i < n; i++)
+			nest(p, &p->halves[turns[i].half]);
+		nest_in_file_again(p);
+	}
+	spill_free(turns);
+	return fine;
+}
+
+static bool tell_pair(struct kineto *k, const struct half *begin, const struct half *end)
+{
+	struct kineto_event e = event_of(k->pairs, begin), last = event_of(k->pairs, end);
+
+	if (!is_pair(begin, end)) {
+		kineto_lacks(k, &e);
+		return true;
+	}
+	add_said(&e, &last);
+	return kineto_complete(k, &e, begin->name, begin->ns, end->ns, k->pairs->places[begin->where].started);
+}
+
+static bool tell_end(struct kineto *k, const struct half *end)
+{
+	const struct half *begin = end->link == NONE ? NULL : &k->pairs->halves[end->link];
+	struct kineto_event e;
+
+	if (begin)
+		return says_nothing(begin->class) || tell_pair(k, begin, end);
+	if (!kineto_is_left_out(end->class)) {
+		e = event_of(k->pairs, end);
+		kineto_lacks(k, &e);
+	}
+	return true;
+}
+
+static bool tell_open(struct kineto *k, const struct half *half)
+{
+	struct kineto_event e = event_of(k->pairs, half);
+
+	if (kineto_is_work(half->class)) /* nobody knows how long it went on */
+		import_cut(k->b, half->ns);
+	if (half->class == KINETO_ANNOTATION)
+		return kineto_complete(k, &e, half->name, half->ns, INT64_MAX, k->pairs->places[half->where].started);
+	if (!says_nothing(half->class))
+		kineto_lacks(k, &e);
+	return true;
+}
+
+bool kineto_pairs_end(struct kineto *k)
 {
 	struct kineto_pairs *p = k->pairs;
+	bool fine = !p || nest_by_time(p);
 
-	for (size_t i = 0; p && i < p->n_places; i++)
-		for (uint32_t at = p->places[i].top; at != NONE; at = p->halves[at].below) {
-			const struct half *half = &p->halves[at];
-
-			if (half->event.class == KINETO_ANNOTATION && !half->late)
-				kineto_complete(k, &half->event, half->name, import_us_ns(half->event.begin), INT64_MAX,
-						p->places[i].started);
-			else if (!says_nothing(half->event.class))
-				kineto_lacks(k, &half->event);
-			if (kineto_is_work(half->event.class)) /* nobody knows how long it went on */
-				import_cut(k->b, import_us_ns(half->event.begin));
-		}
+	for (size_t i = 0; p && fine && i < p->n_halves; i++)
+		if (!p->halves[i].begins)
+			fine = tell_end(k, &p->halves[i]) && !import_failed(k->b);
+	for (size_t i = 0; p && fine && i < p->n_places; i++)
+		for (uint32_t at = p->places[i].top; fine && at != NONE; at = p->halves[at].link)
+			fine = tell_open(k, &p->halves[at]);
+	return fine;
 }
 
 void kineto_pairs_free(struct kineto *k)
 {
 	if (!k->pairs)
 		return;
-	free(k->pairs->halves);
+	spill_free(k->pairs->halves);
+	spill_free(k->pairs->numbers);
 	free(k->pairs->places);
 	hash_free(&k->pairs->index);
 	free(k->pairs);

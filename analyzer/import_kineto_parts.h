@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* import_kineto_parts.h: what the parts of import_kineto share. Calls, operators and annotations are told to the builder as they come. Work of devices,
- * names of threads and what the file says of devices and ranks wait for the end of the file: only then it is known whose they are, since an event of a
- * device has the device's number where others have their process. */
+/* import_kineto_parts.h: what the parts of import_kineto share. Calls, operators and annotations are told to the builder as they come. What is in two
+ * halves, work of devices, names of threads and what the file says of devices and ranks wait for the end of the file: only then it is known what belongs
+ * together, and whose they are, since an event of a device has the device's number where others have their process. */
 #pragma once
 
 #include "arena.h"
@@ -24,10 +24,12 @@ struct kineto_work { /* process and device of `work` are known in the end */
 	uint32_t process; /* of kineto.processes: where it stood */
 };
 
-struct kineto_link { /* a call that has a correlation */
+struct kineto_link { /* a call that has a correlation, and may submit work */
 	uint64_t correlation;
 	int64_t begin_ns;
 	uint32_t process;
+	bool submits; /* by its name it does; else nobody knows the name */
+	bool at_home; /* import_kineto_owner.c's */
 };
 
 struct kineto_thread {
@@ -78,7 +80,7 @@ struct kineto {
 	struct kineto_collective *collectives; size_t n_collectives, collectives_cap;
 	struct kineto_overhead *overheads; size_t n_overheads, overheads_cap;
 	struct kineto_device *devices; size_t n_devices, devices_cap;
-	struct kineto_pairs *pairs; /* events whose end is to come */
+	struct kineto_pairs *pairs; /* events in two halves, until the end of the file */
 	struct kineto_others others;
 	uint64_t lacking, work_lacking; /* events that lack what they need; those that are, or may be, work */
 	uint64_t no_addresses; /* of allocations: they tell nothing */
@@ -115,7 +117,7 @@ void kineto_collectives_end(struct kineto *k); /* those of kernels, whose proces
 
 /* import_kineto_pairs.c: an event that begins (phases B, b, S) or ends one (E, e, F). */
 bool kineto_pair(struct kineto *k, const struct kineto_event *e);
-void kineto_pairs_end(struct kineto *k); /* those that never end */
+bool kineto_pairs_end(struct kineto *k); /* tells them, whole or not, once all are there. False: no memory */
 void kineto_pairs_free(struct kineto *k);
 
 /* import_kineto_meta.c: names of processes and threads, and what the file says of itself. False: no memory. */
@@ -126,7 +128,7 @@ void kineto_others_end(struct kineto *k);
 
 /* import_kineto_owner.c: of which process each piece of work is, as a number in k->processes. NULL: no memory. main: of whom it is where nothing tells. */
 struct kineto_owners *kineto_owners_new(struct kineto *k, uint32_t main);
-uint32_t kineto_owner(const struct kineto *k, const struct kineto_owners *o, const struct kineto_work *w);
+uint32_t kineto_owner(const struct kineto *k, struct kineto_owners *o, const struct kineto_work *w);
 void kineto_owners_free(struct kineto_owners *o);
 
 /* import_kineto_end.c: what waited for the end of the file. False: no memory. */

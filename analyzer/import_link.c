@@ -42,15 +42,25 @@ struct linking {
 
 /* ---- calls ------------------------------------------------------------------------------------------------ */
 
-/* What is around others comes before them. */
+static bool takes_no_time(const struct call *c)
+{
+	return c->end_ns == c->begin_ns;
+}
+
+/* What takes no time was over when the others of its instant began, as far as they can be told apart. Of these, what is around others comes before
+ * them. */
 static int by_begin(const void *a, const void *b)
 {
 	const struct call *x = a, *y = b;
 
 	if (x->begin_ns != y->begin_ns)
 		return x->begin_ns < y->begin_ns ? -1 : 1;
+	if (takes_no_time(x) != takes_no_time(y))
+		return takes_no_time(x) ? -1 : 1;
 	if (x->end_ns != y->end_ns)
 		return x->end_ns > y->end_ns ? -1 : 1;
+	if (takes_no_time(x) && x->seq != y->seq)
+		return x->seq < y->seq ? -1 : 1;
 	return (x->byte > y->byte) - (x->byte < y->byte);
 }
 
@@ -74,6 +84,12 @@ static bool is_inside(const struct call *c, const struct thread_now *now)
 	       (c->end_ns <= now->until_ns || (c->seq && c->seq == now->number && c->end_ns - now->until_ns < CUT_NS));
 }
 
+/* The driver's part of a call may take no time, by a clock of whole microseconds: then it came first. */
+static bool is_around(const struct call *c, const struct thread_now *now, const struct call *calls)
+{
+	return c->seq && c->seq == now->number && c->begin_ns == now->until_ns && takes_no_time(&calls[now->outer]);
+}
+
 /* Leaves out what is inside others, and lists the numbers of all. */
 static void list_numbers(struct linking *l)
 {
@@ -83,19 +99,19 @@ static void list_numbers(struct linking *l)
 	for (size_t i = 0; i < t->n_calls; i++) {
 		struct call c = t->calls[i];
 		struct thread_now *now = now_of(l, c.tid);
-		bool inside = is_inside(&c, now);
+		bool inside = is_inside(&c, now), around = !inside && is_around(&c, now, t->calls);
 
 		if (inside) {
 			now->number = c.end_ns > now->until_ns ? 0 : now->number; /* once */
 			now->until_ns = c.end_ns > now->until_ns ? c.end_ns : now->until_ns;
 		} else {
-			now->outer = (uint32_t)kept;
+			now->outer = around ? now->outer : (uint32_t)kept++;
 			now->number = c.seq;
 			now->until_ns = c.end_ns;
-			t->calls[kept++] = c;
+			t->calls[now->outer] = c;
 			t->calls[now->outer].seq = 0;
 		}
-		t->imported->inside += inside;
+		t->imported->inside += inside || around;
 		if (c.seq)
 			l->numbers[l->n_numbers++] = (struct numbered){ c.seq, now->outer };
 	}

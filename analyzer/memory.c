@@ -2,6 +2,7 @@
 #include "memory.h"
 
 #include "alloc.h"
+#include "one_device.h"
 #include "spill.h"
 #include "trace_rare.h"
 
@@ -36,18 +37,21 @@ static struct device described(const struct trace *t, uint16_t ordinal)
 	return (struct device){ .device = ordinal };
 }
 
-static bool same_device(const struct device *a, const struct device *b)
+/* An ordinal says it of one trace alone. Of our own recordings it is believed where one of the two has no UUID: its record may be lost. */
+static bool same_device(const struct memory_device *d, const struct trace *t, const struct device *device)
 {
-	static const uint8_t none[sizeof(a->uuid)];
-	bool a_known = memcmp(a->uuid, none, sizeof(none)) != 0, b_known = memcmp(b->uuid, none, sizeof(none)) != 0;
-
-	return a_known && b_known ? memcmp(a->uuid, b->uuid, sizeof(none)) == 0 : a->device == b->device;
+	if (one_device(d->trace, &d->device, t, device))
+		return true;
+	if (d->device.device != device->device)
+		return false;
+	return d->trace->imported || t->imported ? d->trace == t
+						 : !device_has_uuid(&d->device) || !device_has_uuid(device);
 }
 
-static size_t device_index(const struct memory *m, const struct device *device)
+static size_t device_index(const struct memory *m, const struct trace *t, const struct device *device)
 {
 	for (size_t i = 0; i < m->n_devices; i++)
-		if (same_device(&m->devices[i].device, device))
+		if (same_device(&m->devices[i], t, device))
 			return i;
 	return MEMORY_NOWHERE;
 }
@@ -56,12 +60,12 @@ size_t memory_device_index(const struct memory *m, const struct trace *t, uint16
 {
 	const struct device device = described(t, ordinal);
 
-	return device_index(m, &device);
+	return device_index(m, t, &device);
 }
 
-const struct memory_device *memory_of(const struct memory *m, const struct device *device)
+const struct memory_device *memory_of(const struct memory *m, const struct trace *t, const struct device *device)
 {
-	size_t i = device_index(m, device);
+	size_t i = device_index(m, t, device);
 
 	return i == MEMORY_NOWHERE ? NULL : &m->devices[i];
 }
@@ -70,14 +74,15 @@ const struct memory_device *memory_of(const struct memory *m, const struct devic
 static size_t device_of(struct replay *r, uint32_t process, uint16_t ordinal)
 {
 	struct memory *m = r->out;
-	struct device device = described(r->run->traces[process], ordinal);
-	size_t i = device_index(m, &device);
+	const struct trace *t = r->run->traces[process];
+	struct device device = described(t, ordinal);
+	size_t i = device_index(m, t, &device);
 
 	if (i != MEMORY_NOWHERE)
 		return i;
 	if (!array_room(m->devices, m->n_devices, m->cap_devices))
 		return MEMORY_NOWHERE;
-	m->devices[m->n_devices] = (struct memory_device){ .device = device };
+	m->devices[m->n_devices] = (struct memory_device){ .trace = t, .device = device };
 	return m->n_devices++;
 }
 
@@ -219,15 +224,16 @@ static bool changed(struct replay *r, uint32_t process, size_t where, int64_t ti
 	return true;
 }
 
-/* From then on the framework's totals count. */
+/* From then on the framework's totals count. What of the first is on record was taken since the trace began. */
 static bool hear_totals(struct replay *r, const struct memory_event *e, size_t where)
 {
 	struct memory_device *d = device_held(r, e->process, where);
+	const struct memory_held *h = &r->processes[e->process].held[where];
 
 	if (!d)
 		return false;
 	d->framework.told = true;
-	d->framework.before += r->processes[e->process].held[where].told.allocated;
+	d->framework.before += memory_told_base(&h->told, h->map.used);
 	return true;
 }
 

@@ -23,7 +23,8 @@ struct memory_framework { /* by its own accounts */
 };
 
 struct memory_device {
-	struct device device; /* its ordinal is of the first process that has it */
+	const struct trace *trace; /* the first process that has it; borrowed */
+	struct device device;      /* … as that describes it */
 	struct memory_point *points; size_t n_points, cap_points; /* where run.brief: those that memory_asks wants */
 	struct memory_use now;
 	struct memory_sum sum; /* while it is gone through */
@@ -54,7 +55,8 @@ double memory_fragmentation(const struct memory_use *use);
 
 /* The device that a process calls by this ordinal; MEMORY_NOWHERE: nothing is known of it. */
 size_t memory_device_index(const struct memory *m, const struct trace *t, uint16_t ordinal);
-const struct memory_device *memory_of(const struct memory *m, const struct device *device); /* NULL: nothing is known of it */
+/* … as it describes it; NULL: nothing is known of it. */
+const struct memory_device *memory_of(const struct memory *m, const struct trace *t, const struct device *device);
 /* Is memory_at asked for when this call begins? */
 bool memory_asks(const struct call *c);
 /* What was so at that time; zeros before anything was known. */

@@ -15,10 +15,14 @@ static bool comparable(const struct trace *a, const struct trace *b)
 	       (trace_window(a) == trace_window(b) || strcmp(a->path, b->path) == 0);
 }
 
+bool device_has_uuid(const struct device *d)
+{
+	static const uint8_t none[sizeof(d->uuid)];
+
+	return memcmp(d->uuid, none, sizeof(none)) != 0;
+}
+
 bool one_device(const struct trace *a, const struct device *of_a, const struct trace *b, const struct device *of_b)
 {
-	static const uint8_t none[sizeof(of_a->uuid)];
-
-	return memcmp(of_a->uuid, of_b->uuid, sizeof(none)) == 0 && memcmp(of_a->uuid, none, sizeof(none)) != 0 &&
-	       comparable(a, b);
+	return device_has_uuid(of_a) && memcmp(of_a->uuid, of_b->uuid, sizeof(of_a->uuid)) == 0 && comparable(a, b);
 }

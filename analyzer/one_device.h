@@ -4,5 +4,6 @@
 
 #include "trace.h"
 
+bool device_has_uuid(const struct device *d);
 /* Both have a UUID, the same, and times of theirs can be compared. */
 bool one_device(const struct trace *a, const struct device *of_a, const struct trace *b, const struct device *of_b);

@@ -57,15 +57,18 @@ const char *report_title(char *buf, size_t size, const struct summary *s, size_t
 const char *report_subtitle(char buf[REPORT_SUBTITLE], const struct summary *s)
 {
 	const struct trace *t = busiest(s);
-	char host[168], length[TEXT_SHORT], more[32] = "";
+	char host[168], length[TEXT_SHORT], more[32] = "", traces[40] = "";
+	size_t processes = s->run->n_traces - s->run->windows_more;
 	int64_t recorded = 0;
 
 	for (uint32_t i = 0; i < s->ranks.n_clocks; i++)
 		recorded = max64(recorded, recorded_on(s, i));
 	if (s->ranks.n_clocks > 1)
 		snprintf(more, sizeof(more), " and %zu more", s->ranks.n_clocks - 1);
-	snprintf(buf, REPORT_SUBTITLE, "%zu process%s on %s%s, recorded %sfor %s%s", s->run->n_traces,
-		 s->run->n_traces == 1 ? "" : "es",
+	if (s->run->windows_more)
+		snprintf(traces, sizeof(traces), " in %zu traces", s->run->n_traces);
+	snprintf(buf, REPORT_SUBTITLE, "%zu process%s%s on %s%s, recorded %sfor %s%s", processes,
+		 processes == 1 ? "" : "es", traces,
 		 text_clean(host, sizeof(host), t->header.host[0] ? t->header.host : "an unnamed host", 40), more,
 		 report_recorder(s), text_duration(length, recorded), ending(s));
 	return buf;

@@ -195,9 +195,10 @@ static void imported(struct words *w)
 		words_say(w, INK_WARN, "%s, as the profiler itself says.",
 			  words_number(count, m->lost, "record", "records"));
 	if (m->left_out)
-		words_say(w, INK_WARN,
-			  "%s left out: an end that is not there, or before its begin, a number out of range.",
-			  words_number(count, m->left_out, "record", "records"));
+		words_say(
+			w, INK_WARN,
+			"%s left out: a begin or an end that is not there, an end before its begin, a number out of range.",
+			words_number(count, m->left_out, "record", "records"));
 	if (m->without_work)
 		words_say(w, INK_WARN, "The device work of %s: captured, past the trace's end, or not recorded.",
 			  words_number(count, m->without_work, "launch", "launches"));

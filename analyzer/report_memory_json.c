@@ -22,16 +22,37 @@ static void key_address(struct json *j, const char *key, uint64_t address)
 	json_key_text(j, key, text);
 }
 
-/* scattered: how what is free lies is known. */
+/* scattered: how what is free lies is known; else what follows from it is null. */
+static void largest_free(struct json *j, const struct memory_use *u, bool scattered)
+{
+	if (scattered)
+		json_int(j, (int64_t)(u->largest_free & INT64_MAX));
+	else
+		json_number(j, "null");
+}
+
+static void key_largest_free(struct json *j, const struct memory_use *u, bool scattered)
+{
+	json_key(j, "largest_free_bytes");
+	largest_free(j, u, scattered);
+}
+
+static void key_fragmentation(struct json *j, const struct memory_use *u, bool scattered)
+{
+	json_key(j, "fragmentation");
+	if (scattered)
+		json_double(j, memory_fragmentation(u));
+	else
+		json_number(j, "null");
+}
+
 static void use(struct json *j, const struct memory_use *u, bool scattered)
 {
 	key_bytes(j, "allocated_bytes", u->allocated);
 	key_bytes(j, "reserved_bytes", u->reserved);
 	key_bytes(j, "free_bytes", u->reserved - u->allocated);
-	if (!scattered)
-		return;
-	key_bytes(j, "largest_free_bytes", u->largest_free);
-	json_key_double(j, "fragmentation", memory_fragmentation(u));
+	key_largest_free(j, u, scattered);
+	key_fragmentation(j, u, scattered);
 }
 
 static void point(struct json *j, const struct memory_point *p, bool scattered)
@@ -40,10 +61,7 @@ static void point(struct json *j, const struct memory_point *p, bool scattered)
 	json_int(j, p->time_ns);
 	json_int(j, (int64_t)(p->use.allocated & INT64_MAX));
 	json_int(j, (int64_t)(p->use.reserved & INT64_MAX));
-	if (scattered)
-		json_int(j, (int64_t)(p->use.largest_free & INT64_MAX));
-	else
-		json_number(j, "null");
+	largest_free(j, &p->use, scattered);
 	json_array_end(j);
 }
 
@@ -202,16 +220,14 @@ static void entry(struct json *j, const struct summary *s, uint32_t number, cons
 	json_key_int(j, "device", number);
 	key_bytes(j, "peak_allocated_bytes", d->peak_allocated);
 	key_bytes(j, "peak_reserved_bytes", d->peak_reserved);
-	if (!d->framework.told)
-		json_key_double(j, "fragmentation", memory_fragmentation(&d->worst.use));
+	key_fragmentation(j, &d->worst.use, !d->framework.told);
 	json_key_int(j, "out_of_memory", (int64_t)d->out_of_memory);
 	json_key_int(j, "retries", (int64_t)d->retries);
 	json_key_int(j, "peak_allocated_ns", d->peak_allocated_ns);
 	json_key_int(j, "peak_reserved_ns", d->peak_reserved_ns);
 	json_key_int(j, "fragmentation_ns", d->worst.time_ns);
 	key_bytes(j, "free_bytes", d->worst.use.reserved - d->worst.use.allocated);
-	if (!d->framework.told)
-		key_bytes(j, "largest_free_bytes", d->worst.use.largest_free);
+	key_largest_free(j, &d->worst.use, !d->framework.told);
 	json_key_map(j, "end");
 	use(j, &d->now, !d->framework.told);
 	json_map_end(j);

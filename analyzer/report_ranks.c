@@ -135,7 +135,8 @@ static void clocks_line(const struct page *p, const struct ranks *r)
 		snprintf(
 			text, sizeof(text),
 			"the clocks are not aligned: %s has too few collectives in common with the others whose ends are known",
-			text_clean(host, sizeof(host), alone->header->host, 40));
+			text_clean(host, sizeof(host), alone->header->host[0] ? alone->header->host : "an unnamed host",
+				   40));
 	else if (!ends)
 		return;
 	else if (r->n_clocks == 1)
@@ -202,16 +203,25 @@ static void waited(char *buf, size_t size, const struct ranks *r, const struct s
 		snprintf(buf, size, "%zu of the others waited %s each for it", n, cost);
 }
 
+/* "node7, "; "" where it has no name. */
+static const char *host_before(char *buf, size_t size, const struct trace *t)
+{
+	char host[64];
+
+	snprintf(buf, size, "%s%s", text_clean(host, sizeof(host), t->header.host, 40), t->header.host[0] ? ", " : "");
+	return buf;
+}
+
 static void straggler_lines(const struct page *p, const struct summary *s, const struct straggler *f)
 {
 	const struct rank_member *m = &s->ranks.members[f->member];
-	char text[1024], rank[RANK], host[64], share[TEXT_SHORT], cost[96], reason[384];
+	char text[1024], rank[RANK], on[72], share[TEXT_SHORT], cost[96], reason[384];
 
 	why(reason, sizeof(reason), f);
 	waited(cost, sizeof(cost), &s->ranks, f);
-	snprintf(text, sizeof(text), "rank %s (%s, device %" PRIu32 ") came last to %s of the collectives, and %s. %s",
-		 rank_number(rank, m), text_clean(host, sizeof(host), m->trace->header.host, 40),
-		 s->devices[m->device].number, text_percent(share, (int64_t)m->last, (int64_t)m->timed), cost, reason);
+	snprintf(text, sizeof(text), "rank %s (%sdevice %" PRIu32 ") came last to %s of the collectives, and %s. %s",
+		 rank_number(rank, m), host_before(on, sizeof(on), m->trace), s->devices[m->device].number,
+		 text_percent(share, (int64_t)m->last, (int64_t)m->timed), cost, reason);
 	fputs("  ", p->out);
 	page_wrap(p, INK_WARN, 2, 4, text);
 	if (!f->owned || !f->owned->n_evidence)

@@ -290,7 +290,7 @@ static void imported(const struct page *p, const struct summary *s)
 		     text_count(count, s->without_work));
 	if (s->imported_left_out)
 		line(p, INK_WARN, "left out",
-		     "%s records: an end that is not there, or before its begin, a number out of range",
+		     "%s records: a begin or an end that is not there, an end before its begin, a number out of range",
 		     text_count(count, s->imported_left_out));
 	for (size_t i = 0; i < s->run->n_traces; i++) {
 		const struct imported *m = s->run->traces[i]->imported;

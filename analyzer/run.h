@@ -25,6 +25,7 @@ struct run {
 	size_t n_missing;
 	size_t windowed;     /* ranks, or processes, of which there are several imported traces, one after the other (run_windows.h) */
 	bool windowed_ranks; /* … and all of these are ranks */
+	size_t windows_more; /* of these traces those that are further windows of a process that has one already, as far as it is one */
 	bool windows_uneven; /* … and not all ranks have one in each window */
 };
 

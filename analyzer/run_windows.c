@@ -19,9 +19,9 @@ struct piece { /* an imported trace */
 struct finder {
 	struct run *run;
 	struct piece *pieces;
-	size_t n, ranks;           /* ranks: that are said */
-	const struct piece *first; /* of the first rank that has windows, */
-	size_t files;              /* and how many */
+	size_t n, ranks;     /* ranks: that are said */
+	struct trace *first; /* of the first rank that has windows, */
+	size_t files;        /* and how many */
 	bool one_process;
 	bool twice; /* some rank has several traces, of whatever time */
 };
@@ -84,7 +84,28 @@ static void share_clock(struct run *run, const struct trace *first, const struct
 			run->traces[i]->header.pid_ns = to;
 }
 
-static void take_windows(struct finder *f, const struct piece *at, size_t n, size_t files)
+static int by_process(const void *a, const void *b)
+{
+	const struct gst_file_header *x = &((const struct piece *)a)->trace->header,
+				     *y = &((const struct piece *)b)->trace->header;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return strcmp(x->host, y->host);
+}
+
+/* Of a rank's traces those that are of a process that another one is of. Puts them into another order. */
+static size_t further(struct piece *at, size_t n)
+{
+	size_t more = 0;
+
+	array_sort(at, n, sizeof(*at), by_process);
+	for (size_t i = 1; i < n; i++)
+		more += same_process(at[i - 1].trace, at[i].trace);
+	return more;
+}
+
+static void take_windows(struct finder *f, struct piece *at, size_t n, size_t files)
 {
 	bool works = false;
 
@@ -96,9 +117,10 @@ static void take_windows(struct finder *f, const struct piece *at, size_t n, siz
 	if (!works)
 		return;
 	f->files = f->first ? f->files : files;
-	f->first = f->first ? f->first : at;
+	f->first = f->first ? f->first : at[0].trace;
 	f->run->windowed++;
-	f->run->windowed_ranks = is_ranked(at->trace); /* ranks come first */
+	f->run->windowed_ranks = is_ranked(at[0].trace); /* ranks come first */
+	f->run->windows_more += further(at, n);
 }
 
 /* All traces of one rank, by their begin. Of pids without a rank it is known to be one only where the one ended before the other began. */
@@ -222,36 +244,35 @@ static bool number_windows(struct finder *f)
 
 static bool say_windows(const struct finder *f)
 {
-	const char *what = f->one_process ? "taken for windows of one process, each is shown by itself"
-					  : "each is shown by itself";
-	bool ranked = f->run->windowed_ranks;
-	struct trace *t;
+	bool ranked = f->run->windowed_ranks, several = f->run->windowed > 1;
+	const char *what = !f->one_process ? ""
+			   : several       ? "those of each are taken for windows of one process, "
+					   : "taken for windows of one process, ";
+	struct trace *t = f->first;
 
-	if (!f->first)
+	if (!t)
 		return true;
-	t = f->first->trace;
-	if (f->run->windowed > 1)
-		return run_files_warn(t, "%zu %s have several traces each, one after the other: %s", f->run->windowed,
-				      ranked ? "ranks" : "processes", what);
-	return run_files_warn(t, "%s %" PRIu32 " has %zu traces, one after the other: %s", ranked ? "rank" : "process",
-			      ranked ? t->imported->rank : t->header.pid, f->files, what);
+	if (several)
+		return run_files_warn(t,
+				      "%zu %s have several traces each, one after the other: %seach is shown by itself",
+				      f->run->windowed, ranked ? "ranks" : "processes", what);
+	return run_files_warn(t, "%s %" PRIu32 " has %zu traces, one after the other: %seach is shown by itself",
+			      ranked ? "rank" : "process", ranked ? t->imported->rank : t->header.pid, f->files, what);
 }
 
 static bool find(struct finder *f)
 {
 	struct trace *first = f->pieces[0].trace;
-	bool said;
 
 	look_at_all(f);
 	if (!f->twice)
 		return true;
-	said = say_windows(f); /* its first is moved by what follows */
-	return (!number_windows(f) ||
+	return say_windows(f) &&
+	       (!number_windows(f) ||
 		run_files_warn(
 			first,
 			"a rank has several traces of one time, as of several jobs, or several within one of another "
-			"rank: collectives of that time are not compared between ranks")) &&
-	       said;
+			"rank: collectives of that time are not compared between ranks"));
 }
 
 bool run_windows_find(struct run *run)

@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "alloc.h"
 #include "estimate_cause.h"
+#include "one_device.h"
 #include "pool.h"
 #include "text.h"
 
@@ -15,11 +15,10 @@
 
 static void set_identity(struct summary_device *s)
 {
-	static const uint8_t none[sizeof(s->timeline->device.uuid)];
 	const uint8_t *u = s->timeline->device.uuid;
 
 	text_clean(s->name, sizeof(s->name), s->timeline->device.name, sizeof(s->name));
-	if (memcmp(u, none, sizeof(none)) == 0)
+	if (!device_has_uuid(&s->timeline->device))
 		return; /* not known: "" */
 	snprintf(s->uuid, sizeof(s->uuid), "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
 		 u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
@@ -144,7 +143,7 @@ static void add_numbers(struct summary *s)
 		d->comm_wait_ns = s->ranks.devices[i].wait_ns;
 		d->comm_transfer_ns = s->ranks.devices[i].transfer_ns;
 		d->comm_unsplit_ns = s->ranks.devices[i].unsplit_ns;
-		d->memory = memory_of(&s->memory, &d->timeline->device);
+		d->memory = memory_of(&s->memory, d->timeline->trace, &d->timeline->device);
 		set_identity(d);
 		set_times(d);
 	}

@@ -5,6 +5,7 @@
 #include "bounds.h"
 #include "depend.h"
 #include "elsewhere.h"
+#include "exact_work.h"
 #include "gaps.h"
 #include "latency.h"
 #include "ns.h"
@@ -298,6 +299,7 @@ static enum err_kind build_device(struct device_timeline *out, const struct buil
 	const struct device_work *work = &b->works[i];
 	enum err_kind kind;
 
+	out->trace = b->run->traces[g->members[0].trace];
 	out->device = g->device;
 	out->process_start_ns = INT64_MAX;
 	out->settled_ns = INT64_MIN;
@@ -308,9 +310,7 @@ static enum err_kind build_device(struct device_timeline *out, const struct buil
 			out->process_start_ns = b->run->traces[g->members[k].trace]->process_start_ns;
 	kind = pool_run(DEVICE_PARTS, build_part, &(struct building){ out, b, i }, e);
 	part_done(b, PART_DEVICE, b->n_groups);
-	for (size_t k = 0; k < work->n; k++)
-		out->n_streams += work->streams[k].n > 0 && !work->streams[k].elsewhere;
-	return kind;
+	return kind || exact_count_streams(work, &out->n_streams) ? kind : no_memory(e);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------ */

@@ -109,7 +109,8 @@ static inline const struct dependency *gap_depends(const struct gap *gap)
 }
 
 struct device_timeline {
-	struct device device;
+	const struct trace *trace; /* a process that has it */
+	struct device device;      /* … as that describes it */
 	int64_t begin_ns, end_ns; /* first start, last end (best estimates) */
 	int64_t process_start_ns;
 	struct op *ops;                size_t n_ops;    /* by begin_ns; host functions are among them, not counted as operations */

@@ -147,7 +147,7 @@
 	/* As the text report has it. */
 	function straggler(f, data, bus) {
 		const each = f.waiters ? f.cost_ns / f.waiters : f.cost_ns, told = f.gap >= 0 && gpushim.gap(f.gap);
-		const name = "rank " + f.rank + " (" + f.host + ", device " + f.device + ")";
+		const name = "rank " + f.rank + " (" + (f.host ? f.host + ", " : "") + "device " + f.device + ")";
 
 		return make("p", { class: "straggler" }, make("b", null, name), " came last to " + gpushim.fixed(100 * f.share, 1) + " % of the collectives, and each other rank waited " + gpushim.duration(each) + " for it. ",
 			f.excess_ns > 0 ? [gpushim.swatch(f.cause), make("b", null, f.cause), ": " + gpushim.duration(f.own_ns / Math.max(1, f.collectives)) + " before each, the median rank " + gpushim.duration(f.median_ns / Math.max(1, f.collectives)) + ". "] : null,

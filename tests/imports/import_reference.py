@@ -262,25 +262,53 @@ class Events:
             pass
 
 
+def nested(halves):
+    """Each E of (time, phase, event) with the last B that is open: (pairs whose end is not before their begin, those that are left alone or so)."""
+    open_ones, fit, alone = [], [], 0
+    for half in halves:
+        if half[1] == "B":
+            open_ones.append(half)
+        elif not open_ones:
+            alone += 1
+        else:
+            begin = open_ones.pop()
+            if begin[0] <= half[0]:
+                fit.append((begin, half))
+            else:
+                alone += 1
+    return fit, alone
+
+
+def in_time(halves, fit):
+    """At one time what ends, then what takes none by the order of the file, then what begins."""
+    instant = {id(half) for begin, end in fit if begin[0] == end[0] for half in (begin, end)}
+    return sorted(halves, key=lambda half: (half[0], 1 if id(half) in instant else 2 * (half[1] == "B")))
+
+
+def paired(halves):
+    """A thread's, as they stand in the file, which says that kernels of one stream overlap; in the order of time where that pairs more."""
+    fit, alone = nested(halves)
+    by_time = nested(in_time(halves, fit))[0] if alone else []
+    return by_time if len(by_time) > len(fit) else fit
+
+
 def complete(events):
-    """Each complete event as (begin, end, event): X as it stands, B with its thread's next E that closes it."""
-    open_ones = {}
+    """Each complete event as (begin, end, event): X as it stands, B with its thread's E that closes it."""
+    threads = {}
     for event in events:
         phase, at = event.get("ph"), exactly(event.get("ts"))
         begin = rounded(at)
         if begin is None:
             continue
-        thread = str(event.get("pid")), str(event.get("tid"))
         if phase == "X":
             took = exactly(event.get("dur"))
             end = None if took is None else rounded(ARITHMETIC.add(at, took))
             if end is not None:
                 yield begin, end, event
-        elif phase == "B":
-            open_ones.setdefault(thread, []).append((begin, event))
-        elif phase == "E" and open_ones.get(thread):
-            since, opened = open_ones[thread].pop()
-            yield since, begin, opened
+        elif phase in ("B", "E"):
+            threads.setdefault((str(event.get("pid")), str(event.get("tid"))), []).append((begin, phase, event))
+    for halves in threads.values():
+        yield from ((begin[0], end[0], begin[2]) for begin, end in paired(halves))
 
 
 def device_and_place(event):

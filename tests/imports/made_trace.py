@@ -199,13 +199,24 @@ def begins_and_ends(parts):
     return [event for _, events in sorted(marks, key=lambda mark: mark[0]) for event in events]
 
 
+def in_blocks(events, chance):
+    """Torn into blocks, some within a begin and its end, but for those that take no time; they lie in any order, in front of them an end of nothing."""
+    places = [i for i in range(1, len(events)) if events[i - 1]["ts"] != events[i]["ts"]]
+    cuts = [0, *sorted(chance.sample(places, 9)), len(events)]
+    blocks = [events[begin:end] for begin, end in zip(cuts, cuts[1:])]
+    chance.shuffle(blocks)
+    return [chance.choice(events) | {"ph": "E", "ts": microseconds(2 ** 61)}, *(event for block in blocks for event in block)]
+
+
 def write_kineto(path, what, style="new", phases="X", string_pids=False, ranks=False, base=False, packed=False, shuffle=None, finer=False):
     """base: times are counted from baseTimeNanoseconds; else they are whole. finer: with decimals behind the third."""
     names, head = CATEGORIES[style], {"schemaVersion": 1, "deviceProperties": [{"id": n, "name": "GPU"} for n in sorted({w.device for w in what.work})]}
     if base:
         head |= {"displayTimeUnit": "ms", "baseTimeNanoseconds": 1_700_000_000_000_000_000}
-    parts = spans(what, names, string_pids, ranks)
-    events = begins_and_ends(parts) if phases == "BE" else complete(parts, random.Random(shuffle) if shuffle is not None else None, finer)
+    parts, chance = spans(what, names, string_pids, ranks), random.Random(shuffle) if shuffle is not None else None
+    events = begins_and_ends(parts) if phases == "BE" else complete(parts, chance, finer)
+    if phases == "BE" and chance:
+        events = in_blocks(events, chance)
     text = plain(json.dumps({**head, "traceEvents": events, "traceName": "made.json"}, indent=1)).encode()
     path.write_bytes(gzip.compress(text) if packed else text)
     return path

@@ -82,13 +82,48 @@ def test_totals(gpushim, tmp_path, processes, devices):
             assert (end["allocated_bytes"], end["reserved_bytes"]) == true[-1][1:] == (framework["allocated_bytes"], framework["reserved_bytes"])
             assert end["free_bytes"] == true[-1][2] - true[-1][1]
             assert (framework["before_bytes"], framework["before_left_bytes"]) == (allocator.before, allocator.left())
-            assert not {"fragmentation", "largest_free_bytes"} & (entry.keys() | end.keys()), "how what is free lies is not on record"
+            assert {said[key] for said in (entry, end) for key in ("fragmentation", "largest_free_bytes")} == {None}, "how what is free lies is not on record"
             assert {largest for *_, largest in entry["course"]} == {None}
             last = {time: use for time, *use in true}
             course = {time: use for time, *use, _ in entry["course"]}
             known = {time: use for time, use in course.items() if time >= true[0][0]}
             assert known and all(last[time] == use for time, use in known.items())
             assert set(map(tuple, (use for time, use in course.items() if time < true[0][0]))) <= {(allocator.before, true[0][2])}
+
+
+@pytest.mark.parametrize("ranks", ((0, 0), (0, 1)))  # two windows of one, and two at one time
+@pytest.mark.parametrize("host", ("h", None))
+def test_each_trace_has_a_device_of_its_own(gpushim, tmp_path, ranks, host):
+    """All call theirs 0, and nothing says that two are one: as devices with work are apart, so is their memory."""
+    paths, allocators = [], []
+    for number, rank in enumerate(ranks):
+        (tmp_path / str(number)).mkdir()
+        path, (allocator,) = traced(tmp_path / str(number), number + 2)
+        text = json.loads(path.read_text())
+        text |= {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2}, "baseTimeNanoseconds": 1_700_000_000_000_000_000, **({"hostname": host} if host else {})}
+        for event in text["traceEvents"]:
+            event["ts"] += 60_000_000 * number * (rank == ranks[0])
+        path.write_text(json.dumps(text))
+        paths.append(path)
+        allocators.append(allocator)
+    said = imported.report(gpushim, *paths)
+    assert [entry["device"] for entry in said["memory"]] == [device["device"] for device in said["devices"]] == [0, 1]
+    expected = [(max(a.before, *(allocated for _, allocated, _ in a.course)), max(reserved for *_, reserved in a.course), a.before, a.course[-1][1]) for a in allocators]
+    told = [(e["peak_allocated_bytes"], e["peak_reserved_bytes"], e["framework"]["before_bytes"], e["end"]["allocated_bytes"]) for e in said["memory"]]
+    assert sorted(told) == sorted(expected)
+    head = subprocess.run([gpushim, "report", *paths], check=True, capture_output=True, text=True).stdout.splitlines()[1]
+    assert head.startswith("1 process in 2 traces on " if ranks == (0, 0) else "2 processes on ") and said["run"]["processes"] == 2
+
+
+def test_blocks_before_the_first_total_were_not_taken_before_the_trace(gpushim, tmp_path):
+    path, (allocator,) = traced(tmp_path, 2)
+    text = json.loads(path.read_text())
+    first = allocator.events[0]
+    begun = [{**first, "ts": 1_000 * n, "args": {"Device Type": 1, "Device Id": 0, "Addr": n << 44, "Bytes": allocator.before // 4}} for n in (1, 2)]
+    text["traceEvents"] += begun
+    path.write_text(json.dumps(text))
+    (entry,) = imported.report(gpushim, path)["memory"]
+    assert entry["framework"]["before_bytes"] == allocator.before - 2 * (allocator.before // 4)
 
 
 def test_in_words_and_as_a_counter(gpushim, tmp_path):

@@ -229,7 +229,7 @@ def test_any_lists_of_collectives_do_no_harm(gpushim, tmp_path):
         assert len(report(gpushim, tmp_path, ranks)["devices"]) == 2, case
 
 
-WINDOWS = "2 ranks have several traces each, one after the other: taken for windows of one process, each is shown by itself"
+WINDOWS = "2 ranks have several traces each, one after the other: those of each are taken for windows of one process, each is shown by itself"
 
 
 @pytest.mark.parametrize("seq, restarted", ((False, False), (True, False), (True, True)))

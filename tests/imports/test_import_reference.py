@@ -80,6 +80,30 @@ def test_a_file_may_be_packed_and_begin_and_end_apart(tmp_path):
     assert only(kineto(tmp_path, begin, end, end, packed=True))[:4] == (0, 1500, 4000, 2500)
 
 
+def halves(tmp_path, *halves):
+    """Of "B10 kernel" and "E20": (begin, end, kind) of each operation, in us."""
+    events = [json.dumps({"ph": half[0], "ts": int(half[1:].split()[0]), "pid": 0, "tid": 7, **({"cat": half.split()[1], "name": "k"} if half[0] == "B" else {})})
+              for half in halves]
+    path = tmp_path / "trace"
+    path.write_text(f'{{"traceEvents": [{", ".join(events)}]}}')
+    return sorted((begin // 1000, end // 1000, event["cat"]) for begin, end, event in reference.complete(reference.Events(path.read_text())))
+
+
+HALVES = {"one end astray": (["E50", "B10 a", "E20", "B20 b", "E30"], [(10, 20, "a"), (20, 30, "b")]),
+          "one end astray, what overlaps": (["E12", "B10 a", "E20", "B15 b", "E25"], [(10, 20, "a"), (15, 25, "b")]),
+          "one pair far away": (["B90 a", "E91", "B10 b", "E20"], [(10, 20, "b"), (90, 91, "a")]),
+          "pair by pair, the last first": (["B20 a", "E30", "B10 b", "E20", "B5 c", "E15"], [(5, 15, "c"), (10, 20, "b"), (20, 30, "a")]),
+          "ends first": (["E20", "B10 a", "E40", "B30 b", "B40 c", "E40"], [(10, 20, "a"), (30, 40, "b"), (40, 40, "c")]),
+          "torn": (["B0 a", "B20 b", "E30", "E40", "B20 c", "E20", "E20", "B10 d"], [(0, 40, "a"), (10, 20, "d"), (20, 20, "c"), (20, 30, "b")]),
+          "an end before its begin": (["B20 a", "E10", "B30 b", "E31"], [(30, 31, "b")])}
+
+
+@pytest.mark.parametrize("case", HALVES)
+def test_halves_in_disorder(tmp_path, case):
+    told, operations = HALVES[case]
+    assert halves(tmp_path, *told) == operations
+
+
 def test_devices_are_told_apart(tmp_path):
     trace = kineto(tmp_path, event("kernel", 0, 1, device=3), event("kernel", 0, 2), event("kernel", 5, 2, device=3))
     assert [(d.device, d.operations, d.idle) for d in trace.devices] == [(0, 1, 0), (3, 2, 4000)]

@@ -32,6 +32,16 @@ def test_kineto(gpushim, tmp_path, shape, way):
         agree(gpushim, write_kineto(tmp_path / f"{seed}.json", made(seed, **SHAPES[shape]), **WAYS[way]))
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_kineto_s_halves_in_any_order(gpushim, tmp_path, shape):
+    for seed in SEEDS:
+        what = made(seed, **SHAPES[shape])
+        whole = import_reference.read(write_kineto(tmp_path / "whole.json", what))
+        torn = write_kineto(tmp_path / f"{seed}.json", what, phases="BE", shuffle=seed)
+        agree(gpushim, torn)
+        assert import_reference.read(torn).devices == whole.devices
+
+
 def test_kineto_s_files_put_together(gpushim, tmp_path):
     """Each process has a device 0: they are not one."""
     for seed in SEEDS:

@@ -10,7 +10,9 @@ import pytest
 
 import get_traces
 import import_reference
+import import_reference_rows
 import imported
+import imported_rows
 
 SUFFIXES = (".json", ".json.gz", ".sqlite", ".raw.gz")
 INPUT = ("input-storage", "input-network", "input-preprocess", "input-wait")
@@ -97,6 +99,18 @@ def test_a_report_is_exact(gpushim, reports, path):
         (imported.check_sound if trace.truncated else imported.check)(said, trace)
     else:
         imported.check_empty(gpushim, path)
+
+
+@pytest.mark.parametrize("path", of_files(""))
+def test_its_tables_have_the_rows_of_the_file(gpushim, reports, tmp_path, path):
+    """Of the host alone as well."""
+    said, trace = reports(path)
+    if trace.truncated:
+        pytest.skip("it is cut: how far it is reported is not the reference's to say")
+    if not said and not any(import_reference_rows.read(path)):
+        pytest.skip("nothing in it says what a process or a device did")
+    said = said or imported.report(gpushim, path)
+    imported_rows.check_steps(said, imported_rows.check(gpushim, path, tmp_path / "tables.sqlite", said))
 
 
 @pytest.mark.parametrize("path", of_files(*STARVED))

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "import.h"
+#include "import_names.h"
 
 #define SEEN_NAMES 4096
 
@@ -87,6 +88,14 @@ uint32_t import_name(struct import_build *b, struct import_text text)
 		return 0;
 	b->names[b->n_names] = strndup(text.at, text.bytes);
 	return ++b->n_names;
+}
+
+uint8_t import_family(struct import_build *b, uint32_t name)
+{
+	uint8_t family, ways;
+
+	import_call_kind(seen_name(b, name), &family, &ways);
+	return family;
 }
 
 void import_thread(struct import_build *b, uint32_t process, uint32_t tid, struct import_text name)

@@ -42,8 +42,9 @@ static void test_work_alone(void **state)
 	       "work 0 kind=1 1000..1000 k device=0 stream=- context=0 corr=0 bytes=0 copy=0 node=0\n");
 }
 
-#define CALL(pid, ts, corr) \
-	HEAD("cuda_runtime", "f") "'pid':" #pid ",'tid':1,'ts':" #ts ",'dur':1,'args':{'correlation':" #corr "}},"
+#define NAMED(name, pid, ts, corr) \
+	HEAD("cuda_runtime", name) "'pid':" #pid ",'tid':1,'ts':" #ts ",'dur':1,'args':{'correlation':" #corr "}},"
+#define CALL(pid, ts, corr) NAMED("f", pid, ts, corr)
 #define KERNEL(pid, ts, device, corr) \
 	HEAD("kernel", "k")           \
 	"'pid':" #pid ",'tid':7,'ts':" #ts ",'dur':1,'args':{'device':" #device ",'correlation':" #corr "}}"
@@ -93,6 +94,76 @@ static void test_ranks_with_the_same_numbers(void **state)
 	expect_owners(CALL(1, 1, 7) CALL(2, 2, 7) KERNEL(5, 3, 0, 7) "," KERNEL(5, 4, 0, 7), "11", 2);
 }
 
+/* 1's first kernels, on 5, were launched before the trace; 2 has their numbers. */
+static void test_calls_before_the_trace(void **state)
+{
+	(void)state;
+	/* 2 called later than they ran */
+	expect_owners(CALL(1, 21, 2) CALL(1, 31, 3) CALL(2, 4, 1) CALL(2, 24, 2) KERNEL(5, 3, 0, 1) "," KERNEL(
+			      5, 23, 0, 2) "," KERNEL(5, 33, 0, 3) "," KERNEL(6, 6, 1, 1) "," KERNEL(6, 26, 1, 2),
+		      "11122", 0);
+	/* 2 is ahead, and so the only one that called in time: its call's work is on its own line */
+	expect_owners(CALL(1, 32, 3) CALL(2, 1, 1) CALL(2, 11, 2) KERNEL(5, 3, 0, 1) "," KERNEL(5, 13, 0, 2) "," KERNEL(
+			      5, 33, 0, 3) "," KERNEL(6, 2, 1, 1) "," KERNEL(6, 12, 1, 2),
+		      "11122", 2);
+	/* … which has nothing by that number: against its line, where most is 1's */
+	expect_owners(CALL(1, 22, 2) CALL(1, 32, 3) CALL(2, 1, 1) CALL(2, 11, 9) KERNEL(5, 3, 0, 1) "," KERNEL(
+			      5, 23, 0, 2) "," KERNEL(5, 33, 0, 3) "," KERNEL(6, 12, 1, 9),
+		      "2112", 1);
+	/* the same in any order: what most is counts */
+	expect_owners(KERNEL(6, 12, 1, 9) "," KERNEL(5, 33, 0, 3) "," CALL(2, 11, 9) CALL(2, 1, 1)
+			      KERNEL(5, 23, 0, 2) "," CALL(1, 32, 3) CALL(1, 22, 2) KERNEL(5, 3, 0, 1),
+		      "2112", 1);
+}
+
+/* Two processes on one GPU's line. */
+static void test_work_on_one_line(void **state)
+{
+	(void)state;
+	expect_owners(CALL(1, 1, 1) CALL(1, 11, 2) CALL(2, 21, 103)
+			      KERNEL(5, 2, 0, 1) "," KERNEL(5, 12, 0, 2) "," KERNEL(5, 22, 0, 103),
+		      "112", 1);
+	/* both have the number: the line's, and nobody knows */
+	expect_owners(CALL(1, 1, 1) CALL(1, 11, 2) CALL(2, 12, 2)
+			      KERNEL(5, 2, 0, 1) "," KERNEL(5, 13, 0, 2) "," KERNEL(5, 15, 0, 2),
+		      "111", 2);
+}
+
+#define LAUNCHES(pid) NAMED("cudaLaunchKernel", pid, 2, 7) NAMED("hipExtModuleLaunchKernel", pid, 12, 8)
+#define QUESTIONS(pid) NAMED("cudaGetDeviceCount", pid, 1, 7) NAMED("cudaGetDeviceCount", pid, 11, 8)
+#define TWO_KERNELS KERNEL(5, 3, 0, 7) "," KERNEL(5, 13, 0, 8)
+
+/* A call that asks for no work has a number as well. */
+static void test_calls_that_submit_nothing(void **state)
+{
+	(void)state;
+	expect_owners(QUESTIONS(3) LAUNCHES(1) TWO_KERNELS, "11", 0);
+	expect_owners(LAUNCHES(1) QUESTIONS(3) TWO_KERNELS, "11", 0);
+	/* 1 launched one of them before the trace */
+	expect_owners(QUESTIONS(3) NAMED("cuLaunchKernel", 1, 12, 8) TWO_KERNELS, "11", 0);
+	expect_owners(NAMED("cudaMalloc", 3, 1, 7) NAMED("cuLaunchKernel", 1, 12, 8) TWO_KERNELS, "11", 0);
+	/* a name that nobody knows counts where its process has work */
+	expect_owners(LAUNCHES(1) NAMED("cudaLaunchKernel", 2, 20, 109) NAMED("cudaNew", 2, 30, 110) TWO_KERNELS
+		      "," KERNEL(5, 21, 0, 109) "," KERNEL(5, 31, 0, 110),
+		      "1122", 2);
+	expect_owners(LAUNCHES(1) NAMED("cudaLaunchKernel", 2, 20, 109) NAMED("cudaMalloc", 2, 30, 110) TWO_KERNELS
+		      "," KERNEL(5, 21, 0, 109) "," KERNEL(5, 31, 0, 110),
+		      "1121", 1);
+	/* … and where nothing else is known of a line */
+	expect_owners(LAUNCHES(1) NAMED("xpuNew", 2, 20, 109) TWO_KERNELS "," KERNEL(6, 21, 1, 109), "112", 0);
+	/* a copy in two calls, one in the other: the name of either */
+	expect_owners(QUESTIONS(1) NAMED("cuMemcpyNew", 3, 1, 7) NAMED("new", 3, 1, 7) KERNEL(5, 3, 0, 7), "3", 0);
+}
+
+/* A clock of the device's that is behind. */
+static void test_calls_that_seem_later_than_their_work(void **state)
+{
+	(void)state;
+	expect_owners(CALL(1, 1, 1) CALL(1, 2, 2) CALL(2, 11, 7) CALL(1, 20, 3)
+			      KERNEL(5, 10, 0, 7) "," KERNEL(6, 3, 1, 1),
+		      "21", 0);
+}
+
 /* One number for everything must not take the square of the time. */
 static void test_one_number_for_all(void **state)
 {
@@ -114,7 +185,7 @@ static void test_one_number_for_all(void **state)
 	put(json, (size_t)(at - json));
 	free(json);
 	assert_int_equal(import_kineto(&b, path, &damage, &e), ERR_NONE);
-	assert_non_null(strstr(b.lines, "warn of 50000 pieces of work it is guessed"));
+	assert_non_null(strstr(b.lines, "warn of 49999 pieces of work it is guessed"));
 	seen_free(&b);
 }
 
@@ -124,6 +195,10 @@ int main(void)
 		cmocka_unit_test(test_work_of_several_processes),
 		cmocka_unit_test(test_work_alone),
 		cmocka_unit_test(test_ranks_with_the_same_numbers),
+		cmocka_unit_test(test_calls_before_the_trace),
+		cmocka_unit_test(test_work_on_one_line),
+		cmocka_unit_test(test_calls_that_submit_nothing),
+		cmocka_unit_test(test_calls_that_seem_later_than_their_work),
 		cmocka_unit_test(test_one_number_for_all),
 	};
 

@@ -130,6 +130,38 @@ static void test_one_call_of_two_layers(void **state)
 	}
 }
 
+/* By a clock of whole microseconds much takes no time. What is over as another begins is not inside it, but with its number. */
+static void test_calls_that_take_no_time(void **state)
+{
+	const struct trace *t;
+
+	(void)state;
+	begin();
+	call(1, "cudaLaunchKernel", 100, 200, 8);
+	call(1, "cudaFuncSetAttribute", 100, 100, 7);
+	call(1, "cudaGetLastError", 150, 150, 9); /* inside */
+	call(1, "cudaGetLastError", 200, 200, 10);
+	call(2, "cuLaunchKernel", 300, 300, 12); /* the same one in two layers */
+	call(2, "cudaGetDevice", 300, 300, 11);
+	call(2, "cudaLaunchKernel", 300, 400, 12);
+	call(2, "cudaGetLastError", 400, 400, 13);
+	call(3, "cuEventQuery", 500, 500, 0); /* no numbers */
+	call(3, "cuEventQuery", 500, 600, 0);
+	kernel(5, 700, 710, 8);
+	kernel(5, 710, 720, 12);
+	t = finish();
+	assert_int_equal(t->n_calls, 8);
+	assert_int_equal(t->imported->inside, 2);
+	assert_int_equal(t->imported->without_work, 0);
+	assert_string_equal(t->hooks[t->calls[0].hook], "cudaFuncSetAttribute");
+	assert_string_equal(t->hooks[t->calls[1].hook], "cudaLaunchKernel");
+	assert_int_equal(t->calls[1].seq, 1);
+	assert_string_equal(t->hooks[t->calls[3].hook], "cudaGetDevice");
+	assert_string_equal(t->hooks[t->calls[4].hook], "cudaLaunchKernel");
+	assert_int_equal(t->calls[4].end_ns, 400);
+	assert_int_equal(t->calls[4].seq, 2);
+}
+
 /* Work of another process shows until when the tool looked. */
 static void test_launches_alone(void **state)
 {
@@ -446,6 +478,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_the_outer_call_counts, forget),
 		cmocka_unit_test_teardown(test_one_call_of_two_layers, forget),
+		cmocka_unit_test_teardown(test_calls_that_take_no_time, forget),
 		cmocka_unit_test_teardown(test_launches_alone, forget),
 		cmocka_unit_test_teardown(test_a_graphs_nodes_are_their_launch, forget),
 		cmocka_unit_test_teardown(test_without_a_partner, forget),

@@ -56,6 +56,35 @@ static void test_too_many_devices(void **state)
 			    "more than 4096 devices: what is about others is left out");
 }
 
+/* A call about memory is on a device of its process's, so there are not too many of these either; what others say is no device. */
+static void test_devices_with_memory_alone(void **state)
+{
+	struct import_call c = { .end_ns = 2, .tid = 1, .stream = IMPORT_NO_STREAM };
+
+	(void)state;
+	begin();
+	c.process = import_process(build, 1);
+	c.name = import_name(build, T("cudaDeviceSynchronize"));
+	c.device = 9;
+	import_call(build, &c);
+	c.name = import_name(build, T("cuMemAlloc_v2"));
+	for (c.device = 0; c.device < IMPORT_DEVICES_MAX; c.device += 2)
+		import_call(build, &c);
+	c.process = import_process(build, 2);
+	for (c.device = 0; c.device <= IMPORT_DEVICES_MAX / 2; c.device++) {
+		c.begin_ns = 10 * c.device;
+		c.end_ns = c.begin_ns + 2;
+		import_call(build, &c);
+	}
+	finish(NULL);
+	assert_int_equal(traces[0]->n_devices, IMPORT_DEVICES_MAX / 2);
+	assert_int_equal(traces[0]->devices[1].device, 2);
+	assert_int_equal(traces[1]->n_devices, IMPORT_DEVICES_MAX / 2);
+	assert_int_equal(traces[1]->n_calls, IMPORT_DEVICES_MAX / 2 + 1);
+	assert_int_equal(traces[1]->calls[traces[1]->n_calls - 1].device, UINT16_MAX);
+	assert_int_equal(traces[0]->imported->n_warnings, 1);
+}
+
 /* Numbers of 64 bits, and those made of names: each process has one of its own. */
 static void test_processes_without_a_pid(void **state)
 {
@@ -137,6 +166,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_ranks_of_an_unknown_number, forget),
 		cmocka_unit_test_teardown(test_too_many_devices, forget),
+		cmocka_unit_test_teardown(test_devices_with_memory_alone, forget),
 		cmocka_unit_test_teardown(test_processes_without_a_pid, forget),
 		cmocka_unit_test_teardown(test_names_of_many_processes, forget),
 		cmocka_unit_test_teardown(test_nothing_is_no_process, forget),

@@ -182,19 +182,31 @@ static void test_nothing_before(void **state)
 
 /* ---- whose totals ------------------------------------------------------------------------------------------------------------- */
 
-static void test_devices_and_processes(void **state)
+/* Two processes; each has a device 0, and the first one another. uuid: of both devices 0; 0 none. */
+static void tell_processes(uint8_t uuid)
 {
-	const struct memory_device *d;
-
-	(void)state;
 	begin(2);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct import_device device = { .process = i, .uuid = { uuid } };
+
+		import_device(build, &device);
+	}
 	block_of(0, 0, 1000, 4096, 10, 110, 200);
 	block_of(0, 1, 1000, 4096, 20, 1020, 3000);
 	block_of(1, 0, 2000, 4096, 30, 530, 600);
 	block_of(0, 0, 3000, 4096, -10, 100, 200);
 	block_of(1, 0, 4000, 4096, -30, 500, 550);
+}
+
+static void test_devices_and_processes(void **state)
+{
+	const struct memory_device *d;
+
+	(void)state;
+	tell_processes(1);
 	built();
 	assert_int_equal(memory.n_devices, 2);
+	assert_int_equal(memory_device_index(&memory, traces[0], 0), memory_device_index(&memory, traces[1], 0));
 	d = &memory.devices[memory_device_index(&memory, traces[0], 0)];
 	use_is(memory_at(d, 100), 600, 800); /* of both */
 	assert_int_equal(memory_at(d, 2000).allocated, 640);
@@ -207,6 +219,35 @@ static void test_devices_and_processes(void **state)
 	d = &memory.devices[memory_device_index(&memory, traces[0], 1)];
 	assert_int_equal(d->peak_allocated, 1020);
 	assert_int_equal(d->framework.before, 1000);
+}
+
+/* Nobody says that the two devices 0 are one. */
+static void test_devices_of_one_number(void **state)
+{
+	const struct memory_device *d;
+	struct memory_worst *worst;
+	struct error e;
+
+	(void)state;
+	tell_processes(0);
+	built();
+	assert_int_equal(memory.n_devices, 3);
+	d = &memory.devices[memory_device_index(&memory, traces[0], 0)];
+	assert_ptr_equal(d, memory_of(&memory, traces[0], &d->device));
+	assert_int_equal(d->peak_allocated, 110);
+	assert_int_equal(d->peak_reserved, 200);
+	assert_int_equal(d->framework.before, 100);
+	d = &memory.devices[memory_device_index(&memory, traces[1], 0)];
+	assert_ptr_equal(d, memory_of(&memory, traces[1], &d->device));
+	assert_int_equal(d->peak_allocated, 530);
+	assert_int_equal(d->peak_reserved, 600);
+	assert_int_equal(d->framework.before, 500);
+	assert_int_equal(memory_worst_build(&worst, &memory, &run, &e), ERR_NONE);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(worst[i].use.reserved, memory.devices[i].peak_reserved);
+		assert_int_equal(worst[i].n, 1);
+	}
+	memory_worst_free(worst, memory.n_devices);
 }
 
 /* Of one instant the file's order counts, or totals of before would be the last: with one process, and with two. */
@@ -337,7 +378,7 @@ static void test_some_totals(void **state)
 	use_is(memory_at(d, 4000), 630, 1000);
 	use_is(memory_at(d, 5000), 637, 1000);
 	use_is(d->now, 630, 900);
-	assert_int_equal(d->framework.before, 530);
+	assert_int_equal(d->framework.before, 500); /* 30 of the 530 are on record */
 	assert_int_equal(d->framework.before_left, 500);
 	assert_int_equal(d->framework.allocated, 637); /* the last it said */
 	assert_int_equal(d->framework.reserved, 900);
@@ -409,6 +450,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_the_base_is_given_back, gone),
 		cmocka_unit_test_teardown(test_nothing_before, gone),
 		cmocka_unit_test_teardown(test_devices_and_processes, gone),
+		cmocka_unit_test_teardown(test_devices_of_one_number, gone),
 		cmocka_unit_test_teardown(test_one_instant, gone),
 		cmocka_unit_test_teardown(test_without_totals, gone),
 		cmocka_unit_test_teardown(test_one_device_does_not_count, gone),

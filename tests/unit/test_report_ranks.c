@@ -169,6 +169,21 @@ static void a_rank_without_a_number(void **state)
 }
 
 /* Without memory there is no page, never one that lacks something. */
+static void a_host_without_a_name(void **state)
+{
+	struct world *w = begin(RANKS, RANKS - 1);
+	char *page;
+	size_t size;
+
+	(void)state;
+	for (size_t i = 0; i < RANKS; i++)
+		w->traces[i]->header.host[0] = 0;
+	assert_int_equal(page_of(w, &page, &size), ERR_NONE);
+	assert_says(page, "rank 3 (device 3) came last to 100.0 % of the collectives");
+	free(page);
+	end(w);
+}
+
 static void the_whole_page_or_none(void **state)
 {
 	struct world *w = begin(RANKS, RANKS - 1);
@@ -198,9 +213,8 @@ static void the_whole_page_or_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_other_rank_waits),
-		cmocka_unit_test(one_waits),
-		cmocka_unit_test(a_rank_without_a_number),
+		cmocka_unit_test(each_other_rank_waits),   cmocka_unit_test(one_waits),
+		cmocka_unit_test(a_rank_without_a_number), cmocka_unit_test(a_host_without_a_name),
 		cmocka_unit_test(the_whole_page_or_none),
 	};
 

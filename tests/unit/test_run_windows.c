@@ -20,6 +20,7 @@
 #define UNSAID GST_NONE
 
 #define TAKEN "taken for windows of one process, each is shown by itself"
+#define EACH_TAKEN "those of each are " TAKEN
 #define APART                                                                                                                                 \
 	"a rank has several traces of one time, as of several jobs, or several within one of another rank: collectives of that time are not " \
 	"compared between ranks"
@@ -112,6 +113,7 @@ static void one_trace_for_each_rank(void **state)
 	add(UNSAID, 100, "", EPOCH, 0, 10);
 	EXPECT_WINDOWS(0, 0, 0, 0);
 	assert_int_equal(run.windowed, 0);
+	assert_int_equal(run.windows_more, 0);
 	expect_said(0, NULL);
 	expect_clocks(4);
 }
@@ -124,6 +126,7 @@ static void windows_of_a_rank(void **state)
 	add(3, 100, "", EPOCH, 9000, 9010);
 	EXPECT_WINDOWS(0, 1, 2);
 	assert_int_equal(run.windowed, 1);
+	assert_int_equal(run.windows_more, 2);
 	assert_false(run.windows_uneven);
 	expect_said(0, "rank 3 has 3 traces, one after the other: " TAKEN);
 	expect_clocks(1);
@@ -162,7 +165,8 @@ static void windows_of_several_ranks(void **state)
 	EXPECT_WINDOWS(0, 0, 1, 1);
 	assert_int_equal(run.windowed, 2);
 	assert_false(run.windows_uneven);
-	expect_said(0, "2 ranks have several traces each, one after the other: " TAKEN);
+	assert_int_equal(run.windows_more, 2);
+	expect_said(0, "2 ranks have several traces each, one after the other: " EACH_TAKEN);
 	expect_clocks(2);
 }
 
@@ -218,6 +222,7 @@ static void another_process_of_the_rank(void **state)
 	add(0, 101, "", EPOCH, 20, 30);
 	EXPECT_WINDOWS(0, 1);
 	expect_said(0, "rank 0 has 2 traces, one after the other: each is shown by itself");
+	assert_int_equal(run.windows_more, 0);
 	expect_clocks(2);
 	forget(state);
 	add(0, 100, "", EPOCH, 0, 10);
@@ -239,6 +244,7 @@ static void processes_of_one_file(void **state)
 	add(0, 101, "", EPOCH, 51, 59)->path = paths[2];
 	traces[3].header.pid_ns = traces[2].header.pid_ns;
 	EXPECT_WINDOWS(0, 0, 1, 1);
+	assert_int_equal(run.windows_more, 2);
 	assert_int_equal(imported[0].n_warnings, 1);
 	expect_clocks(1);
 }
@@ -288,7 +294,7 @@ static void ranks_only_where_all_are(void **state)
 	add(UNSAID, 100, "", EPOCH, 50, 60);
 	assert_true(run_windows_find(&run));
 	assert_false(run.windowed_ranks);
-	expect_said(0, "2 processes have several traces each, one after the other: " TAKEN);
+	expect_said(0, "2 processes have several traces each, one after the other: " EACH_TAKEN);
 }
 
 static void recordings_of_our_own(void **state)
