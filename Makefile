@@ -113,12 +113,12 @@ PROBES_BOTH := $(addprefix shim/,cgroup.c cgroup_cpu.c elsewhere.c file_copy.c f
 $(BUILD)/libprobes.a: $(call obj,$(PROBES_C) $(PROBES_BOTH))
 
 # ---- analyzer → gpushim --------------------------------------------------------------------------------
-AN_C     := $(wildcard analyzer/*.c)
-AN_CLI_C := $(filter analyzer/main.c analyzer/cmd_%.c,$(AN_C))
-AN_STATIC_C := analyzer/symbols_static.c analyzer/doctor_static.c analyzer/export_sqlite_static.c analyzer/import_inflate_static.c
+AN_C     := $(wildcard analyzer/*.c analyzer/*/*.c)
+AN_CLI_C := $(filter analyzer/main.c analyzer/cmd/%,$(AN_C))
+AN_STATIC_C := analyzer/symbols/symbols_static.c analyzer/doctor/doctor_static.c analyzer/export/export_sqlite_static.c analyzer/import/import_inflate_static.c
 # ISA-L comes as a shared library only; zlib does where it is not there.
 ISAL     := $(if $(findstring /,$(shell $(CC) -print-file-name=libisal.so)),-lisal)
-AN_LIB_C := $(filter-out $(AN_CLI_C) $(AN_STATIC_C) $(if $(ISAL),,analyzer/import_inflate.c),$(AN_C)) $(if $(ISAL),,analyzer/import_inflate_static.c)
+AN_LIB_C := $(filter-out $(AN_CLI_C) $(AN_STATIC_C) $(if $(ISAL),,analyzer/import/import_inflate.c),$(AN_C)) $(if $(ISAL),,analyzer/import/import_inflate_static.c)
 AN_A     := $(if $(AN_LIB_C),$(BUILD)/libanalyzer.a)
 # Within the shared library each of yajl's calls goes through a table: a tenth of its time.
 YAJL     := $(if $(findstring /,$(shell $(CC) -print-file-name=libyajl_s.a)),-l:libyajl_s.a,-lyajl)
@@ -128,21 +128,21 @@ GPUSHIM  := $(if $(filter analyzer/main.c,$(AN_C)),$(BUILD)/gpushim)
 
 $(BUILD)/obj/analyzer/%.o: ALL_CFLAGS += -iquote analyzer
 
-# The page of `report --html`, made of analyzer/page/; the assembler takes it in as it is.
+# The page of `report --html`, made of analyzer/html/page/; the assembler takes it in as it is.
 PAGE      := $(BUILD)/page/tail.html
 PAGE_FLAG  = -DPAGE_DIR='"$(abspath $(BUILD))/page"'
 
-$(PAGE): scripts/page.sh analyzer/html_classes.def analyzer/page $(wildcard analyzer/page/* analyzer/page/diff/*)
+$(PAGE): scripts/page.sh analyzer/html/html_classes.def analyzer/html/page $(wildcard analyzer/html/page/* analyzer/html/page/diff/*)
 	$(call say,PAGE)
 	$(Q)scripts/page.sh $(abspath $(@D))
 
-$(foreach made,obj checked fuzzed,$(BUILD)/$(made)/analyzer/html_assets.o): $(PAGE)
-$(call obj,analyzer/html_assets.c) $(BUILD)/checked/analyzer/html_assets.o: ALL_CFLAGS += $(PAGE_FLAG)
-$(BUILD)/fuzzed/analyzer/html_assets.o: FUZZ_FLAGS += $(PAGE_FLAG)
+$(foreach made,obj checked fuzzed,$(BUILD)/$(made)/analyzer/html/html_assets.o): $(PAGE)
+$(call obj,analyzer/html/html_assets.c) $(BUILD)/checked/analyzer/html/html_assets.o: ALL_CFLAGS += $(PAGE_FLAG)
+$(BUILD)/fuzzed/analyzer/html/html_assets.o: FUZZ_FLAGS += $(PAGE_FLAG)
 
 # The manual's pages, likewise; `gpushim help --man NAME` makes man's of them. A build for another processor makes them by qemu.
 MANUAL      := $(wildcard analyzer/man/*.txt)
-MANUAL_O    := $(call obj,analyzer/cmd_manual_pages.c)
+MANUAL_O    := $(call obj,analyzer/cmd/cmd_manual_pages.c)
 SHARE       := $(addprefix $(BUILD)/man/gpushim,.1 $(patsubst %,-%.1,$(filter-out gpushim completion,$(basename $(notdir $(MANUAL)))))) \
 	$(BUILD)/completion/gpushim $(BUILD)/completion/_gpushim
 RUN_BUILT   := $(if $(CROSS),qemu-$(ARCH) -L $(BUILD)/sysroot)

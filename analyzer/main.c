@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd.h"
-#include "cmd_secure.h"
+#include "cmd/cmd.h"
+#include "cmd/cmd_secure.h"
 
 /* Whoever calls us could have a file of the other user's written or read, by options and variables. */
 static int set_user_id(void)

@@ -17,14 +17,14 @@ SHARED = [f"shim/{name}.h" for name in ("cgroup", "cgroup_cpu", "elsewhere", "fi
 FOLDERS = [
     ("shim/probes/*", FORMAT + SHARED + ["shim/*.def"]),
     ("shim/*", []),
-    ("analyzer/cmd_run_probes.*", FORMAT + ["shim/probes/*"]),
-    ("analyzer/cmd_run_adopt.c", FORMAT + ["shim/file_copy.h", "shim/rename_new.h"]),
-    ("analyzer/cmd_unpack.c", FORMAT + ["shim/rename_new.h", "shim/run_dir.h"]),
-    ("analyzer/doctor_record.c", FORMAT + ["shim/network_fs.def"]),
-    ("analyzer/cmd_doctor.c", FORMAT + ["shim/probes/*"]),
-    ("analyzer/cmd_host.c", FORMAT + ["shim/probes/*"]),
-    ("analyzer/cmd_probes.*", FORMAT + ["shim/probes/*", "shim/bytes.h"]),
-    ("analyzer/cause_chain_file.c", FORMAT + ["shim/network_fs.def"]),
+    ("analyzer/cmd/cmd_run_probes.*", FORMAT + ["shim/probes/*"]),
+    ("analyzer/cmd/cmd_run_adopt.c", FORMAT + ["shim/file_copy.h", "shim/rename_new.h"]),
+    ("analyzer/cmd/cmd_unpack.c", FORMAT + ["shim/rename_new.h", "shim/run_dir.h"]),
+    ("analyzer/doctor/doctor_record.c", FORMAT + ["shim/network_fs.def"]),
+    ("analyzer/cmd/cmd_doctor.c", FORMAT + ["shim/probes/*"]),
+    ("analyzer/cmd/cmd_host.c", FORMAT + ["shim/probes/*"]),
+    ("analyzer/cmd/cmd_probes.*", FORMAT + ["shim/probes/*", "shim/bytes.h"]),
+    ("analyzer/cause/cause_chain_file.c", FORMAT + ["shim/network_fs.def"]),
     ("analyzer/*", FORMAT),
     ("tests/simgpu/*", []),
     ("tests/workloads/entry_points_linked.c", ["shim/*.def", "tests/unit/cudart13_requests.def"]),  # these two go through the lists
@@ -33,26 +33,11 @@ FOLDERS = [
     ("tests/workloads/*", []),
 ]
 
-# Stages within the analyzer, in the order data takes. A stage includes itself and the stages above it.
-STAGES = [
-    "error progress pool alloc array_sort tally spill spill_budget spill_pages arena fnv text_hash hash_index interval ns duration text text_put text_symbol markup json protobuf interned gzip out_file syscall_names child_limits demangle demangle_child symbols symbols_*",  # tools, of no stage
-    "reader reader_* segment_order pack_*",
-    "host_trace host_trace_* host_match same_clock one_device host_ops trace trace_* launches launch_rows launch_cuts launch_publish range_ends stacks stacks_site front life clock device_clock device_rate edge_done names comm_kernels sequence graphs graph_* comms busy_lists burst_arrival burst_samples idle_piece",
-    "import import_*",
-    "run run_files run_files_parts run_directory run_windows comm_hashes staged stacks_name stacks_own kernels_name",
-    "accounts exact exact_* facts facts_* latency bounds held_up carried elsewhere legacy waits values links busy sharing slack stretches place place_* partition depend depend_* gaps work_class node_time replay inside estimate estimate_maker estimate_bursts estimate_looks estimate_interval timeline timeline_*",
-    "chain chain_* calls op_names loader_names op_pieces threads memory memory_*",
-    "cause cause_* causes doubt findings futex_looks gap_view gap_view_* os_calls no_cpu estimate_cause held held_*",
-    "steps steps_* step_words range_stacks phases self",
-    "ranks ranks_*",
-    "summary summary_* call_sites idle_stacks",
-    "recover recover_* framework advice advice_*",
-    "diff diff_* report report_* html html_* export export_* doctor doctor_*",
-    "options",
-    "cmd cmd_* main",
-]
+# The analyzer's folders, in the order data takes. A file includes its own folder, those of its row, and those above it. main.c comes last.
+STAGES = ["tools", "symbols", "read pack", "trace", "host", "import", "run", "timeline", "chain", "memory", "gap cause", "steps", "ranks", "summary",
+          "advice", "report", "export", "html", "diff", "doctor", "cmd"]
 
-# In the analyzer's library (all but main.c and cmd_*.c, and what only ever runs in a child of its own, which has to end). Writing to a FILE that was handed in is fine.
+# In the analyzer's library (all but main.c and cmd/, and what only ever runs in a child of its own, which has to end). Writing to a FILE that was handed in is fine.
 FORBIDDEN = re.compile(r"(?<![A-Za-z0-9_.>])(?:(?:v?printf|puts|putchar|perror|exit|_exit|_Exit|abort|errx?|warnx?)\s*\(|(?:stdout|stderr)\b)")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
@@ -60,17 +45,18 @@ NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"', re.S)
 
 
 def folder_of(name):
-    """A stage's folder; shim/arch and shim/twin belong to shim."""
+    """A wall is around it; the analyzer is one, and shim/arch and shim/twin belong to shim."""
     parent = Path(name).parent
+    if parent.parts[0] == "analyzer":
+        return Path("analyzer")
     return parent.parent if parent.name in ("arch", "twin") else parent
 
 
 def stage_of(name):
-    stem = Path(name).name.split(".")[0]
-    for number, row in enumerate(STAGES):
-        if any(fnmatch(stem, word) for word in row.split()):
-            return number
-    return None
+    """Of a file of the analyzer; None: its folder has no row."""
+    if name == "analyzer/main.c":
+        return len(STAGES)
+    return next((number for number, row in enumerate(STAGES) if Path(name).parts[1] in row.split()), None)
 
 
 def resolve(tree, file, target):
@@ -95,7 +81,9 @@ def check_include(name, target):
 
 def check_library(name, text):
     base = Path(name).name
-    if not fnmatch(name, "analyzer/*.c") or base == "main.c" or fnmatch(base, "cmd_*.c") or base in ("symbols_child.c", "demangle_child.c", "doctor_child.c"):
+    if not fnmatch(name, "analyzer/*.c") or stage_of(name) in (stage_of("analyzer/cmd/"), stage_of("analyzer/main.c")):
+        return
+    if base in ("symbols_child.c", "demangle_child.c", "doctor_child.c"):
         return
     code = NOT_CODE.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
     for match in FORBIDDEN.finditer(code):
@@ -114,7 +102,7 @@ def main():
             if why:
                 complaints.append(f"{name}:{text.count(chr(10), 0, match.start(1)) + 1}: {why}")
         if name.startswith("analyzer/") and stage_of(name) is None:
-            complaints.append(f"{name}: is in no stage; give it a place in scripts/layers.py")
+            complaints.append(f"{name}: is in no folder of scripts/layers.py")
         complaints += [f"{name}:{line}: {why}" for line, why in check_library(name, text)]
     print("\n".join(complaints) or "layers: fine")
     return 1 if complaints else 0

@@ -29,7 +29,7 @@ if [ ${#sources[@]} -gt 0 ]; then
 	# CAUSE, CAUSE_RULE: causes.def asks which of them is defined, and cppcheck would try all four ways everywhere.
 	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability --inline-suppr -j2 -UCAUSE -UCAUSE_RULE \
 		--suppress=missingIncludeSystem --suppress=unknownMacro --suppress=unknownEvaluationOrder --suppress=normalCheckLevelMaxBranches \
-		--template='{file}:{line}: {severity}: {message} [{id}]' -I analyzer -I shim "${sources[@]}" || bad=1
+		--template='{file}:{line}: {severity}: {message} [{id}]' -I . -I analyzer -I shim "${sources[@]}" || bad=1
 fi
 bash scripts/check-layers.sh || bad=1
 shellcheck -S warning "${scripts[@]}" || bad=1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # new-cause.sh [--above ID] ID [TITLE [ADVICE [CALL]]]: a new cause of idle time, ID in small letters with dashes, as in "host-sleep".
-# Writes analyzer/cause_<id>.c with a rule that works as it stands (the thread was in the driver call CALL), its row in analyzer/causes.def (above
+# Writes analyzer/cause/cause_<id>.c with a rule that works as it stands (the thread was in the driver call CALL), its row in analyzer/cause/causes.def (above
 # that of ID, else the lowest in precedence) and two golden traces: one in which it fires, one in which it must not. Make the four say what is meant.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,8 +24,8 @@ call=${4:-cuCtxResetPersistingL2Cache}
 [[ $call =~ ^cu[A-Z][A-Za-z0-9_]*$ ]] || fail "$call: a driver call is named cuSomething"
 
 name=${id//-/_}
-list=analyzer/causes.def
-rule=analyzer/cause_$name.c
+list=analyzer/cause/causes.def
+rule=analyzer/cause/cause_$name.c
 fires=tests/golden/cause-$id
 not=tests/golden/cause-$id-not
 ! grep -qE "\"$id\"|\\($name," $list || fail "$id: is in $list"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# page.sh OUT: makes OUT/head.html and OUT/tail.html of analyzer/page/: the page of `report --html` before and behind its data;
+# page.sh OUT: makes OUT/head.html and OUT/tail.html of analyzer/html/page/: the page of `report --html` before and behind its data;
 # and OUT/diff_head.html, what `diff --html` begins with.
 # A page may run its own script and use its own style, named by their hashes, and nothing else: no network, no other code.
 set -euo pipefail
-cd "$(dirname "$0")/../analyzer/page"
+cd "$(dirname "$0")/../analyzer/html/page"
 out=$1
 
 # In this order. A panel's file only adds to what data.js and bus.js define; boot.js begins when all are there.
@@ -42,7 +42,7 @@ for name in *.js; do
 	for listed in "${scripts[@]}"; do
 		case $name in "$listed" | "${listed%.js}"_*.js) continue 2 ;; esac
 	done
-	echo "page.sh: analyzer/page/$name is not in the list of scripts" >&2
+	echo "page.sh: analyzer/html/page/$name is not in the list of scripts" >&2
 	exit 1
 done
 

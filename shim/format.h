@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* format.h: the trace file (.gst) in C; FORMAT.md is the same in words and comes first.
  *
- * The one contract between the recorder and the analyzer: shim/ writes it, analyzer/reader.c checks it, nobody else
+ * The one contract between the recorder and the analyzer: shim/ writes it, analyzer/read/reader.c checks it, nobody else
  * includes both sides.  Little endian, fixed widths, no bit-fields, padding is explicit and zero.
  *
  * To change it: FORMAT.md, then this file, then the version table in FORMAT.md, in one commit.  A new record type or a

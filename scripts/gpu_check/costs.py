@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What calls cost on the host and on the device, and whether the analyzer's allowances (analyzer/facts.h) hold on this device.
+"""What calls cost on the host and on the device, and whether the analyzer's allowances (analyzer/timeline/facts.h) hold on this device.
 gpu_costs_linked measures; what it says is a sample a line."""
 
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import part
 
-FACTS = Path(__file__).resolve().parent.parent.parent / "analyzer/facts.h"
+FACTS = Path(__file__).resolve().parent.parent.parent / "analyzer/timeline/facts.h"
 ROUNDS, QUICK_ROUNDS = 400, 40
 
 # Which samples show what each allowance is for: an allowance must cover 99 of 100 of them. All are upper bounds of the thing itself,

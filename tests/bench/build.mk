@@ -4,7 +4,7 @@
 BENCH_PROGRAMS := $(BUILD)/bench/hook_cost $(BUILD)/bench/hook_tail $(BUILD)/bench/endless
 BENCH := $(BUILD)/bench/libcuda.so.1 $(BENCH_PROGRAMS) $(BUILD)/bench/stack_cost $(BUILD)/bench/host_pair $(BUILD)/bench/host_flood
 
-$(BUILD)/obj/tests/bench/%.o: ALL_CFLAGS += -fPIC -iquote tests/bench $(CUDA_FLAGS)
+$(BUILD)/obj/tests/bench/%.o: ALL_CFLAGS += -fPIC -iquote tests/bench -iquote analyzer $(CUDA_FLAGS)
 
 $(BUILD)/bench/libcuda.so.1: $(BUILD)/obj/tests/bench/idle_driver.o
 	$(call say,LINK)

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analyzer/reader.h"
+#include "read/reader.h"
 #include "shim/probes/collector.h"
 
 #define PERIOD_NS 1000000

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "tests/support/gst_image.h"
-#include "timeline.h"
+#include "timeline/timeline.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

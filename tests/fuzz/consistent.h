@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "trace.h"
+#include "trace/trace.h"
 
 /* A thread's call is over before its next one begins; a stream's numbers rise with its submissions; and no record names work that nobody had asked for
  * when it began. Of a trace that is not folded. */

@@ -9,8 +9,8 @@
 #include <yajl/yajl_parse.h>
 
 #include "common.h"
-#include "diff.h"
-#include "diff_baseline.h"
+#include "diff/diff.h"
+#include "diff/diff_baseline.h"
 
 struct baseline {
 	struct diff_run *runs;

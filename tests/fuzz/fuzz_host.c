@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chain.h"
+#include "chain/chain.h"
 #include "common.h"
-#include "host_match.h"
-#include "report.h"
+#include "host/host_match.h"
+#include "report/report.h"
 #include "tests/support/gst_compact.h"
 
 static bool time_holds(int64_t ns)

@@ -9,10 +9,10 @@
 #include <yajl/yajl_parse.h>
 
 #include "common.h"
-#include "import.h"
-#include "import_build.h"
-#include "report.h"
-#include "run.h"
+#include "import/import.h"
+#include "import/import_build.h"
+#include "report/report.h"
+#include "run/run.h"
 #include "tests/unit/summary_sound.h"
 
 static void check_trace(const struct trace *t)

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "common.h"
-#include "import.h"
-#include "import_build.h"
+#include "import/import.h"
+#include "import/import_build.h"
 #include "tests/unit/summary_sound.h"
 
 static char folder[] = "/tmp/fuzz_nsys.XXXXXX";

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common.h"
-#include "options.h"
+#include "tools/options.h"
 
 #define WORDS_MAX 40
 

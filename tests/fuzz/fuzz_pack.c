@@ -8,9 +8,9 @@
 #include <zstd.h>
 
 #include "common.h"
-#include "pack_format.h"
-#include "pack_model.h"
-#include "pack_read.h"
+#include "pack/pack_format.h"
+#include "pack/pack_model.h"
+#include "pack/pack_read.h"
 #include "tests/support/gst_compact.h"
 
 #define BYTES_MOST (64u << 20) /* of one member: a few bytes may say much more */

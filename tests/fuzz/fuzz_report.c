@@ -9,11 +9,11 @@
 
 #include "common.h"
 #include "consistent.h"
-#include "export.h"
-#include "report.h"
-#include "stacks_name.h"
+#include "export/export.h"
+#include "report/report.h"
+#include "run/stacks_name.h"
 #include "tests/unit/summary_sound.h"
-#include "text.h"
+#include "tools/text.h"
 
 static void require_json(const char *text, size_t len)
 {

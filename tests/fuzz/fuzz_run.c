@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "common.h"
-#include "report.h"
-#include "run.h"
+#include "report/report.h"
+#include "run/run.h"
 
 static char folder[64];
 

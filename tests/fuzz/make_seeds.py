@@ -203,7 +203,7 @@ def archives(gst_write, gpushim):
 
 
 def second_block(archive):
-    """A header, what zstd made of its columns, and its bits (analyzer/PACK.md): of the first segments."""
+    """A header, what zstd made of its columns, and its bits (analyzer/pack/PACK.md): of the first segments."""
     def end(at):
         return at + 32 + sum(struct.unpack_from("<II", archive, at + 20))
     begin = end(16)

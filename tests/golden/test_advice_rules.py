@@ -11,10 +11,10 @@ from test_golden import CASES, report  # noqa: F401 (a fixture)
 
 HERE = Path(__file__).resolve().parent
 ANALYZER = HERE.parent.parent / "analyzer"
-CAUSES = re.findall(r'^CAUSE(?:_RULE)?\(\w+, "([a-z-]+)"', (ANALYZER / "causes.def").read_text(), re.M)
-EXPOSED = re.findall(r'^EXPOSED\(\w+, "([a-z0-9-]+)"', (ANALYZER / "recover.def").read_text(), re.M)
-ROWS = dict(re.findall(r'^ADVICE\((\w+), "([a-z-]+)"', (ANALYZER / "advice.def").read_text(), re.M))
-DO = re.findall(r'^DO\((\w+), FRAMEWORK_(\w+), ', (ANALYZER / "advice.def").read_text(), re.M)
+CAUSES = re.findall(r'^CAUSE(?:_RULE)?\(\w+, "([a-z-]+)"', (ANALYZER / "cause/causes.def").read_text(), re.M)
+EXPOSED = re.findall(r'^EXPOSED\(\w+, "([a-z0-9-]+)"', (ANALYZER / "advice/recover.def").read_text(), re.M)
+ROWS = dict(re.findall(r'^ADVICE\((\w+), "([a-z-]+)"', (ANALYZER / "advice/advice.def").read_text(), re.M))
+DO = re.findall(r'^DO\((\w+), FRAMEWORK_(\w+), ', (ANALYZER / "advice/advice.def").read_text(), re.M)
 FRAMEWORKS = ("none", "pytorch", "jax", "tensorflow", "tinygrad")
 LEAST = 100  # what is lost less than so-manieth of the time says nothing
 
@@ -141,8 +141,8 @@ def test_words(path, framework, what, build, gpushim, tmp_path):
 
 def test_every_row_has_its_figures():
     """A name in a sentence that no function sets would always be left out: each is a string in the code."""
-    code = "".join(path.read_text() for path in ANALYZER.glob("advice*.c"))
-    names = set(re.findall(r"\{(\w+)[|}]", (ANALYZER / "advice.def").read_text())) - {"name"}
+    code = "".join(path.read_text() for path in ANALYZER.glob("advice/advice*.c"))
+    names = set(re.findall(r"\{(\w+)[|}]", (ANALYZER / "advice/advice.def").read_text())) - {"name"}
     assert names and not {name for name in names if f'"{name}"' not in code}
 
 

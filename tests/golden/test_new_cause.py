@@ -12,7 +12,7 @@ import pytest
 from test_golden import compare, conserve
 
 NEEDED = ("Makefile", "analyzer", "shim", "scripts")
-LIST = "analyzer/causes.def"
+LIST = "analyzer/cause/causes.def"
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_one_row_in_one_place(tree, build, tmp_path):
     rows = added_rows(before[LIST].decode().splitlines(), after[LIST].decode().splitlines())
     assert rows == [r'CAUSE_RULE(clock_change, "clock-change", "the device changed its \"clock\"",', '           "set it once")']
     folders = ("tests/golden/cause-clock-change/", "tests/golden/cause-clock-change-not/")
-    assert set(after) - set(before) == {"analyzer/cause_clock_change.c"} | {
+    assert set(after) - set(before) == {"analyzer/cause/cause_clock_change.c"} | {
         folder + name for folder in folders for name in ("trace.txt", "expected.json", "why.md")}
 
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "BUILD"))}
@@ -92,7 +92,7 @@ def test_its_precedence(tree):
 
 
 @pytest.mark.parametrize("arguments, complaint", [
-    (["Clock"], "small letters"), (["clock--change"], "small letters"), (["host-sleep"], "is in analyzer/causes.def"),
+    (["Clock"], "small letters"), (["clock--change"], "small letters"), (["host-sleep"], "is in analyzer/cause/causes.def"),
     (["--above", "nothing", "clock-change"], "nothing: is not in"), (["clock-change", "a", "b", "printf"], "a driver call is named"),
     (["clock-change", "a", "b", "cuFoo", "more"], "new-cause.sh [--above ID] ID"), ([], "new-cause.sh [--above ID] ID")])
 def test_refused(tree, arguments, complaint):

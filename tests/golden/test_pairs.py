@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-ROWS = re.findall(r'^CAUSE(_RULE)?\((\w+), "([a-z-]+)"', (HERE.parent.parent / "analyzer/causes.def").read_text(), re.M)
+ROWS = re.findall(r'^CAUSE(_RULE)?\((\w+), "([a-z-]+)"', (HERE.parent.parent / "analyzer/cause/causes.def").read_text(), re.M)
 
 
 def expected_ns(case, cause):

@@ -24,7 +24,7 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple
 
-COMM_ROWS = Path(__file__).resolve().parents[2] / "analyzer/comm_kernels.def"
+COMM_ROWS = Path(__file__).resolve().parents[2] / "analyzer/trace/comm_kernels.def"
 COMPUTE, COMM, COPY = "compute", "comm_exposed", "copy_exposed"
 
 

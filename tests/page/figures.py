@@ -14,7 +14,7 @@ PARTS = ("span_ns", "compute_ns", "comm_exposed_ns", "copy_exposed_ns", "idle_ns
 PEAKS = ("peak_allocated_bytes", "peak_reserved_bytes")
 
 
-# ---- numbers as people read them: analyzer/text.c ------------------------------------------------------------------------------
+# ---- numbers as people read them: analyzer/tools/text.c ------------------------------------------------------------------------------
 
 def duration(ns):
     for below, unit, per in ((1000, "ns", 1), (999.95e3, "us", 1e3), (999.95e6, "ms", 1e6)):
@@ -192,7 +192,7 @@ def page_data(path):
 
 
 def column(packed):
-    """analyzer/html_pack.h"""
+    """analyzer/html/html_pack.h"""
     raw, values, value, shift = zlib.decompress(base64.b64decode(packed["z"])), [], 0, 0
     if packed["t"] == "u8":
         return list(raw)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a page of `report --html` holds: its one JSON object, and its columns (analyzer/html_pack.h) as lists of numbers."""
+"""What a page of `report --html` holds: its one JSON object, and its columns (analyzer/html/html_pack.h) as lists of numbers."""
 
 import base64
 import json

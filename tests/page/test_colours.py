@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The page's colours (analyzer/html_classes.def): whoever sees no red, green or blue tells any two classes apart, by pattern or by colour."""
+"""The page's colours (analyzer/html/html_classes.def): whoever sees no red, green or blue tells any two classes apart, by pattern or by colour."""
 
 import itertools
 import re
@@ -20,7 +20,7 @@ WHITE = (0.95047, 1, 1.08883)
 @pytest.fixture(scope="module")
 def classes(root):
     """(what it is, its colours by theme, its pattern) of all that stands for a device's time."""
-    text = (root / "analyzer/html_classes.def").read_text()
+    text = (root / "analyzer/html/html_classes.def").read_text()
     rows = re.findall(r'^(?:CLASS\(\w+, +"([^"]+)", +"[^"]*", +"(\w+)"|CAUSE_CLASS\((\w+)), +"(#\w{6})", "(#\w{6})", "(\w+)"\)', text, re.M)
     assert len(rows) == len(re.findall(r"^(?:CAUSE_)?CLASS\(", text, re.M))
     return [(name or cause, {"light": light, "dark": dark}, pattern) for name, kind, cause, light, dark, pattern in rows if kind in ("", "busy")]

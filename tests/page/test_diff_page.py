@@ -59,7 +59,7 @@ def test_themes_are_the_readers(open_diff):
 def test_each_class_has_its_colours(root, build):
     style = (build / "page/diff_head.html").read_text()
     light, _, dark = style.partition("@media (prefers-color-scheme: dark)")
-    rows = re.findall(r'^(?:CLASS\(\w+, +"([^"]+)"|CAUSE_CLASS\((\w+)),.*?"(#\w{6})", "(#\w{6})"', (root / "analyzer/html_classes.def").read_text(), re.M)
+    rows = re.findall(r'^(?:CLASS\(\w+, +"([^"]+)"|CAUSE_CLASS\((\w+)),.*?"(#\w{6})", "(#\w{6})"', (root / "analyzer/html/html_classes.def").read_text(), re.M)
     assert len(rows) > 40
     for name, cause, colour, other in rows:
         name = name or cause.replace("_", "-")

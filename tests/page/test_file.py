@@ -35,7 +35,7 @@ def pages(build, gpushim, tmp_path_factory):
 
 @pytest.mark.parametrize("pattern", NEVER, ids=["markup", "requests", "chance"])
 def test_sources(root, pattern):
-    files = [path for glob in SOURCES for path in sorted((root / "analyzer/page").rglob(glob))]
+    files = [path for glob in SOURCES for path in sorted((root / "analyzer/html/page").rglob(glob))]
     assert len(files) >= 6
     found = [f"{path.name}: {line.strip()}" for path in files for line in path.read_text().splitlines() if re.search(pattern, line)]
     assert found == []

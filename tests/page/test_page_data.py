@@ -195,7 +195,7 @@ def test_policy_names_what_is_there_and_nothing_else(build, root, gpushim, tmp_p
     style, script = hashes
     policy = f"default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'"
     assert f'<meta http-equiv="Content-Security-Policy" content="{policy}">'.encode() in text
-    for file in (root / "analyzer/page").glob("*.js"):
+    for file in (root / "analyzer/html/page").glob("*.js"):
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|\bfetch\(|XMLHttpRequest|https?://", file.read_text()), file.name
 
 

@@ -6,22 +6,31 @@ import subprocess
 import pytest
 
 CASES = {
-    "the analyzer may include the format": ({"analyzer/reader.c": '#include "../shim/format.h"', "shim/format.h": ""}, None),
+    "the analyzer may include the format": ({"analyzer/read/reader.c": '#include "shim/format.h"', "shim/format.h": ""}, None),
     "the analyzer may include nothing else of the shim": (
-        {"analyzer/reader.c": '#include "../shim/ring.h"', "shim/ring.h": ""}, "analyzer/reader.c:1: may not include shim/ring.h"),
+        {"analyzer/read/reader.c": '#include "shim/ring.h"', "shim/ring.h": ""}, "analyzer/read/reader.c:1: may not include shim/ring.h"),
     "the shim includes nothing of the analyzer": (
-        {"shim/ring.c": '#include "analyzer/error.h"', "analyzer/error.h": ""}, "shim/ring.c:1: may not include analyzer/error.h"),
+        {"shim/ring.c": '#include "analyzer/tools/error.h"', "analyzer/tools/error.h": ""}, "shim/ring.c:1: may not include analyzer/tools/error.h"),
     "simgpu knows nothing of the shim": (
         {"tests/simgpu/op.c": '#include "shim/ring.h"', "shim/ring.h": ""}, "tests/simgpu/op.c:1: may not include shim/ring.h"),
-    "a later stage may include an earlier one": ({"analyzer/gaps.c": '#include "timeline.h"', "analyzer/timeline.h": ""}, None),
-    "an earlier stage may not include a later one": (
-        {"analyzer/gaps.c": '\n#include "cause.h"', "analyzer/cause.h": ""}, "analyzer/gaps.c:2: includes analyzer/cause.h, which comes later"),
-    "every module of the analyzer has a stage": ({"analyzer/newcomer.c": ""}, "analyzer/newcomer.c: is in no stage"),
-    "library code does not print": ({"analyzer/gaps.c": 'void f(void)\n{\n\tprintf("x");\n}\n'}, "analyzer/gaps.c:3: library code prints or exits: printf("),
-    "library code does not exit": ({"analyzer/gaps.c": "void f(void) { exit(1); }"}, "analyzer/gaps.c:1: library code prints or exits: exit("),
-    "library code does not choose stderr": ({"analyzer/gaps.c": 'void f(void) { fputs("x", stderr); }'}, "prints or exits: stderr"),
-    "a FILE that was handed in is fine": ({"analyzer/gaps.c": 'void f(FILE *o) { fprintf(o, "printf("); snprintf(b, 1, "x"); /* exit(1) */ }'}, None),
-    "commands print and exit": ({"analyzer/cmd_info.c": 'void f(void) { printf("x"); exit(2); }'}, None),
+    "a folder may include itself": ({"analyzer/timeline/gaps.c": '#include "timeline.h"', "analyzer/timeline/timeline.h": ""}, None),
+    "a later folder may include an earlier one": ({"analyzer/cause/cause.c": '#include "timeline/timeline.h"', "analyzer/timeline/timeline.h": ""}, None),
+    "an earlier folder may not include a later one": (
+        {"analyzer/timeline/gaps.c": '\n#include "cause/cause.h"', "analyzer/cause/cause.h": ""},
+        "analyzer/timeline/gaps.c:2: includes analyzer/cause/cause.h, which comes later"),
+    "folders of one row include each other": (
+        {"analyzer/read/a.c": '#include "pack/b.h"', "analyzer/pack/b.h": '#include "read/a.h"', "analyzer/read/a.h": ""}, None),
+    "every folder of the analyzer has a place": ({"analyzer/new/newcomer.c": ""}, "analyzer/new/newcomer.c: is in no folder of scripts/layers.py"),
+    "every module of the analyzer has a folder": ({"analyzer/newcomer.c": ""}, "analyzer/newcomer.c: is in no folder of scripts/layers.py"),
+    "library code does not print": (
+        {"analyzer/timeline/gaps.c": 'void f(void)\n{\n\tprintf("x");\n}\n'}, "analyzer/timeline/gaps.c:3: library code prints or exits: printf("),
+    "library code does not exit": (
+        {"analyzer/timeline/gaps.c": "void f(void) { exit(1); }"}, "analyzer/timeline/gaps.c:1: library code prints or exits: exit("),
+    "library code does not choose stderr": ({"analyzer/timeline/gaps.c": 'void f(void) { fputs("x", stderr); }'}, "prints or exits: stderr"),
+    "a FILE that was handed in is fine": (
+        {"analyzer/timeline/gaps.c": 'void f(FILE *o) { fprintf(o, "printf("); snprintf(b, 1, "x"); /* exit(1) */ }'}, None),
+    "commands print and exit": ({"analyzer/cmd/cmd_info.c": 'void f(void) { printf("x"); exit(2); }'}, None),
+    "main exits": ({"analyzer/main.c": "int main(void) { exit(2); }"}, None),
 }
 
 

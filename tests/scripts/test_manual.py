@@ -68,7 +68,7 @@ def test_examples_are_of_options_that_there_are(output, page):
 
 
 def test_every_cause_is_explained(output, root):
-    rows = re.findall(r"^CAUSE(?:_RULE)?\((\w+)", (root / "analyzer/causes.def").read_text(), re.M)
+    rows = re.findall(r"^CAUSE(?:_RULE)?\((\w+)", (root / "analyzer/cause/causes.def").read_text(), re.M)
     told = re.findall(r"^    ([a-z][a-z-]+)\n {12}\S", output("help", "report").split("\nCAUSES\n")[1].split("\n\n")[0], re.M)
     assert told == [row.replace("_", "-") for row in rows] and len(told) > 20
 

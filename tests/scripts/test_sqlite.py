@@ -346,18 +346,18 @@ def described(db):
 
 
 def test_the_description_is_true(made, root):
-    page = (root / "analyzer/SQLITE.md").read_text()
+    page = (root / "analyzer/export/SQLITE.md").read_text()
     begin, end = "<!-- tables: begin -->\n", "<!-- tables: end -->"
     said = page[page.index(begin) + len(begin):page.index(end)]
     true = described(made("cause-allocator").db)
     if os.environ.get("WRITE_SQLITE_MD"):
-        (root / "analyzer/SQLITE.md").write_text(page.replace(begin + said, begin + true))
+        (root / "analyzer/export/SQLITE.md").write_text(page.replace(begin + said, begin + true))
     assert said == true
 
 
 def test_questions_in_the_description_have_answers(recorded, root):
     """Each example is run, on a run that has an answer."""
-    page = (root / "analyzer/SQLITE.md").read_text()
+    page = (root / "analyzer/export/SQLITE.md").read_text()
     examples = [block.split("```")[0] for block in page.split("```sql\n")[1:]]
     assert len(examples) >= 5
     for example in examples:

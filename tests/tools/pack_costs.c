@@ -8,11 +8,11 @@
 #include <time.h>
 #include <zstd.h>
 
-#include "alloc.h"
-#include "pack_format.h"
-#include "pack_model.h"
-#include "pack_read.h"
-#include "pack_write.h"
+#include "pack/pack_format.h"
+#include "pack/pack_model.h"
+#include "pack/pack_read.h"
+#include "pack/pack_write.h"
+#include "tools/alloc.h"
 
 #define GRAPHS 4096
 
@@ -20,7 +20,7 @@ static const struct {
 	const char *record, *field;
 } fields[] = {
 #define FIELD(type, record, member, kind) { #record, #member },
-#include "pack_fields.def"
+#include "pack/pack_fields.def"
 #undef FIELD
 };
 static const char *const uses[] = { "order of records",          "shapes",

@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "interval.h"
-#include "run.h"
-#include "timeline.h"
+#include "run/run.h"
+#include "timeline/timeline.h"
+#include "tools/interval.h"
 
 struct costs {
 	double memcpy_s, union_s;

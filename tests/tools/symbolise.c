@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
-#include "symbols.h"
+#include "symbols/symbols.h"
+#include "tools/json.h"
 
 static void place_json(struct json *j, const struct symbol_place *p)
 {

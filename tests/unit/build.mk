@@ -46,8 +46,8 @@ LDFLAGS_test_reader_live = -Wl,--wrap=pread
 # It writes with the collector what it reads with the analyzer.
 $(BUILD)/unit/test_host_live: $(BUILD)/libprobes.a
 # A part of the command line program, with stand-ins for what it uses.
-$(BUILD)/unit/test_run_child: $(BUILD)/obj/analyzer/cmd_run_child.o
+$(BUILD)/unit/test_run_child: $(BUILD)/obj/analyzer/cmd/cmd_run_child.o
 LDFLAGS_test_run_child = -Wl,--wrap=prctl
 LDFLAGS_test_probes_sockets = -Wl,--wrap=syscall
 LDFLAGS_test_shim_observed = -Wl,--wrap=prctl
-$(BUILD)/unit/test_run_program: $(BUILD)/obj/analyzer/cmd_run_program.o
+$(BUILD)/unit/test_run_program: $(BUILD)/obj/analyzer/cmd/cmd_run_program.o

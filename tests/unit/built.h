@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "tests/support/gst_text.h"
-#include "timeline.h"
+#include "timeline/timeline.h"
 
 #define US 1000
 #define EPOCH 1000000000

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "chain.h"
+#include "chain/chain.h"
 
 #ifndef SYS_poll /* aarch64 has the newer ones alone */
 #define SYS_poll SYS_ppoll

@@ -2,7 +2,7 @@
 /* chain_by_hand.h: one way of a chain, made step by step: what it begins with, and each of its steps takes from 10 to 20 ms. */
 #pragma once
 
-#include "cause_chain_leaf.h"
+#include "cause/cause_chain_leaf.h"
 
 #define MS 1000000
 #define NFS 0x6969

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diff.h"
+#include "diff/diff.h"
 
 #define MADE_MS 1000000
 #define MADE_GAPS 3

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diff_keep.h"
-#include "diff_run.h"
+#include "diff/diff_keep.h"
+#include "diff/diff_run.h"
 
 static uint64_t made_rng = 88172645463325252u;
 

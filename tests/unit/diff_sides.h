@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "diff.h"
-#include "diff_keep.h"
+#include "diff/diff.h"
+#include "diff/diff_keep.h"
 #include "tests/unit/diff_simulated.h"
 
 #define SIDE_RUNS 6

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "diff_rows.h"
+#include "diff/diff_rows.h"
 
 struct simulated_program {
 	double leaf_ns[DIFF_LEAVES]; /* of a step */

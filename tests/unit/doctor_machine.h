@@ -20,9 +20,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "doctor.h"
-#include "doctor_child.h"
-#include "doctor_trials.h"
+#include "doctor/doctor.h"
+#include "doctor/doctor_child.h"
+#include "doctor/doctor_trials.h"
 
 #ifdef __aarch64__ /* the clock that the processor counts by */
 #define COUNTER "arch_sys_counter"

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "host_trace.h"
+#include "host/host_trace.h"
 #include "tests/support/gst_text.h"
 
 static struct gst_text text;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "import_build.h"
+#include "import/import_build.h"
 
 #define T(text) ((struct import_text){ text, sizeof(text) - 1 })
 

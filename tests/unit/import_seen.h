@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import.h"
-#include "import_names.h"
+#include "import/import.h"
+#include "import/import_names.h"
 
 #define SEEN_NAMES 4096
 

@@ -2,7 +2,7 @@
 /* kineto_expected.h: Kineto's events against the facts they say (import_seen.h). */
 #pragma once
 
-#include "import.h"
+#include "import/import.h"
 #include "tests/unit/kineto_file.h"
 
 /* Lines without the place of each, " @0:41". */

@@ -2,7 +2,7 @@
 /* kineto_file.h: for tests of Kineto's importer: the file that it reads, made anew by each. In the traces ' stands for ". */
 #pragma once
 
-#include "import_kineto_parts.h"
+#include "import/import_kineto_parts.h"
 #include "tests/unit/file_made.h"
 #include "tests/unit/import_seen.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "steps.h"
+#include "steps/steps.h"
 
 #define MAX_NAMES 256
 #define MAX_STEPS 8192

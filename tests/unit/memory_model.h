@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "memory/memory.h"
 
 #define EVENTS 6000
 #define RANGES 12

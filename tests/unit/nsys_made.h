@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "import_nsys_file.h"
+#include "import/import_nsys_file.h"
 #include "tests/unit/import_seen.h"
 
 /* Process 100 (0x64), its threads 100 and 101; the upper 8 bits are the hardware's, the next 8 the VM's. */

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc.h"
-#include "partition.h"
-#include "ranks.h"
+#include "ranks/ranks.h"
+#include "timeline/partition.h"
+#include "tools/alloc.h"
 
 #define WORLD_EPOCH 1000000000
 

@@ -2,7 +2,7 @@
 /* reader_sound.h: for unit programs, behind cmocka.h: a file that must be sound; where it is not, the failure says what is damaged. */
 #pragma once
 
-#include "reader.h"
+#include "read/reader.h"
 
 static inline void assert_sound(const struct reader *r)
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "summary.h"
+#include "summary/summary.h"
 #include "tests/support/gst_text.h"
 #include "tests/unit/fewer.h"
 

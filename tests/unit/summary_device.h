@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ns.h"
+#include "tools/ns.h"
 
 #define EPOCH_NS 1000000000
 #define DEVICES 3

@@ -3,7 +3,7 @@
  * and every sum over parts is the whole. Also of damaged traces, and of hostile ones. */
 #pragma once
 
-#include "summary.h"
+#include "summary/summary.h"
 
 #define SOUND(holds)                   \
 	do {                           \

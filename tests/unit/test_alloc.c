@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "alloc.h"
+#include "tools/alloc.h"
 
 static void test_medians(void **state)
 {

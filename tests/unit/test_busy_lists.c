@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "busy_lists.h"
+#include "trace/busy_lists.h"
 
 #define STREAMS 6
 #define LISTS 8

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cause.h"
+#include "cause/cause.h"
 
 #define MS 1000000
 #define TASKS 6

@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "cause_chain_evidence.h"
-#include "cause_chain_requests.h"
-#include "cause_chain_words.h"
+#include "cause/cause_chain_evidence.h"
+#include "cause/cause_chain_requests.h"
+#include "cause/cause_chain_words.h"
 #include "chain_by_hand.h"
 
 static void test_requests_of_a_wait(void **state)

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cause.h"
-#include "gap_view.h"
-#include "import.h"
+#include "cause/cause.h"
+#include "gap/gap_view.h"
+#include "import/import.h"
 #include "tests/support/failing_alloc.h"
 
 #define MS 1000000

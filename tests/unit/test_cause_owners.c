@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cause_engine.c"
+#include "cause/cause_engine.c"
 #include "tests/unit/fewer.h"
 
 #define LAST_SEED FEWER(20000)

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "clock.h"
+#include "trace/clock.h"
 
 #define START_TICKS 7000000000000ull
 #define START_NS 5000000000ull

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "comm_hashes.h"
+#include "run/comm_hashes.h"
 #include "tests/support/failing_alloc.h"
 
 struct ranks {

@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "comm_kernels.h"
 #include "tests/support/gst_text.h"
-#include "trace.h"
+#include "trace/comm_kernels.h"
+#include "trace/trace.h"
 
 static const char *const communication[] = {
 	"ncclAllReduceRingLLKernel_sum_f32",

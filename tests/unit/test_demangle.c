@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc.h"
-#include "demangle.h"
-#include "kernels_name.h"
-#include "text_symbol.h"
+#include "run/kernels_name.h"
+#include "symbols/demangle.h"
+#include "tools/alloc.h"
+#include "tools/text_symbol.h"
 
 #define ADD "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EEEEviT0_T1_"
 

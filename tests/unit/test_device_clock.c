@@ -10,11 +10,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "clock.h"
-#include "device_clock.h"
-#include "device_rate.h"
-#include "spill.h"
-#include "sequence.h"
+#include "trace/clock.h"
+#include "trace/device_clock.h"
+#include "trace/device_rate.h"
+#include "tools/spill.h"
+#include "trace/sequence.h"
 
 #define US 1000.0
 #define MS 1e6

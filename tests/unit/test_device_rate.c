@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "device_rate.h"
-#include "sequence.h"
+#include "trace/device_rate.h"
+#include "trace/sequence.h"
 
 #define S 1e9
 #define US 1000.0

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diff.h"
+#include "diff/diff.h"
 #include "tests/unit/diff_sides.h"
 #include "tests/unit/fewer.h"
 

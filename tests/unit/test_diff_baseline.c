@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "diff_baseline.h"
+#include "diff/diff_baseline.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/unit/diff_run_made.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diff_changes.h"
+#include "diff/diff_changes.h"
 #include "tests/support/failing_alloc.h"
 
 #define MS 1000000

@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "diff_md.h"
-#include "diff_shown.h"
-#include "markup.h"
+#include "diff/diff_md.h"
+#include "diff/diff_shown.h"
 #include "tests/unit/diff_made.h"
+#include "tools/markup.h"
 
 static char *printed;
 static struct made made;

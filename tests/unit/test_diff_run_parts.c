@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "diff_baseline.h"
-#include "stacks_name.h"
+#include "diff/diff_baseline.h"
+#include "run/stacks_name.h"
 #include "summary_analysed.h"
 #include "summary_machine.h"
 #include "tests/support/failing_alloc.h"

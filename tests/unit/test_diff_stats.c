@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diff_blocks.h"
-#include "diff_student.h"
-#include "diff_verdict.h"
+#include "diff/diff_blocks.h"
+#include "diff/diff_student.h"
+#include "diff/diff_verdict.h"
 #include "tests/unit/diff_simulated.h"
 
 static void assert_near(double value, double expected, double within)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "built.h"
-#include "facts.h"
+#include "timeline/facts.h"
 
 /* Said to lie there, to the nanosecond that a half leaves. */
 static void assert_between(int64_t at_ns, int64_t error_ns, double low_us, double high_us)

@@ -14,7 +14,7 @@
 
 #include "tests/support/gst_text.h"
 #include "tests/unit/fewer.h"
-#include "timeline.h"
+#include "timeline/timeline.h"
 
 #define STREAMS 3
 #define LATENCY 5000 /* ns */

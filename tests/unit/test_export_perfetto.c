@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "export_perfetto_parts.h"
+#include "export/export_perfetto_parts.h"
 
 #define BASE_NS 1000000
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "export.h"
+#include "export/export.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/gst_text.h"
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "framework.h"
+#include "advice/framework.h"
 
 #define SITE "/venv/lib/python3.12/site-packages/"
 

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "front.h"
 #include "timeline_runs.h"
+#include "trace/front.h"
 
 #define LISTS 8
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "futex_looks.h"
+#include "gap/futex_looks.h"
 
 #define FUTEX 202
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gap_view_ops.h"
+#include "gap/gap_view_ops.h"
 
 #define US 1000
 

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph_order.h"
 #include "tests/support/gst_text.h"
-#include "trace.h"
+#include "trace/graph_order.h"
+#include "trace/trace.h"
 
 static struct trace *decode(const char *text)
 {

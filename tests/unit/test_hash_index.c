@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "hash_index.h"
 #include "tests/support/failing_alloc.h"
+#include "tools/hash_index.h"
 
 #define MOST 3000
 

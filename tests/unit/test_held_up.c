@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "built.h"
-#include "held_up.h"
+#include "timeline/held_up.h"
 
 #define ROUNDS 12
 #define MANY 48

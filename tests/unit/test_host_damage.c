@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "host_text.h"
-#include "trace.h"
+#include "trace/trace.h"
 
 /* ---- no regular end --------------------------------------------------------------------------------- */
 

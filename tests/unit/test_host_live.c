@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host_trace.h"
+#include "host/host_trace.h"
 #include "shim/probes/host_file.h"
 
 #define TASKS 20

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host_match.h"
+#include "host/host_match.h"
 #include "tests/support/gst_text.h"
 
 /* Times of the text begin a second after the clock's zero; a text's process began 10 ms before its file does. */

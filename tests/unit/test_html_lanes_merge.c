@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "../support/failing_alloc.h"
-#include "html_lanes_merge.h"
+#include "html/html_lanes_merge.h"
 
 #define SLICES 2000
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "html_pack.h"
+#include "html/html_pack.h"
 #include "tests/support/failing_alloc.h"
 
 #define MOST 70000 /* more than one buffer of anybody's */

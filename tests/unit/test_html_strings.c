@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "html_strings.h"
+#include "html/html_strings.h"
 #include "tests/support/failing_alloc.h"
 
 /* The array as JSON; to be freed. */

@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "import.h"
-#include "pack_format.h"
+#include "import/import.h"
+#include "pack/pack_format.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/unit/import_files.h"
 

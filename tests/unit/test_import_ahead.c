@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fnv.h"
-#include "import_json.h"
-#include "import_pieces.h"
+#include "import/import_json.h"
+#include "import/import_pieces.h"
 #include "tests/unit/fewer.h"
 #include "tests/unit/file_made.h"
+#include "tools/fnv.h"
 
 /* Every token with its place, as one number; of elements that are read ahead the tokens themselves, until they are joined. */
 struct teller {

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "same_clock.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/unit/import_told.h"
+#include "trace/same_clock.h"
 
 static void range(uint32_t process, const char *name, int64_t begin_ns, int64_t end_ns)
 {

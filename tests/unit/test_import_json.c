@@ -13,9 +13,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "import_json.h"
-#include "import_pieces.h"
-#include "import_unpack.h"
+#include "import/import_json.h"
+#include "import/import_pieces.h"
+#include "import/import_unpack.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/unit/file_made.h"
 

@@ -8,7 +8,7 @@
 
 #include <zlib.h>
 
-#include "import.h"
+#include "import/import.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/unit/kineto_file.h"
 

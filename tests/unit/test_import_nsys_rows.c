@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "import_nsys_parts.h"
-#include "spill.h"
+#include "import/import_nsys_parts.h"
 #include "tests/unit/nsys_seen.h"
+#include "tools/spill.h"
 
 #define GTID2 "(100 << 24 | 101)"
 

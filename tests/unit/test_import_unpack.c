@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "import_unpack.h"
+#include "import/import_unpack.h"
 #include "tests/unit/file_made.h"
 
 #define MOST ((size_t)300 << 10) /* more than is read of a file at once */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import_us.h"
+#include "import/import_us.h"
 
 static bool reads(const char *text, int64_t *ns)
 {

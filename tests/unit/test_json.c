@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <yajl/yajl_gen.h>
 
-#include "json.h"
-#include "text.h"
+#include "tools/json.h"
+#include "tools/text.h"
 
 struct written {
 	struct json json;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a start takes the device itself, of what starts took in a run. */
-#include "latency.h"
+#include "timeline/latency.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

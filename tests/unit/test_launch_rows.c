@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch_rows.h"
-#include "launches.h"
 #include "tests/support/gst_random.h"
+#include "trace/launch_rows.h"
+#include "trace/launches.h"
 
 #define START_TICKS 7000000000000ull
 #define START_NS 5000000000ull

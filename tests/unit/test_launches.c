@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "clock.h"
-#include "report.h"
+#include "report/report.h"
 #include "summary_analysed.h"
 #include "summary_machine.h"
+#include "trace/clock.h"
 
 #define LAST_SEED FEWER(1200)
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory_map.h"
+#include "memory/memory_map.h"
 
 static struct memory_piece piece(uint64_t address, uint64_t bytes, uint64_t owner, enum memory_state state)
 {

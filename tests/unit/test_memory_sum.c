@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "memory_sum.h"
+#include "memory/memory_sum.h"
 
 #define USERS 300
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "memory_worst.h"
+#include "memory/memory_worst.h"
 #include "tests/unit/import_built.h"
 
 #define GIB ((uint64_t)1 << 30)

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "memory/memory_picture.h"
 #include "memory_model.h"
-#include "memory_picture.h"
 
 #define ACTS (EVENTS / 2)
 

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "one_device.h"
-#include "same_clock.h"
+#include "trace/one_device.h"
+#include "trace/same_clock.h"
 
 static const struct device some = { .device = 0, .uuid = { 1 } }, same = { .device = 3, .uuid = { 1 } },
 			   other = { .device = 0, .uuid = { 2 } }, unnamed = { .device = 0 };

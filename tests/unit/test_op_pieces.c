@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "op_pieces.h"
+#include "chain/op_pieces.h"
 
 #define OPS 40
 #define SPAN 120 /* ns */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "options.h"
+#include "tools/options.h"
 
 struct values {
 	bool flag;

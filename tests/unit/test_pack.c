@@ -12,10 +12,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "pack_format.h"
-#include "pack_read.h"
-#include "pack_write.h"
-#include "reader.h"
+#include "pack/pack_format.h"
+#include "pack/pack_read.h"
+#include "pack/pack_write.h"
+#include "read/reader.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/gst_random.h"
 #include "tests/unit/fewer.h"

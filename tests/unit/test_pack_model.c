@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pack_model.h"
+#include "pack/pack_model.h"
 #include "tests/support/gst_random.h"
 
 /* ---- columns ---- */

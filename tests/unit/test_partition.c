@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "partition.h"
+#include "timeline/partition.h"
 
 #define OPS 20
 #define LENGTH 300

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "fewer.h"
-#include "pool.h"
+#include "tools/pool.h"
 
 #define TASKS 1000
 

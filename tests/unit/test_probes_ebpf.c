@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "host_trace.h"
+#include "host/host_trace.h"
 #include "probes/host_segments.h"
 #include "probes/ebpf.h"
 #include "probes/ebpf_tracked.h"

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "reader.h"
+#include "read/reader.h"
 #include "shim/probes/end_table.h"
 #include "shim/probes/pipe_ends.h"
 

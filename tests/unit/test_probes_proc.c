@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "reader.h"
+#include "read/reader.h"
 #include "sleeper.h"
 #include "shim/probes/backend.h"
 #include "shim/probes/proc_looks.h"

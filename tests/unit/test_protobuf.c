@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "interned.h"
-#include "protobuf.h"
-#include "text.h"
+#include "tools/interned.h"
+#include "tools/protobuf.h"
+#include "tools/text.h"
 
 #define BYTES(...) ((const uint8_t[]){ __VA_ARGS__ }), sizeof((const uint8_t[]){ __VA_ARGS__ })
 

@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#include "range_ends.h"
-#include "trace_ranges.h"
+#include "trace/range_ends.h"
+#include "trace/trace_ranges.h"
 
 #define RANGES 200
 #define STACKS 4 /* two threads, two domains */

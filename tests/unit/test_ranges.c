@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "phases.h"
+#include "steps/phases.h"
 
 #define RANGES 400
 

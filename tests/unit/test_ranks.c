@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "ranks_steps.h"
+#include "ranks/ranks_steps.h"
 #include "ranks_world.h"
 #include "tests/support/failing_alloc.h"
 

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "ranks_fit.h"
+#include "ranks/ranks_fit.h"
 
 #define N 4000
 

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader.h"
+#include "read/reader.h"
 #include "tests/support/gst_image.h"
 #include "tests/unit/fewer.h"
-#include "trace.h"
+#include "trace/trace.h"
 
 #define SEGMENT_0 GST_SEGMENTS_OFFSET
 #define SEGMENT_1 (GST_SEGMENTS_OFFSET + GST_SEGMENT_BYTES)

@@ -13,7 +13,7 @@
 
 #include "reader_sound.h"
 #include "tests/support/gst_image.h"
-#include "trace.h"
+#include "trace/trace.h"
 
 static char path[] = "/tmp/test_reader_live_XXXXXX";
 

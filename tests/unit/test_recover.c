@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "facts.h"
-#include "recover.h"
+#include "advice/recover.h"
 #include "summary_analysed.h"
+#include "timeline/facts.h"
 
 #define STEPS 64
 #define MS 1000000

@@ -11,12 +11,12 @@
 #include <string.h>
 #include <yajl/yajl_tree.h>
 
-#include "export.h"
-#include "report.h"
-#include "stacks_name.h"
+#include "export/export.h"
+#include "report/report.h"
+#include "run/stacks_name.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/gst_text.h"
-#include "text.h"
+#include "tools/text.h"
 
 /* The n-th allocation from now fails; 0: none does. */
 static const char source[] =

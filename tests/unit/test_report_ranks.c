@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
+#include "report/report.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/gst_text.h"
 

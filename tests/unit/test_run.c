@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "run.h"
+#include "run/run.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/gst_text.h"
-#include "timeline.h"
+#include "timeline/timeline.h"
 
 /* ---- a directory of traces -------------------------------------------------------------------------- */
 

@@ -15,9 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cmd.h"
-#include "cmd_run_child.h"
-#include "cmd_secure.h"
+#include "cmd/cmd.h"
+#include "cmd/cmd_run_child.h"
+#include "cmd/cmd_secure.h"
 
 #define SLOW_NS 50000000
 

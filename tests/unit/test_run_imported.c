@@ -6,11 +6,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "run.h"
-#include "run_files.h"
+#include "run/run.h"
+#include "run/run_files.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/unit/import_files.h"
-#include "timeline.h"
+#include "timeline/timeline.h"
 
 static struct run run;
 static struct error err;

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd_run_program.h"
+#include "cmd/cmd_run_program.h"
 
 static char dir[] = "/tmp/test_run_program_XXXXXX";
 

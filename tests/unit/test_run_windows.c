@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run.h"
-#include "run_windows.h"
-#include "same_clock.h"
+#include "run/run.h"
+#include "run/run_windows.h"
 #include "tests/support/failing_alloc.h"
+#include "trace/same_clock.h"
 
 #define MAX 8
 #define EPOCH 1700000000000000000u

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "same_clock.h"
+#include "trace/same_clock.h"
 
 #define MS 1000000
 #define BOOT 1700000000000000000

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "segment_order.h"
+#include "read/segment_order.h"
 #include "shim/format.h"
 
 static void becomes(uint32_t *segments, const uint32_t *previous, size_t n, const uint32_t *expected)

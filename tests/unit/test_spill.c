@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "spill.h"
-#include "spill_budget.h"
+#include "tools/spill.h"
+#include "tools/spill_budget.h"
 
 #define MB ((size_t)1 << 20)
 #define BUDGET_MB 64

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "spill_pages.h"
+#include "tools/spill_pages.h"
 
 #define MB ((size_t)1 << 20)
 #define ARRAYS 6

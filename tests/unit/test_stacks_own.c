@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "stacks_own.h"
+#include "run/stacks_own.h"
 
 static bool python(const char *file)
 {

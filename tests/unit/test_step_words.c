@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "step_words.h"
+#include "steps/step_words.h"
 
 static void optimizers(void **state)
 {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "steps_micro.h"
+#include "steps/steps_micro.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/unit/tokens_made.h"
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "steps_order.h"
+#include "steps/steps_order.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/unit/tokens_made.h"
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "phases.h"
+#include "steps/phases.h"
 
 #define STEPS 64
 #define MS 1000000

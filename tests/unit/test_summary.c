@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "summary.h"
+#include "summary/summary.h"
 #include "tests/support/gst_text.h"
 
 struct built {

@@ -9,9 +9,9 @@
 
 #include <inttypes.h>
 
-#include "report.h"
-#include "run.h"
-#include "summary.h"
+#include "report/report.h"
+#include "run/run.h"
+#include "summary/summary.h"
 #include "tests/unit/import_files.h"
 #include "tests/unit/summary_sound.h"
 

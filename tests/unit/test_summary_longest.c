@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "summary.h"
+#include "summary/summary.h"
 
 #define GAPS 200
 #define DEVICES 3

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbols_object.h"
+#include "symbols/symbols_object.h"
 
 /* What libdw does of a file that is malicious enough; the paths say what. */
 struct object *__real_object_open(struct symbol_object *o, const struct symbol_options *options);

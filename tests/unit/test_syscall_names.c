@@ -7,7 +7,7 @@
 
 #include <sys/syscall.h>
 
-#include "syscall_names.h"
+#include "tools/syscall_names.h"
 
 static const char *name_of(uint32_t machine, uint32_t clock, int32_t number)
 {

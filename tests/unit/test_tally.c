@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "alloc.h"
-#include "tally.h"
+#include "tools/alloc.h"
+#include "tools/tally.h"
 
 static int64_t random_ns(unsigned *seed, unsigned range)
 {

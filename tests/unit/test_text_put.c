@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "text.h"
-#include "text_put.h"
+#include "tools/text.h"
+#include "tools/text_put.h"
 
 static uint64_t seed = 1;
 

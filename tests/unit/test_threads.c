@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "threads.h"
+#include "chain/threads.h"
 
 #define CALLERS 100
 #define SEEN 300 /* threads that looks found: the callers among them */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "tests/support/gst_text.h"
-#include "trace.h"
+#include "trace/trace.h"
 
 #define BEGIN "process 100 exited=1 end=90ms\nthread 100 main\n"
 

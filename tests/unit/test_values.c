@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyzer/values.h"
+#include "timeline/values.h"
 
 #define PLACE 0x1000
 

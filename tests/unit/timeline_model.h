@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "facts.h"
-#include "ns.h"
-#include "timeline.h"
+#include "timeline/facts.h"
+#include "timeline/timeline.h"
+#include "tools/ns.h"
 
 #define STREAMS 4
 #define DEVICES 3

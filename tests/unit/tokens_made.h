@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "steps_tokens.h"
+#include "steps/steps_tokens.h"
 
 #define MADE_MAX 4096
 #define MADE_KINDS 128 /* different tokens */

@@ -198,7 +198,7 @@ static void all_types(struct client *c)
 		memset(b.recv, 0xee, 8);
 		OK(c->nccl.ncclAllReduce(b.send, b.recv, 1, types[i].type, ncclSum, comm, b.stream));
 		sync(b.stream);
-		printf("rank %d type %u:", c->rank, types[i].type);
+		printf("rank %d type %u:", c->rank, (unsigned)types[i].type);
 		for (size_t at = 0; at < 8; at++)
 			printf(" %02x", sum[at]);
 		putchar('\n');

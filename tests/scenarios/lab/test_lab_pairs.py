@@ -15,7 +15,7 @@ SHORT = {"ebpf": ("read", "decode", "lock", "output", "module"), "none": ("sleep
 
 
 def causes(root):
-    return set(re.findall(r'^CAUSE(?:_RULE)?\(\w+, "([\w-]+)"', (root / "analyzer/causes.def").read_text(), re.M))
+    return set(re.findall(r'^CAUSE(?:_RULE)?\(\w+, "([\w-]+)"', (root / "analyzer/cause/causes.def").read_text(), re.M))
 
 
 @pytest.mark.parametrize("how,name", [(how, name) for how, names in SHORT.items() for name in names])
