@@ -340,7 +340,7 @@ $(BUILD)/obj/%.o: %.S $(FLAGS_FILE)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
--include $(wildcard shim/build.mk shim/probes/build.mk analyzer/build.mk tests/*/build.mk)
+-include $(wildcard shim/build.mk shim/probes/build.mk tests/*/build.mk)
 -include $(shell find $(BUILD)/obj $(BUILD)/checked $(BUILD)/fuzzed $(SIM)/gen -name '*.d' 2>/dev/null)
 
 # ---- what to call --------------------------------------------------------------------------------------

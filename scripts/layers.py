@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""layers.py [TREE]: data flows one way. A file includes its own stage and what its stage's row allows, nothing else;
-and the analyzer's library neither prints nor exits. The list below is the whole rule."""
+"""layers.py [TREE]: data flows one way. A file includes its own folder and what the lists below allow, nothing else;
+the analyzer's library neither prints nor exits, and no two of its files have one name."""
 
 import re
 import sys
+from collections import Counter
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -37,7 +38,8 @@ FOLDERS = [
 STAGES = ["tools", "symbols", "read pack", "trace", "host", "import", "run", "timeline", "chain", "memory", "gap cause", "steps", "ranks", "summary",
           "advice", "report", "export", "html", "diff", "doctor", "cmd"]
 
-# In the analyzer's library (all but main.c and cmd/, and what only ever runs in a child of its own, which has to end). Writing to a FILE that was handed in is fine.
+# In the analyzer's library (all but main.c and cmd/, and what only ever runs in a child of its own, which has to end).
+# Writing to a FILE that was handed in is fine.
 FORBIDDEN = re.compile(r"(?<![A-Za-z0-9_.>])(?:(?:v?printf|puts|putchar|perror|exit|_exit|_Exit|abort|errx?|warnx?)\s*\(|(?:stdout|stderr)\b)")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
@@ -90,6 +92,12 @@ def check_library(name, text):
         yield code.count("\n", 0, match.start()) + 1, f"library code prints or exits: {match.group().strip()}"
 
 
+def same_names(files):
+    """An archive has one object of each name, and a quoted include the nearest file."""
+    seen = Counter(p.name for p in files if "analyzer" in p.parts and p.suffix in (".c", ".h", ".def"))
+    return [f"analyzer: {n} files are named {name}" for name, n in sorted(seen.items()) if n > 1]
+
+
 def main():
     tree = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
     complaints = []
@@ -104,6 +112,7 @@ def main():
         if name.startswith("analyzer/") and stage_of(name) is None:
             complaints.append(f"{name}: is in no folder of scripts/layers.py")
         complaints += [f"{name}:{line}: {why}" for line, why in check_library(name, text)]
+    complaints += same_names(files)
     print("\n".join(complaints) or "layers: fine")
     return 1 if complaints else 0
 

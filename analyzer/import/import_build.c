@@ -327,14 +327,15 @@ static struct import_process *take(struct import_build *b, uint32_t process, int
 	return p;
 }
 
-/* By its own word; of calls about memory it is one of the process's devices, of which there may not be too many. */
+/* By its own word; of calls about a device's memory it is one of the process's devices, of which there may not be too many. */
 static uint16_t named_device(struct import_build *b, struct import_process *p, const struct import_call *c,
 			     uint8_t family)
 {
-	bool memory = family == GST_FAMILY_ALLOC || family == GST_FAMILY_FREE || family == GST_FAMILY_HOST_ALLOC ||
-		      family == GST_FAMILY_HOST_FREE || family == GST_FAMILY_POOL || family == GST_FAMILY_VMM;
+	bool host = family == GST_FAMILY_HOST_ALLOC || family == GST_FAMILY_HOST_FREE;
+	bool memory = family == GST_FAMILY_ALLOC || family == GST_FAMILY_FREE || family == GST_FAMILY_POOL ||
+		      family == GST_FAMILY_VMM;
 
-	if (c->device >= UINT16_MAX || (memory && !device_of(b, p, c->device)))
+	if (host || c->device >= UINT16_MAX || (memory && !device_of(b, p, c->device)))
 		return UINT16_MAX;
 	return (uint16_t)c->device;
 }

@@ -2,10 +2,10 @@
 /* import_json.h: a JSON file, plain or packed by gzip (by its content), as its tokens one after another: yajl reads them, in memory that does not
  * grow with the file. Bytes are counted in what is unpacked, which damage then says. Texts need not be UTF-8.
  *
- * inf, NaN, control characters and backslashes, as many programs write them, are read (import_mend.h). A file that stops being JSON otherwise,
- * is cut short, nests deeper than IMPORT_JSON_DEPTH, has a text longer than IMPORT_JSON_TEXT or unpacks to more than any trace would is damaged
- * there; the tokens before it have been told. The bracket that ends an array of events may be missing: Chrome's form has it so, for programs that
- * were killed.
+ * inf, NaN, control characters and backslashes, as many programs write them, are read (import_mend.h), in texts of up to 128 KiB. A file that
+ * stops being JSON otherwise, is cut short, nests deeper than IMPORT_JSON_DEPTH, has a text longer than IMPORT_JSON_TEXT or unpacks to more than any
+ * trace would is damaged there; the tokens before it have been told. The bracket that ends an array of events may be missing: Chrome's form has it
+ * so, for programs that were killed.
  *
  * Where the reader can put elements of a list together that were read one apart from the other, several threads (pool.h) read them: each
  * takes the next piece of the file, reads the elements in it ahead, and joins them to the others when it is that piece's turn. Where a

@@ -87,36 +87,6 @@ struct kineto_name kineto_name(struct kineto *k, const struct kineto_event *e)
 	return name;
 }
 
-static bool submits(enum gst_family family)
-{
-	return family == GST_FAMILY_LAUNCH || family == GST_FAMILY_GRAPH_LAUNCH || family == GST_FAMILY_COPY ||
-	       family == GST_FAMILY_MEMSET;
-}
-
-/* Beside names that nobody knows: code and graphs may be copied to the device, which some tools call work. */
-static bool may_submit(enum gst_family family)
-{
-	return submits(family) || family == GST_FAMILY_OTHER || family == GST_FAMILY_HOSTFN ||
-	       family == GST_FAMILY_GRAPH || family == GST_FAMILY_MODULE;
-}
-
-static bool link_call(struct kineto *k, const struct import_call *c, uint32_t process)
-{
-	enum gst_family family = import_family(k->b, c->name);
-
-	if (!c->correlation || !may_submit(family))
-		return true;
-	if (!spill_room(k->links, k->n_links, k->links_cap))
-		return false;
-	k->links[k->n_links++] = (struct kineto_link){
-		.correlation = c->correlation,
-		.begin_ns = c->begin_ns,
-		.process = process,
-		.submits = submits(family),
-	};
-	return true;
-}
-
 static bool call(struct kineto *k, const struct kineto_event *e, struct kineto_name name, int64_t begin_ns,
 		 int64_t end_ns)
 {
@@ -146,7 +116,7 @@ static bool call(struct kineto *k, const struct kineto_event *e, struct kineto_n
 	if (e->said & KINETO_SAID(CORRELATION))
 		c.correlation = kineto_number(e, KINETO_FIELD_CORRELATION);
 	import_call(k->b, &c);
-	return link_call(k, &c, process);
+	return kineto_link_call(k, &c, process);
 }
 
 static bool overhead(struct kineto *k, uint32_t process, const struct import_host_op *op)

@@ -42,6 +42,36 @@ struct callers { /* links of one number */
 	size_t first, n;
 };
 
+static bool submits(enum gst_family family)
+{
+	return family == GST_FAMILY_LAUNCH || family == GST_FAMILY_GRAPH_LAUNCH || family == GST_FAMILY_COPY ||
+	       family == GST_FAMILY_MEMSET;
+}
+
+/* Beside names that nobody knows: code and graphs may be copied to the device, which some tools call work. */
+static bool may_submit(enum gst_family family)
+{
+	return submits(family) || family == GST_FAMILY_OTHER || family == GST_FAMILY_HOSTFN ||
+	       family == GST_FAMILY_GRAPH || family == GST_FAMILY_MODULE;
+}
+
+bool kineto_link_call(struct kineto *k, const struct import_call *c, uint32_t process)
+{
+	enum gst_family family = import_family(k->b, c->name);
+
+	if (!c->correlation || !may_submit(family))
+		return true;
+	if (!spill_room(k->links, k->n_links, k->links_cap))
+		return false;
+	k->links[k->n_links++] = (struct kineto_link){
+		.correlation = c->correlation,
+		.begin_ns = c->begin_ns,
+		.process = process,
+		.submits = submits(family),
+	};
+	return true;
+}
+
 static int by_correlation(const void *a, const void *b)
 {
 	const struct kineto_link *x = a, *y = b;
@@ -196,7 +226,7 @@ static void note_at_home(struct kineto *k, struct kineto_owners *o, const struct
 		k->links[i].at_home |= k->links[i].process == o->lines[w->process].process && in_time(&k->links[i], w);
 }
 
-/* A name that may submit counts where its process is known to have work. */
+/* A name that may submit counts where its process alone can have asked for some of that line. */
 static bool is_caller(const struct kineto *k, const struct kineto_owners *o, const struct kineto_link *link,
 		      const struct kineto_work *w)
 {
@@ -249,11 +279,11 @@ static uint32_t decide(const struct kineto *k, struct kineto_owners *o, const st
 static void warn_of_guesses(struct kineto *k, struct kineto_owners *o)
 {
 	uint64_t guessed = 0;
-	bool is;
+	bool guess;
 
 	for (size_t i = 0; i < k->n_works; i++) {
-		decide(k, o, &k->works[i], &is);
-		guessed += is;
+		decide(k, o, &k->works[i], &guess);
+		guessed += guess;
 	}
 	if (guessed)
 		import_warn(

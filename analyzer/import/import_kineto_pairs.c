@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* import_kineto_pairs.c: events in two halves. B and E nest within a thread (Trace Event Format, "Duration Events"). b and e (S and F, as they once were
- * called) have an id, which is one of a category (ibid., "Async Events"), and may begin and end anywhere.
+/* import_kineto_pairs.c: events in two halves. B and E nest within a thread (Trace Event Format, "Duration Events"). b and e (S and F, as they once
+ * were called) have an id, which is one of a category (ibid., "Async Events"), and may begin and end anywhere.
  *
- * Halves of one thread, or of one id, should come in the order of time; where a file was written in blocks, or one half is astray, they do not. So all
- * wait for the end of the file: 56 bytes for each, and 8 for each number that it says, where records are kept (spill.h). An end closes the last that
- * began before it in the file, whatever comes between: kernels of one stream may overlap. Where that leaves an end of a thread alone, or before its
- * begin, and more of the thread's are paired in the order of time, as viewers do it, they are paired so. */
+ * Halves of one thread, or of one id, should come in the order of time; where a file was written in blocks, or one half is astray, they do not. So
+ * all wait for the end of the file: 56 bytes for each, and 8 for each number that it says, where records are kept (spill.h). An end closes the last
+ * that began before it in the file, whatever comes between: kernels of one stream may overlap, and a pair may lie around whole ones.
+ *
+ * What fits nothing then (ends that are alone or before their begin, and begins) is nested among itself in the order of time. Such a pair counts
+ * unless one of its halves closed another in the file, at a wrong time, and that other finds nothing: then it is one event of a wrong time, and what
+ * would have taken its half stays alone; both are counted as lacking.
+ * All of a thread is nested by time, as viewers do it, only where this pairs more than the two together, or as many in less time where the second
+ * gave any; and it must undo few of their pairs: at most four for each end that was alone or before its begin, and at most half of all, and one for
+ * each end alone. So a file in blocks is put together, and kernels that overlap stay as they are. */
 #include <stdlib.h>
 
 #include "import_kineto_parts.h"
@@ -14,25 +20,38 @@
 
 #define NONE UINT32_MAX
 
+enum order { IN_FILE, IN_TIME, ORDERS };
+
 struct half {
 	uint64_t place, said; /* kineto_event's */
 	int64_t ns;
 	size_t numbers; /* the first of its own, one for each field that is said */
 	struct kineto_name name;
 	uint32_t where; /* of places */
-	uint32_t link;  /* of a begin: the one that was open when it came; of an end: its begin. NONE */
+	/* By order. Of one that is closed: its other half; of a begin that is open: the one that was when it came. NONE */
+	uint32_t link[ORDERS];
 	uint8_t class;
 	bool begins;
-	bool instant; /* in the file its other half is of the same time */
+	bool closed[ORDERS];
+};
+
+_Static_assert(sizeof(struct half) == 56, "as said above");
+
+struct sum {
+	size_t pairs; /* whose end is not before its begin */
+	uint64_t ns;
 };
 
 struct place { /* a thread; or an id, which is one of a process and category */
 	uint64_t process, number;
 	enum kineto_class class; /* the category's */
 	bool started;
-	bool astray;                /* in the order of the file an end is alone, or before its begin */
-	uint32_t top;               /* the last half that is open; NONE */
-	size_t pairs, pairs_before; /* in this order, and in the one before */
+	uint32_t top;  /* the last half that is open; NONE */
+	size_t alone;  /* ends that close nothing in the file */
+	size_t wrong;  /* ends before their begin there */
+	size_t undone; /* pairs that are others in the order of time */
+	size_t left;   /* pairs of what fits nothing in the file; its sum has them */
+	struct sum sum[ORDERS];
 };
 
 struct kineto_pairs {
@@ -123,7 +142,7 @@ static bool keep(struct kineto *k, const struct place *place, const struct kinet
 		.ns = import_us_ns(e->begin),
 		.numbers = p->n_numbers,
 		.where = (uint32_t)(place - p->places),
-		.link = NONE,
+		.link = { NONE, NONE },
 		.class = (uint8_t)e->class,
 		.begins = begins,
 	};
@@ -156,30 +175,36 @@ static bool is_pair(const struct half *begin, const struct half *end)
 }
 
 /* An end closes the last that is open. Of a begin, and of an end that is alone, NULL. */
-static struct half *nest(struct kineto_pairs *p, struct half *half)
+static struct half *nest(struct kineto_pairs *p, struct half *half, enum order order)
 {
 	struct place *place = &p->places[half->where];
+	uint32_t this = (uint32_t)(half - p->halves), top = place->top;
 	struct half *begin;
 
-	half->link = place->top;
+	half->link[order] = top;
+	half->closed[order] = !half->begins && top != NONE;
 	if (half->begins)
-		place->top = (uint32_t)(half - p->halves);
-	if (half->begins || half->link == NONE)
+		place->top = this;
+	if (!half->closed[order])
 		return NULL;
-	begin = &p->halves[half->link];
-	place->top = begin->link;
-	place->pairs += is_pair(begin, half);
+	begin = &p->halves[top];
+	place->top = begin->link[order];
+	begin->link[order] = this;
+	begin->closed[order] = true;
+	if (is_pair(begin, half)) {
+		place->sum[order].pairs++;
+		place->sum[order].ns += (uint64_t)half->ns - (uint64_t)begin->ns;
+	}
 	return begin;
 }
 
 static void nest_in_file(struct kineto_pairs *p, struct half *half)
 {
-	struct half *begin = nest(p, half);
+	struct half *begin = nest(p, half, IN_FILE);
+	struct place *place = &p->places[half->where];
 
-	if (begin && begin->ns == half->ns)
-		half->instant = begin->instant = true;
-	if (!half->begins && (!begin || !is_pair(begin, half)))
-		p->places[half->where].astray = true;
+	place->alone += !half->begins && !begin;
+	place->wrong += begin && !is_pair(begin, half);
 }
 
 /* What the end says counts where the beginning had nothing. */
@@ -223,6 +248,23 @@ bool kineto_pair(struct kineto *k, const struct kineto_event *e)
 	return true;
 }
 
+static bool is_astray(const struct place *place)
+{
+	return place->alone || place->wrong;
+}
+
+static bool fits(const struct kineto_pairs *p, const struct half *half)
+{
+	const struct half *other = half->closed[IN_FILE] ? &p->halves[half->link[IN_FILE]] : NULL;
+
+	return other && (half->begins ? is_pair(half, other) : is_pair(other, half));
+}
+
+static bool is_instant(const struct kineto_pairs *p, const struct half *half)
+{
+	return half->closed[IN_FILE] && p->halves[half->link[IN_FILE]].ns == half->ns;
+}
+
 struct turn { /* of a half whose place is astray */
 	int64_t ns;
 	uint32_t where, half;
@@ -249,9 +291,9 @@ static bool find_turns(const struct kineto_pairs *p, struct turn **turns, size_t
 
 	for (size_t i = 0; i < p->n_halves; i++) {
 		const struct half *half = &p->halves[i];
-		uint8_t order = half->instant ? 1 : half->begins ? 2 : 0;
+		uint8_t order = is_instant(p, half) ? 1 : half->begins ? 2 : 0;
 
-		if (!p->places[half->where].astray)
+		if (!is_astray(&p->places[half->where]))
 			continue;
 		if (!spill_room(*turns, *n, cap))
 			return false;
@@ -260,28 +302,85 @@ static bool find_turns(const struct kineto_pairs *p, struct turn **turns, size_t
 	return true;
 }
 
+/* In the order of time; what that gave before counts with what the file's gave. */
 static void start_again(struct kineto_pairs *p)
 {
-	for (size_t i = 0; i < p->n_places; i++)
-		if (p->places[i].astray) {
-			p->places[i].pairs_before = p->places[i].pairs;
-			p->places[i].pairs = 0;
-			p->places[i].top = NONE;
-		}
+	for (size_t i = 0; i < p->n_places; i++) {
+		struct place *place = &p->places[i];
+
+		place->left = place->sum[IN_TIME].pairs;
+		place->sum[IN_FILE].pairs += place->left;
+		place->sum[IN_FILE].ns += place->sum[IN_TIME].ns;
+		place->sum[IN_TIME] = (struct sum){ 0 };
+		place->top = NONE;
+	}
 }
 
-/* Back to the order of the file, where the one of time pairs no more. */
-static void nest_in_file_again(struct kineto_pairs *p)
+/* Of one that does not fit: it closed nothing in the file, or what it closed finds another by time. */
+static bool is_free(const struct kineto_pairs *p, const struct half *half)
 {
-	for (size_t i = 0; i < p->n_places; i++)
-		p->places[i].astray &= p->places[i].pairs <= p->places[i].pairs_before;
-	start_again(p);
-	for (size_t i = 0; i < p->n_halves; i++)
-		if (p->places[p->halves[i].where].astray)
-			nest(p, &p->halves[i]);
+	return !half->closed[IN_FILE] || p->halves[half->link[IN_FILE]].closed[IN_TIME];
 }
 
-static bool nest_by_time(struct kineto_pairs *p)
+static void take(struct kineto_pairs *p, struct half *half)
+{
+	if (half->closed[IN_FILE])
+		p->halves[half->link[IN_FILE]].closed[IN_FILE] = false;
+	half->link[IN_FILE] = half->link[IN_TIME];
+	half->closed[IN_FILE] = true;
+}
+
+static void nest_leftovers(struct kineto_pairs *p, const struct turn *turns, size_t n)
+{
+	start_again(p);
+	for (size_t i = 0; i < n; i++)
+		if (!fits(p, &p->halves[turns[i].half]))
+			nest(p, &p->halves[turns[i].half], IN_TIME);
+	for (size_t i = 0; i < n; i++) {
+		struct half *end = &p->halves[turns[i].half], *begin;
+
+		if (end->begins || fits(p, end) || !end->closed[IN_TIME])
+			continue;
+		begin = &p->halves[end->link[IN_TIME]];
+		if (!is_free(p, begin) || !is_free(p, end))
+			continue;
+		take(p, begin);
+		take(p, end);
+	}
+}
+
+static bool better_by_time(const struct place *place)
+{
+	const struct sum *file = &place->sum[IN_FILE], *time = &place->sum[IN_TIME];
+	bool shorter = place->left && time->pairs == file->pairs && time->ns < file->ns;
+
+	return (shorter || time->pairs > file->pairs) && place->undone <= 4 * (place->alone + place->wrong) &&
+	       2 * place->undone <= file->pairs + 2 * place->alone;
+}
+
+static void nest_by_time(struct kineto_pairs *p, const struct turn *turns, size_t n)
+{
+	start_again(p);
+	for (size_t i = 0; i < n; i++)
+		nest(p, &p->halves[turns[i].half], IN_TIME);
+	for (size_t i = 0; i < n; i++) {
+		const struct half *half = &p->halves[turns[i].half];
+
+		p->places[half->where].undone +=
+			!half->begins && fits(p, half) && half->link[IN_TIME] != half->link[IN_FILE];
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct half *half = &p->halves[turns[i].half];
+
+		if (!better_by_time(&p->places[half->where]))
+			continue;
+		half->link[IN_FILE] = half->link[IN_TIME];
+		half->closed[IN_FILE] = half->closed[IN_TIME];
+	}
+}
+
+/* False: no memory. */
+static bool mend(struct kineto_pairs *p)
 {
 	struct turn *turns = NULL;
 	size_t n = 0;
@@ -289,10 +388,8 @@ static bool nest_by_time(struct kineto_pairs *p)
 
 	if (fine && n) {
 		array_sort(turns, n, sizeof(*turns), by_time);
-		start_again(p);
-		for (size_t i = 0; i < n; i++)
-			nest(p, &p->halves[turns[i].half]);
-		nest_in_file_again(p);
+		nest_leftovers(p, turns, n);
+		nest_by_time(p, turns, n);
 	}
 	spill_free(turns);
 	return fine;
@@ -312,7 +409,7 @@ static bool tell_pair(struct kineto *k, const struct half *begin, const struct h
 
 static bool tell_end(struct kineto *k, const struct half *end)
 {
-	const struct half *begin = end->link == NONE ? NULL : &k->pairs->halves[end->link];
+	const struct half *begin = end->closed[IN_FILE] ? &k->pairs->halves[end->link[IN_FILE]] : NULL;
 	struct kineto_event e;
 
 	if (begin)
@@ -340,14 +437,14 @@ static bool tell_open(struct kineto *k, const struct half *half)
 bool kineto_pairs_end(struct kineto *k)
 {
 	struct kineto_pairs *p = k->pairs;
-	bool fine = !p || nest_by_time(p);
+	bool fine = !p || mend(p);
 
 	for (size_t i = 0; p && fine && i < p->n_halves; i++)
 		if (!p->halves[i].begins)
 			fine = tell_end(k, &p->halves[i]) && !import_failed(k->b);
-	for (size_t i = 0; p && fine && i < p->n_places; i++)
-		for (uint32_t at = p->places[i].top; fine && at != NONE; at = p->halves[at].link)
-			fine = tell_open(k, &p->halves[at]);
+	for (size_t i = 0; p && fine && i < p->n_halves; i++)
+		if (p->halves[i].begins && !p->halves[i].closed[IN_FILE])
+			fine = tell_open(k, &p->halves[i]) && !import_failed(k->b);
 	return fine;
 }
 

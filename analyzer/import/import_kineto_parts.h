@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* import_kineto_parts.h: what the parts of import_kineto share. Calls, operators and annotations are told to the builder as they come. What is in two
- * halves, work of devices, names of threads and what the file says of devices and ranks wait for the end of the file: only then it is known what belongs
- * together, and whose they are, since an event of a device has the device's number where others have their process. */
+/* import_kineto_parts.h: what the parts of import_kineto share. Calls, operators and annotations are told to the builder as they come. What is in
+ * two halves, work of devices, names of threads and what the file says of devices and ranks wait for the end of the file: only then it is known
+ * what belongs together, and whose they are, since an event of a device has the device's number where others have their process. */
 #pragma once
 
 #include "import_facts.h"
@@ -126,7 +126,9 @@ void kineto_other(struct kineto *k, const struct kineto_event *e);
 void kineto_lacks(struct kineto *k, const struct kineto_event *e); /* it is left out: something is missing in it */
 void kineto_others_end(struct kineto *k);
 
-/* import_kineto_owner.c: of which process each piece of work is, as a number in k->processes. NULL: no memory. main: of whom it is where nothing tells. */
+/* import_kineto_owner.c: of which process each piece of work is, as a number in k->processes. A call that is told, once all work is; NULL, false: no
+ * memory. main: of whom it is where nothing tells. */
+bool kineto_link_call(struct kineto *k, const struct import_call *c, uint32_t process);
 struct kineto_owners *kineto_owners_new(struct kineto *k, uint32_t main);
 uint32_t kineto_owner(const struct kineto *k, struct kineto_owners *o, const struct kineto_work *w);
 void kineto_owners_free(struct kineto_owners *o);

@@ -78,16 +78,27 @@ static struct thread_now *now_of(struct linking *l, uint32_t tid)
 	return &l->threads[import_thread_index(l->b, l->p, tid)];
 }
 
-static bool is_inside(const struct call *c, const struct thread_now *now)
+static bool same_number(const struct call *c, const struct thread_now *now)
 {
-	return c->begin_ns < now->until_ns &&
-	       (c->end_ns <= now->until_ns || (c->seq && c->seq == now->number && c->end_ns - now->until_ns < CUT_NS));
+	return c->seq && c->seq == now->number;
 }
 
 /* The driver's part of a call may take no time, by a clock of whole microseconds: then it came first. */
 static bool is_around(const struct call *c, const struct thread_now *now, const struct call *calls)
 {
-	return c->seq && c->seq == now->number && c->begin_ns == now->until_ns && takes_no_time(&calls[now->outer]);
+	return same_number(c, now) && c->begin_ns == now->until_ns && takes_no_time(&calls[now->outer]);
+}
+
+/* … or end behind the call, and even begin there: then it has another name. */
+static bool is_part(const struct call *c, const struct thread_now *now, const struct call *calls)
+{
+	return same_number(c, now) && c->end_ns - now->until_ns < CUT_NS &&
+	       (c->begin_ns < now->until_ns || c->hook != calls[now->outer].hook);
+}
+
+static bool is_inside(const struct call *c, const struct thread_now *now, const struct call *calls)
+{
+	return (c->begin_ns < now->until_ns && c->end_ns <= now->until_ns) || is_part(c, now, calls);
 }
 
 /* Leaves out what is inside others, and lists the numbers of all. */
@@ -99,7 +110,7 @@ static void list_numbers(struct linking *l)
 	for (size_t i = 0; i < t->n_calls; i++) {
 		struct call c = t->calls[i];
 		struct thread_now *now = now_of(l, c.tid);
-		bool inside = is_inside(&c, now), around = !inside && is_around(&c, now, t->calls);
+		bool around = is_around(&c, now, t->calls), inside = !around && is_inside(&c, now, t->calls);
 
 		if (inside) {
 			now->number = c.end_ns > now->until_ns ? 0 : now->number; /* once */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* import_mend.h: what programs write for JSON though it is none: inf and NaN as C (nan(ind) as well), Python and JavaScript spell them, control
  * characters and backslashes as they are in texts. It becomes JSON of the same length, in place, so that what comes behind can be read: only
- * where all of it, and what it follows, is in the bytes at hand. A text that began before them stays as it is. */
+ * where all of it, and what it follows, is in the bytes at hand. A text that began before them stays as it is: one that is longer than a piece
+ * (import_pieces.h), or has what looks like an element's end in it. */
 #pragma once
 
 #include <stdbool.h>

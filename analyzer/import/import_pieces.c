@@ -59,8 +59,8 @@ static size_t last_element(const char *at, size_t n)
 	return 0;
 }
 
-/* Where there is no element's end, no word and no text comes in two pieces, nor what it follows in another (import_mend.h), unless it is as long as a
- * piece. *in_text: whether it begins within a text; 0: then whether it ends within one. */
+/* Where there is no element's end, no word and no text comes in two pieces, nor what it follows in another (import_mend.h), unless it is as long as
+ * a piece. 0: it is. *in_text: whether at[0] is in a text; of what is returned 0 for, whether at[n] is. */
 static size_t before_last_word(const char *at, size_t n, bool *in_text)
 {
 	size_t cut = 0;

@@ -36,9 +36,16 @@ static bool same_file(const struct piece *a, const struct piece *b)
 	return strcmp(a->trace->path, b->trace->path) == 0;
 }
 
+static int by_process(const struct trace *a, const struct trace *b)
+{
+	if (a->header.pid != b->header.pid)
+		return a->header.pid < b->header.pid ? -1 : 1;
+	return strcmp(a->header.host, b->header.host);
+}
+
 static bool same_process(const struct trace *a, const struct trace *b)
 {
-	return a->header.pid == b->header.pid && strcmp(a->header.host, b->header.host) == 0;
+	return by_process(a, b) == 0;
 }
 
 /* ---- whose they are --------------------------------------------------------------------------------------- */
@@ -49,9 +56,7 @@ static int by_rank(const struct trace *a, const struct trace *b)
 		return is_ranked(a) ? -1 : 1;
 	if (is_ranked(a))
 		return (a->imported->rank > b->imported->rank) - (a->imported->rank < b->imported->rank);
-	if (a->header.pid != b->header.pid)
-		return a->header.pid < b->header.pid ? -1 : 1;
-	return strcmp(a->header.host, b->header.host);
+	return by_process(a, b);
 }
 
 static int by_begin(const void *a, const void *b)
@@ -84,14 +89,9 @@ static void share_clock(struct run *run, const struct trace *first, const struct
 			run->traces[i]->header.pid_ns = to;
 }
 
-static int by_process(const void *a, const void *b)
+static int pieces_by_process(const void *a, const void *b)
 {
-	const struct gst_file_header *x = &((const struct piece *)a)->trace->header,
-				     *y = &((const struct piece *)b)->trace->header;
-
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return strcmp(x->host, y->host);
+	return by_process(((const struct piece *)a)->trace, ((const struct piece *)b)->trace);
 }
 
 /* Of a rank's traces those that are of a process that another one is of. Puts them into another order. */
@@ -99,7 +99,7 @@ static size_t further(struct piece *at, size_t n)
 {
 	size_t more = 0;
 
-	array_sort(at, n, sizeof(*at), by_process);
+	array_sort(at, n, sizeof(*at), pieces_by_process);
 	for (size_t i = 1; i < n; i++)
 		more += same_process(at[i - 1].trace, at[i].trace);
 	return more;

@@ -10,6 +10,6 @@
 
 struct run;
 
-/* run.windowed, run.windowed_ranks, run.windows_more, run.windows_uneven, imported.window; windows of one process with one base of their times are on one clock;
- * says so once, as a warning of the first of them. Nothing of it where no rank has two traces. False: no memory. */
+/* run.windowed, run.windowed_ranks, run.windows_more, run.windows_uneven, imported.window; windows of one process with one base of their times are
+ * on one clock; says so once, as a warning of the first of them. Nothing of it where no rank has two traces. False: no memory. */
 bool run_windows_find(struct run *run);

@@ -263,33 +263,59 @@ class Events:
 
 
 def nested(halves):
-    """Each E of (time, phase, event) with the last B that is open: (pairs whose end is not before their begin, those that are left alone or so)."""
-    open_ones, fit, alone = [], [], 0
+    """Each E of (time, phase, event) with the last B that is open."""
+    open_ones, pairs = [], []
     for half in halves:
         if half[1] == "B":
             open_ones.append(half)
-        elif not open_ones:
-            alone += 1
-        else:
-            begin = open_ones.pop()
-            if begin[0] <= half[0]:
-                fit.append((begin, half))
-            else:
-                alone += 1
-    return fit, alone
+        elif open_ones:
+            pairs.append((open_ones.pop(), half))
+    return pairs
 
 
-def in_time(halves, fit):
+def in_time(halves, pairs):
     """At one time what ends, then what takes none by the order of the file, then what begins."""
-    instant = {id(half) for begin, end in fit if begin[0] == end[0] for half in (begin, end)}
+    instant = {id(half) for begin, end in pairs if begin[0] == end[0] for half in (begin, end)}
     return sorted(halves, key=lambda half: (half[0], 1 if id(half) in instant else 2 * (half[1] == "B")))
 
 
+def fit(pair):
+    return pair[0][0] <= pair[1][0]
+
+
+def halves_of(pairs):
+    return {id(half) for pair in pairs for half in pair}
+
+
+def leftovers(halves, pairs):
+    """Of the halves that fit no other in the file, in the order of time: (all pairs, those that count). Where an event ends before it begins in the
+    file and only one half of it finds another, its time is wrong."""
+    wrong = [pair for pair in pairs if not fit(pair)]
+    own = {id(half): id(other) for begin, end in wrong for half, other in ((begin, end), (end, begin))}
+    taken = halves_of(filter(fit, pairs))
+    found = nested(in_time([half for half in halves if id(half) not in taken], []))
+    settled = halves_of(found)
+    return found, [pair for pair in found if all(own.get(id(half), id(half)) in settled for half in pair)]
+
+
+def better(by_time, good, found):
+    """Pairs more; or as many in less time, where some were found by time anyway."""
+    took = [sum(end[0] - begin[0] for begin, end in pairs) for pairs in (by_time, good + found)]
+    return len(by_time) > len(good + found) or (found and len(by_time) == len(good + found) and took[0] < took[1])
+
+
 def paired(halves):
-    """A thread's, as they stand in the file, which says that kernels of one stream overlap; in the order of time where that pairs more."""
-    fit, alone = nested(halves)
-    by_time = nested(in_time(halves, fit))[0] if alone else []
-    return by_time if len(by_time) > len(fit) else fit
+    """A thread's, as they stand in the file, which says that kernels of one stream overlap; then what that leaves. All in the order of time where
+    that is better and undoes few: four for each end that the file leaves alone or before its begin, and half of them, and one for each alone."""
+    pairs = nested(halves)
+    good = list(filter(fit, pairs))
+    ends = sum(half[1] == "E" for half in halves)
+    found, counted = leftovers(halves, pairs)
+    by_time = nested(in_time(halves, good))
+    kept = {(id(begin), id(end)) for begin, end in by_time}
+    undone = sum((id(begin), id(end)) not in kept for begin, end in good + counted)
+    few = undone <= 4 * (ends - len(good)) and 2 * undone <= len(good + found) + 2 * (ends - len(pairs))
+    return by_time if ends > len(good) and few and better(by_time, good, found) else good + counted
 
 
 def complete(events):

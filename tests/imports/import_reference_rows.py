@@ -73,6 +73,17 @@ class Rows(NamedTuple):
 
 # ---- either format -----------------------------------------------------------------------------------------------------------
 
+CUT = 2000  # ns: two times, each cut to a microsecond
+
+
+def is_within(call, number, outer, its_number):
+    """A part that has its call's number may end behind it, or even begin there: then it has another name."""
+    if call.begin < outer.end and call.end <= outer.end:
+        return True
+    same = number[1] and number == its_number and outer.begin < outer.end
+    return same and call.end < outer.end + CUT and (call.begin < outer.end or call.name != outer.name)
+
+
 def outermost(calls):
     """Of each call's index, that of the call that it is part of. What takes no time is over when another of its instant begins."""
     threads, outer = {}, {}
@@ -81,8 +92,7 @@ def outermost(calls):
     for thread in threads.values():
         last = None
         for *_, i in sorted(thread):
-            call = calls[i][0]
-            if last is None or not (call.begin < calls[last][0].end and call.end <= calls[last][0].end):
+            if last is None or not is_within(*calls[i], *calls[last]):
                 last = i
             outer[i] = last
     return outer

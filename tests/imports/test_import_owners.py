@@ -35,7 +35,7 @@ def guessed(said):
 
 
 def unlinked(said):
-    return said["losses"].get("operations_unlinked", 0)
+    return said["losses"]["operations_unlinked"]
 
 
 def first_rank(kernels, begin=10, calls_from=11):
@@ -62,7 +62,7 @@ def test_a_process_that_asks_for_no_work(gpushim, tmp_path, first, name):
     ranks, others = first_rank(20, calls_from=1), [call(2, 100 * i, i, name) for i in range(1, 21)]
     said = reported(gpushim, tmp_path, others + ranks if first else ranks + others)
     assert devices(said) == [(20, 80 * 19)] and unlinked(said) == 0
-    assert said["losses"].get("launches_without_work", 0) == 0 and said["losses"]["warnings"] == []
+    assert said["losses"]["launches_without_work"] == 0 and said["losses"]["warnings"] == []
 
 
 def random_rank(chance, rank, launches, begin, late):

@@ -95,7 +95,14 @@ HALVES = {"one end astray": (["E50", "B10 a", "E20", "B20 b", "E30"], [(10, 20, 
           "pair by pair, the last first": (["B20 a", "E30", "B10 b", "E20", "B5 c", "E15"], [(5, 15, "c"), (10, 20, "b"), (20, 30, "a")]),
           "ends first": (["E20", "B10 a", "E40", "B30 b", "B40 c", "E40"], [(10, 20, "a"), (30, 40, "b"), (40, 40, "c")]),
           "torn": (["B0 a", "B20 b", "E30", "E40", "B20 c", "E20", "E20", "B10 d"], [(0, 40, "a"), (10, 20, "d"), (20, 20, "c"), (20, 30, "b")]),
-          "an end before its begin": (["B20 a", "E10", "B30 b", "E31"], [(30, 31, "b")])}
+          "an end before its begin": (["B20 a", "E10", "B30 b", "E31"], [(30, 31, "b")]),
+          "the same, and an end that is lost": (["B0 a", "E15", "B10 b", "E25", "B100 c", "E99", "B98 d"], [(0, 15, "a"), (10, 25, "b")]),
+          "the same, within what overlaps": (["B0 a", "E15", "B10 b", "E25", "B20 c", "E5"], [(0, 15, "a"), (10, 25, "b")]),
+          "two ends before their begins": (["B50 a", "E49", "B100 b", "E99"], []),
+          "one end first, among what overlaps": (["E18", "B12 c", "B0 a", "E15", "B10 b", "E25"], [(0, 15, "a"), (10, 25, "b"), (12, 18, "c")]),
+          "two ends first": (["E20", "B10 a", "E40", "B30 b"], [(10, 20, "a"), (30, 40, "b")]),
+          "backwards": (["E60", "B50 c", "E40", "B30 b", "E20", "B10 a"], [(10, 20, "a"), (30, 40, "b"), (50, 60, "c")]),
+          "backwards, and an end that is lost": (["B70 d", "E60", "B50 c", "E40", "B30 b", "E20", "B10 a"], [(10, 20, "a"), (30, 40, "b")])}
 
 
 @pytest.mark.parametrize("case", HALVES)

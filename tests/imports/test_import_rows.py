@@ -35,14 +35,18 @@ def test_kineto(gpushim, tmp_path, shape, way):
 
 
 def test_kineto_s_files_put_together(gpushim, tmp_path):
-    agree(gpushim, tmp_path, write_kineto(tmp_path / "trace.json", made(1, processes=3, devices=3), ranks=True), steps=False)
+    what = made(1, processes=3, devices=3)
+    _, rows = agree(gpushim, tmp_path, write_kineto(tmp_path / "trace.json", what, ranks=True), steps=False)
+    assert (len(rows.operations), len(rows.calls), len(rows.ranges)) == (len(what.work), len(what.calls), len(what.ranges))
 
 
 @pytest.mark.parametrize("shape", [*SHAPES, *SHARED])
 def test_nsys(gpushim, tmp_path, shape):
     options = (SHAPES | SHARED)[shape]
     for seed in SEEDS:
-        agree(gpushim, tmp_path, write_nsys(tmp_path / f"{seed}.sqlite", made(seed, **options)), "processes" not in options)
+        what = made(seed, **options)
+        _, rows = agree(gpushim, tmp_path, write_nsys(tmp_path / f"{seed}.sqlite", what), "processes" not in options)
+        assert (len(rows.operations), len(rows.calls), len(rows.ranges)) == (len(what.work), len(what.calls), len(what.ranges))
 
 
 # ---- by hand -----------------------------------------------------------------------------------------------------------------
@@ -71,6 +75,13 @@ def test_a_call_that_takes_no_time_is_one_by_itself(gpushim, tmp_path):
     said, rows = agree(gpushim, tmp_path, path)
     assert said["calls"] == {"cudaFuncSetAttribute": 1, "cudaLaunchKernel": 1}
     assert rows.operations[0].call == ("cudaLaunchKernel", 10000)
+
+
+def test_a_part_behind_its_call_is_one_with_it(gpushim, tmp_path):
+    """Begin and end are each cut to a microsecond."""
+    parts = call("cudaLaunchKernel", 10, 5, 1), call("cuLaunchKernel", 15, 0, 1), call("cudaLaunchKernel", 20, 4, 2), call("cuLaunchKernel", 25, 0, 2)
+    said, _ = agree(gpushim, tmp_path, kineto(tmp_path, *parts, kernel(30, 5, 1), kernel(40, 5, 2)))
+    assert said["calls"] == {"cudaLaunchKernel": 2} and said["losses"]["launches_without_work"] == 0
 
 
 def test_the_outer_call_counts_and_has_the_inner_one_s_work(gpushim, tmp_path):

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Traces made from seeds: the report is exact to the nanosecond, however the file says it, and the same for both formats."""
 
+import json
+import random
+
 import pytest
 
 import import_reference
@@ -40,6 +43,30 @@ def test_kineto_s_halves_in_any_order(gpushim, tmp_path, shape):
         torn = write_kineto(tmp_path / f"{seed}.json", what, phases="BE", shuffle=seed)
         agree(gpushim, torn)
         assert import_reference.read(torn).devices == whole.devices
+
+
+def overlapping(chance):
+    """A stream's kernels, pair by pair, each beginning before the one before it ends; amid them one that ends before it begins, and one without
+    an end: (the halves, the good ones)."""
+    begins = [at * 10_000 + chance.randrange(2000) for at in range(chance.randrange(8, 40))]
+    good = [(begin, begin + chance.randrange(12_000, 25_000)) for begin in begins]
+    told = [[("B", begin), ("E", end)] for begin, end in good]
+    glitch, lost = (chance.randrange(begins[-1] + 60_000) for _ in range(2))
+    told.insert(chance.randrange(len(told) + 1), [("B", glitch), ("E", glitch - chance.randrange(1, 30_000))])
+    told.insert(chance.randrange(len(told) + 1), [("B", lost)])
+    return [half for halves in told for half in halves], good
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_one_glitch_and_one_lost_end_cost_no_other(gpushim, tmp_path, seed):
+    """Each good one is told as it was, and nothing else."""
+    halves, good = overlapping(random.Random(seed))
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"traceEvents": [{"ph": phase, "pid": 0, "tid": 7, "ts": ns / 1000, "name": "k", "cat": "kernel", "args": {"device": 0, "stream": 7}}
+                                                for phase, ns in halves]}))
+    found = [(begin, end) for begin, end, _ in import_reference.complete(import_reference.Events(path.read_text()))]
+    assert sorted(found) == good
+    agree(gpushim, path)
 
 
 def test_kineto_s_files_put_together(gpushim, tmp_path):

@@ -22,6 +22,8 @@ CASES = {
         {"analyzer/read/a.c": '#include "pack/b.h"', "analyzer/pack/b.h": '#include "read/a.h"', "analyzer/read/a.h": ""}, None),
     "every folder of the analyzer has a place": ({"analyzer/new/newcomer.c": ""}, "analyzer/new/newcomer.c: is in no folder of scripts/layers.py"),
     "every module of the analyzer has a folder": ({"analyzer/newcomer.c": ""}, "analyzer/newcomer.c: is in no folder of scripts/layers.py"),
+    "no two files of the analyzer have one name": (
+        {"analyzer/read/a.h": "", "analyzer/trace/a.h": ""}, "analyzer: 2 files are named a.h"),
     "library code does not print": (
         {"analyzer/timeline/gaps.c": 'void f(void)\n{\n\tprintf("x");\n}\n'}, "analyzer/timeline/gaps.c:3: library code prints or exits: printf("),
     "library code does not exit": (

@@ -171,6 +171,37 @@ static void test_halves_torn_apart(void **state)
 	       "warn 1 event lacks a beginning, an end, or what it is about\nleft out 1, work 1\n");
 }
 
+#define HALF(phase, ts) "{'ph':'" phase "','cat':'cpu_op','name':'o','pid':9,'tid':5,'ts':" #ts "}"
+#define PAIR(begin, end) HALF("B", begin) "," HALF("E", end)
+#define OP(begin, end) "op 9/5 kind=1 " #begin "000.." #end "000 o\n"
+
+/* By time there is one pair more, and each that overlaps another is wrong. What begins next to a wrong time has no end of it. */
+static void test_an_end_before_its_begin(void **state)
+{
+	(void)state;
+	expect(PAIR(1, 15) "," PAIR(10, 25) "," PAIR(20, 35) "," PAIR(1000, 990) "," HALF("B", 980) "," PAIR(30, 45),
+	       OP(1, 15) OP(10, 25) OP(20, 35) OP(
+		       30, 45) "warn 2 events lack a beginning, an end, or what they are about\nleft out 2, work 0\n");
+	expect(PAIR(1, 15) "," PAIR(10, 25) "," PAIR(24, 5),
+	       OP(1, 15)
+		       OP(10, 25) "warn 1 event lacks a beginning, an end, or what it is about\nleft out 1, work 0\n");
+	expect(PAIR(50, 49) "," PAIR(100, 99),
+	       "warn 2 events lack a beginning, an end, or what they are about\nleft out 2, work 0\n");
+}
+
+/* They are put together, and what overlaps stays as it is. */
+static void test_an_end_in_front_of_its_begin(void **state)
+{
+	(void)state;
+	expect(HALF("E", 28) "," HALF("B", 12) "," PAIR(1, 15) "," PAIR(10, 25) "," PAIR(20, 35),
+	       OP(12, 28) OP(1, 15) OP(10, 25) OP(20, 35));
+	expect(HALF("E", 20) "," HALF("B", 10) "," HALF("E", 40) "," HALF("B", 30), OP(10, 20) OP(30, 40));
+	expect(HALF("B", 70) "," HALF("E", 60) "," HALF("B", 50) "," HALF("E", 40) "," HALF("B", 30) "," HALF(
+		       "E", 20) "," HALF("B", 10),
+	       OP(30, 40) OP(
+		       10, 20) "warn 2 events lack a beginning, an end, or what they are about\nleft out 2, work 0\n");
+}
+
 /* What an end says stays its own, wherever it stands. */
 static void test_an_id_whose_end_comes_first(void **state)
 {
@@ -214,6 +245,8 @@ int main(void)
 		cmocka_unit_test(test_a_half_astray),
 		cmocka_unit_test(test_halves_in_blocks),
 		cmocka_unit_test(test_halves_torn_apart),
+		cmocka_unit_test(test_an_end_before_its_begin),
+		cmocka_unit_test(test_an_end_in_front_of_its_begin),
 		cmocka_unit_test(test_an_id_whose_end_comes_first),
 		cmocka_unit_test(test_a_process_that_has_a_text),
 		cmocka_unit_test(test_an_id_is_one_of_a_category),

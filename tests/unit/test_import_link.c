@@ -162,6 +162,30 @@ static void test_calls_that_take_no_time(void **state)
 	assert_int_equal(t->calls[4].seq, 2);
 }
 
+/* By a clock of whole microseconds the driver's part may begin where the call around it ends, or a microsecond later. */
+static void test_a_drivers_part_behind_its_call(void **state)
+{
+	const struct trace *t;
+
+	(void)state;
+	begin();
+	call(1, "cudaLaunchKernel", 10000, 15000, 8);
+	call(1, "cuLaunchKernel", 15000, 15000, 8);
+	call(1, "cudaLaunchKernel", 20000, 24000, 9);
+	call(1, "cuLaunchKernel", 25000, 25000, 9);
+	call(1, "cudaLaunchKernel", 30000, 34000, 10);
+	call(1, "cuLaunchKernel", 36000, 36000, 10); /* another one */
+	call(1, "cudaLaunchKernel", 40000, 44000, 11);
+	call(1, "cuLaunchKernel", 44000, 44000, 12); /* likewise */
+	for (int i = 0; i < 5; i++)
+		kernel(5, 50000 + 1000 * i, 50500 + 1000 * i, (uint64_t)i + 8);
+	t = finish();
+	assert_int_equal(t->n_calls, 6);
+	assert_int_equal(t->imported->inside, 2);
+	assert_int_equal(t->calls[1].end_ns, 24000);
+	assert_int_equal(t->calls[3].begin_ns, 36000);
+}
+
 /* Work of another process shows until when the tool looked. */
 static void test_launches_alone(void **state)
 {
@@ -479,6 +503,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_the_outer_call_counts, forget),
 		cmocka_unit_test_teardown(test_one_call_of_two_layers, forget),
 		cmocka_unit_test_teardown(test_calls_that_take_no_time, forget),
+		cmocka_unit_test_teardown(test_a_drivers_part_behind_its_call, forget),
 		cmocka_unit_test_teardown(test_launches_alone, forget),
 		cmocka_unit_test_teardown(test_a_graphs_nodes_are_their_launch, forget),
 		cmocka_unit_test_teardown(test_without_a_partner, forget),

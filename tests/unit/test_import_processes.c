@@ -67,6 +67,9 @@ static void test_devices_with_memory_alone(void **state)
 	c.name = import_name(build, T("cudaDeviceSynchronize"));
 	c.device = 9;
 	import_call(build, &c);
+	c.device = 1;
+	c.name = import_name(build, T("cudaMallocHost")); /* it is no device's */
+	import_call(build, &c);
 	c.name = import_name(build, T("cuMemAlloc_v2"));
 	for (c.device = 0; c.device < IMPORT_DEVICES_MAX; c.device += 2)
 		import_call(build, &c);

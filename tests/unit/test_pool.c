@@ -265,7 +265,8 @@ static void a_child_has_a_crew_of_its_own(void **state)
 
 	(void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	/* AddressSanitizer's allocator may be locked for good in a child, by a thread that only the parent has; ThreadSanitizer ends one that makes threads. */
+	/* AddressSanitizer's allocator may be locked for good in a child, by a thread that only the parent has; ThreadSanitizer ends a child that makes
+	 * threads. */
 	printf("skip: the sanitizers let no child of several threads make any\n");
 	skip();
 #endif
