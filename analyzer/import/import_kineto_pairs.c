@@ -161,11 +161,11 @@ static bool keep(struct kineto *k, const struct place *place, const struct kinet
 static struct kineto_event event_of(const struct kineto_pairs *p, const struct half *half)
 {
 	struct kineto_event e = { .place = half->place, .said = half->said, .class = half->class };
-	const uint64_t *number = p->numbers + half->numbers;
+	size_t at = half->numbers;
 
 	for (unsigned field = KINETO_FIELD_PID; field < KINETO_FIELDS; field++)
 		if (e.said & 1ull << field)
-			e.number[field - KINETO_FIELD_PID] = *number++;
+			e.number[field - KINETO_FIELD_PID] = p->numbers[at++];
 	return e;
 }
 

@@ -111,6 +111,12 @@ SHAPES = {
                         half("e", 3, tid=6, cat="user_annotation", name="r", id=16), half("b", 1, cat="user_annotation", name="r"), half("F", 9, id="nobody")],
     "halves-of-work": [half("B", 1, 7, 0, cat="kernel", name="k", args={"device": 0, "stream": 7}), half("E", 5, 7, 0), half("B", 9, 7, 0, cat="kernel", name="k")],
     "halves-back": [half("E", 20, 7, 0), half("B", 10, 7, 0, cat="kernel", name="k"), half("B", 20, 7, 0, cat="kernel", name="k"), half("E", 20, 7, 0), half("E", 19, 7, 0)],
+    "halves-that-say-nothing": [{"ph": "E", "ts": 2}],
+    "halves-in-blocks": [half(ph, at + 10 * n, 7, 0, cat="kernel", name="k") for n in (3, 2, 1) for ph, at in (("B", 0), ("E", 7))],
+    "halves-of-overlapping-work": [half(ph, 10 * n + at, 7, 0, cat="kernel", name="k") for n in range(5) for ph, at in (("B", 0), ("E", 15))]
+                                  + [half("B", 1000, 7, 0, cat="kernel", name="k"), half("E", 990, 7, 0), half("B", 980, 7, 0, cat="kernel", name="k")],
+    "ranks-with-each-other-s-numbers": [event for pid in (9, 10) for n in range(1, 4) for event in (
+        launch(n, 100 * pid + 10 * n, pid), kernel(n, 100 * pid + 10 * n + (-600 if n == 1 else 5), 4, device=pid - 9))],
     "halves-of-one-number": [half("b", 10, cat="user_annotation", name="a", id=1), half("b", 11, cat="cuda_runtime", name="f", id=1),
                              half("e", 12, cat="user_annotation", name="a", id=1), half("e", 19, cat="cuda_runtime", name="f", id=1)],
     "names": [meta("process_name", 9, 0, name="python3"), meta("process_labels", 9, 0, labels="CPU"), meta("process_labels", 50, 0, labels="GPU 3"),

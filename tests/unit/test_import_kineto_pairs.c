@@ -175,6 +175,14 @@ static void test_halves_torn_apart(void **state)
 #define PAIR(begin, end) HALF("B", begin) "," HALF("E", end)
 #define OP(begin, end) "op 9/5 kind=1 " #begin "000.." #end "000 o\n"
 
+/* No half says any number. */
+static void test_an_end_that_says_nothing(void **state)
+{
+	(void)state;
+	expect("{'ph':'E','ts':2}",
+	       "warn 1 event lacks a beginning, an end, or what it is about\nleft out 1, work 0\n");
+}
+
 /* By time there is one pair more, and each that overlaps another is wrong. What begins next to a wrong time has no end of it. */
 static void test_an_end_before_its_begin(void **state)
 {
@@ -245,6 +253,7 @@ int main(void)
 		cmocka_unit_test(test_a_half_astray),
 		cmocka_unit_test(test_halves_in_blocks),
 		cmocka_unit_test(test_halves_torn_apart),
+		cmocka_unit_test(test_an_end_that_says_nothing),
 		cmocka_unit_test(test_an_end_before_its_begin),
 		cmocka_unit_test(test_an_end_in_front_of_its_begin),
 		cmocka_unit_test(test_an_id_whose_end_comes_first),
