@@ -23,7 +23,7 @@ struct import_pieces {
 	size_t step;      /* bytes that are read next */
 	uint64_t byte;    /* the next piece begins there */
 	bool after, ended;
-	bool in_text; /* it does, by what is known */
+	bool in_text; /* the next piece begins within a text, by what is known */
 };
 
 enum err_kind import_pieces_open(struct import_pieces *p, const char *path, struct error *e);
